@@ -1,0 +1,53 @@
+# `make demo` and `make test` are all the set-up there is: they make .venv and install what they need, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint types unit bench schemas clean
+
+help:
+	@echo "make demo     the whole story on an embedded store, with data that ship with scikit-learn"
+	@echo "make test     ruff, mypy, all tests, coverage floors"
+	@echo "make bench    what the issues promise, measured as ratios in one run"
+	@echo "make schemas  write docs/schemas/*.json again"
+	@echo "make clean    remove what the other targets made"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready-to-run: pyproject.toml | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.ready-to-test: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[test]'
+	@touch $@ $(VENV)/.ready-to-run
+
+demo: $(VENV)/.ready-to-run
+	$(BIN)/coordpath demo
+
+lint: $(VENV)/.ready-to-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready-to-test
+	$(BIN)/mypy
+
+unit: $(VENV)/.ready-to-test
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=
+	$(BIN)/python -m coverage report
+	$(BIN)/python -m coverage report --include='coordpath_governance/paths/*,coordpath_governance/costs/*' --fail-under=100
+
+test: lint types unit
+
+bench: $(VENV)/.ready-to-test
+	$(BIN)/python benchmarks/paths.py
+	$(BIN)/python benchmarks/report.py
+
+schemas: $(VENV)/.ready-to-run
+	$(BIN)/python docs/schemas/write.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* demo-store

@@ -1,0 +1,43 @@
+"""coordpath-governance: proved, step-by-step explanations of what changed between two versions of a linear model.
+
+    import coordpath_governance as cg
+    report = cg.explain_change("models:/price@champion", "models:/price/7", data="holdout.parquet", target="price")
+    cg.solve({"features": ["a", "b"], "cost": {...}, "start": [0, 0], "target": [2.1, -0.9]}).to_dict()
+
+Names are loaded when first used: importing the package costs nothing, and `solve` never imports MLflow.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from coordpath_governance._version import __version__
+from coordpath_governance.errors import CoordpathError
+
+if TYPE_CHECKING:
+    from coordpath_governance.explain import explain_change
+    from coordpath_governance.models import LinearModel
+    from coordpath_governance.paths import solve
+    from coordpath_governance.registry.reference import log_reference
+    from coordpath_governance.reports.change_report import ChangeReport
+
+__all__ = ["ChangeReport", "CoordpathError", "LinearModel", "__version__", "explain_change", "log_reference", "solve"]
+
+_HOME = {
+    "ChangeReport": "coordpath_governance.reports.change_report",
+    "LinearModel": "coordpath_governance.models",
+    "explain_change": "coordpath_governance.explain",
+    "log_reference": "coordpath_governance.registry.reference",
+    "solve": "coordpath_governance.paths",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever is exported
+    if name not in _HOME:
+        raise AttributeError(f"module 'coordpath_governance' has no attribute '{name}'")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

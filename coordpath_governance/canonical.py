@@ -1,0 +1,70 @@
+"""JSON with one meaning: canonical bytes out, strict reading in.
+
+Canonical: keys sorted, no white space, shortest float text that reads back exactly, UTF-8, no NaN or infinity, a final
+newline. Strict: a duplicate key would let two readers see two different documents, so it is an error, as are NaN, infinity,
+invalid UTF-8, too many bytes and bottomless nesting.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from typing import Any
+
+from coordpath_governance.errors import CoordpathError
+
+__all__ = ["MAX_JSON_BYTES", "canonical_bytes", "read_json", "sha256_hex"]
+
+MAX_JSON_BYTES = 256 * 1024 * 1024
+
+
+def canonical_bytes(document: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """The one byte string for a JSON value; ValueError for NaN and infinity."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8") + b"\n"
+
+
+def sha256_hex(content: bytes) -> str:
+    """SHA-256 as 64 lower-case hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_json(
+    content: bytes | str,
+    where: str,
+    error: type[CoordpathError],
+    *,
+    max_bytes: int = MAX_JSON_BYTES,
+    allow_nan: bool = False,
+) -> Any:  # noqa: ANN401 - any JSON value
+    """Parse untrusted JSON strictly; whatever is wrong is an ``error`` that begins with ``where``.
+
+    ``allow_nan`` accepts the ``NaN`` and ``Infinity`` that Python writes.
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+            raise error(f"{where}: the key {twice[:80]!r} is there twice in one object; give it once")
+        return found
+
+    def refuse(constant: str) -> float:
+        raise error(f"{where}: {constant} is not a number we accept; write a finite number or null")
+
+    if len(content) > max_bytes:
+        raise error(f"{where}: has {len(content)} bytes; at most {max_bytes} are read")
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8")
+        return json.loads(text, object_pairs_hook=unique, parse_constant=None if allow_nan else refuse)
+    except UnicodeDecodeError as cause:
+        raise error(f"{where}: is not UTF-8 (byte {cause.start}); save it as UTF-8") from cause
+    except json.JSONDecodeError as cause:
+        raise error(f"{where}: is not JSON: line {cause.lineno}, column {cause.colno}: {cause.msg}") from cause
+    except RecursionError as cause:
+        raise error(f"{where}: is nested too deeply to be read") from cause
+    except CoordpathError:
+        raise
+    except ValueError as cause:
+        raise error(f"{where}: cannot be read: {str(cause)[:200]}") from cause

@@ -1,0 +1,85 @@
+"""Every error a user can cause: one base class, leaves that know their exit code.
+
+A message says what was wrong, where, and what to do about it. Exit codes are those of the command line:
+2 wrong use, 4 anything that stopped us from knowing.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AlignmentError",
+    "AttachError",
+    "CoordpathError",
+    "ModelReadError",
+    "NotFoundError",
+    "ProblemError",
+    "ReferenceDataError",
+    "RegistryError",
+    "ReportFormatError",
+    "SolverUnavailableError",
+    "UnsupportedModelError",
+    "UsageError",
+]
+
+EXIT_WRONG_USE = 2
+EXIT_UNKNOWN = 4
+
+
+class CoordpathError(Exception):
+    """Base of all errors of this package; ``exit_code`` is what the command line returns."""
+
+    exit_code: int = EXIT_UNKNOWN
+
+
+class UsageError(CoordpathError, ValueError):
+    """An argument or a combination of arguments that makes no sense."""
+
+    exit_code = EXIT_WRONG_USE
+
+
+class NotFoundError(CoordpathError, LookupError):
+    """A model, version, alias or file that does not exist."""
+
+    exit_code = EXIT_WRONG_USE
+
+
+class ProblemError(CoordpathError, ValueError):
+    """A path problem that is malformed, contradictory or cannot be computed in double precision."""
+
+    exit_code = EXIT_WRONG_USE
+
+
+class SolverUnavailableError(CoordpathError, RuntimeError):
+    """The solver asked for by name cannot run here or cannot solve this kind of problem."""
+
+
+class ReferenceDataError(CoordpathError, ValueError):
+    """Reference data that cannot be used as they are."""
+
+    exit_code = EXIT_WRONG_USE
+
+
+class ModelReadError(CoordpathError, ValueError):
+    """A model whose files are damaged, oversized or not what they claim to be."""
+
+
+class UnsupportedModelError(ModelReadError):
+    """A model we can open but not explain: another flavour, a pickle, something that is not linear."""
+
+
+class AlignmentError(CoordpathError, ValueError):
+    """Two models that cannot be put on one set of coordinates."""
+
+
+class ReportFormatError(CoordpathError, ValueError):
+    """A file that is not a change report of a schema we know."""
+
+    exit_code = EXIT_WRONG_USE
+
+
+class RegistryError(CoordpathError, RuntimeError):
+    """The MLflow registry or its artifact store did not do what was asked."""
+
+
+class AttachError(RegistryError):
+    """A report that could not be attached, or did not read back as it was written."""
