@@ -1,0 +1,77 @@
+"""Models, read from untrusted files without running anything of theirs, as linear functions of raw columns.
+
+Names are loaded when first used, so that the mathematics can import `LinearModel` without the readers.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from coordpath_governance.models.linear_model import (
+    MISSING_LEVEL,
+    CategoricalTerm,
+    LinearModel,
+    NumericTerm,
+    Provenance,
+    RawCoefficient,
+    level_label,
+)
+
+if TYPE_CHECKING:
+    from coordpath_governance.models.archive import ArchivedObject, Limits, Opaque, read_archive
+    from coordpath_governance.models.coefficients_json import from_document, read_coefficients, to_document
+    from coordpath_governance.models.manifest import manifest_lines, model_digest
+    from coordpath_governance.models.model_files import ModelFiles
+    from coordpath_governance.models.readers import ModelReader, read_model, register_reader
+    from coordpath_governance.models.sklearn_folding import fold_model
+    from coordpath_governance.models.sklearn_live import from_estimator
+
+__all__ = [
+    "MISSING_LEVEL",
+    "ArchivedObject",
+    "CategoricalTerm",
+    "Limits",
+    "LinearModel",
+    "ModelFiles",
+    "ModelReader",
+    "NumericTerm",
+    "Opaque",
+    "Provenance",
+    "RawCoefficient",
+    "fold_model",
+    "from_document",
+    "from_estimator",
+    "level_label",
+    "manifest_lines",
+    "model_digest",
+    "read_archive",
+    "read_coefficients",
+    "read_model",
+    "register_reader",
+    "to_document",
+]
+
+_HOME = {
+    "ArchivedObject": "archive",
+    "Limits": "archive",
+    "ModelFiles": "model_files",
+    "ModelReader": "readers",
+    "Opaque": "archive",
+    "fold_model": "sklearn_folding",
+    "from_document": "coefficients_json",
+    "from_estimator": "sklearn_live",
+    "manifest_lines": "manifest",
+    "model_digest": "manifest",
+    "read_archive": "archive",
+    "read_coefficients": "coefficients_json",
+    "read_model": "readers",
+    "register_reader": "readers",
+    "to_document": "coefficients_json",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever is exported
+    if name not in _HOME:
+        raise AttributeError(f"module 'coordpath_governance.models' has no attribute '{name}'")
+    return getattr(import_module(f"coordpath_governance.models.{_HOME[name]}"), name)

@@ -1,0 +1,307 @@
+"""A ``.skops`` archive as a plain tree of Python values, without importing or running anything it names.
+
+`read_archive` reads ``schema.json`` and the ``.npy`` members it refers to. What comes out is built of None, bool, int,
+float, str, list, tuple, dict, slice, numpy arrays, scalars and dtypes, and `ArchivedObject`; whatever else a schema can
+hold (functions, methods, types, random generators, bytes ...) becomes an `Opaque`, which is an error only if it is needed.
+
+The tree is the one that skops' own loader would build. Where a forged archive could make the two differ (duplicate
+keys or members, one id on two different nodes, a number stored under another type's name), it is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.canonical import read_json
+from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.models.archive_members import ArchiveMembers, Limits, Opaque
+
+__all__ = ["ArchivedObject", "Limits", "Opaque", "read_archive", "read_archive_bytes"]
+
+_NEWEST_PROTOCOL = 2
+_KEY_TYPES: Mapping[str, Callable[[str], object]] = {
+    "builtins.str": str,
+    "builtins.int": int,
+    "builtins.float": float,
+    "numpy.str_": str,
+    "numpy.int32": int,
+    "numpy.int64": int,
+    "numpy.float64": float,
+}
+_NUMPY_SCALARS = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intc", "uintc"),
+    *("longlong", "ulonglong", "float16", "float32", "float64", "longdouble", "float128", "str", "bytes"),
+)
+
+
+@dataclass(frozen=True)
+class ArchivedObject:
+    """An object of a stored model: the path of its class, as text that is only ever compared, and its attributes."""
+
+    class_path: str
+    attributes: Mapping[str, object]
+
+    @property
+    def class_name(self) -> str:
+        """The last part of the class path."""
+        return self.class_path.rpartition(".")[2]
+
+
+def read_archive(path: Path, limits: Limits | None = None) -> object:
+    """Read the archive at ``path``; ``limits`` caps what it may ask for."""
+    limits = limits or Limits()
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(limits.archive_bytes + 1)
+    except OSError as error:
+        raise ModelReadError(f"{path}: the archive cannot be read ({error}); check that the file is there.") from error
+    return read_archive_bytes(data, str(path), limits)
+
+
+def read_archive_bytes(data: bytes, where: str = "archive", limits: Limits | None = None) -> object:
+    """Read an archive held in memory; ``where`` names it in errors."""
+    limits = limits or Limits()
+    members = ArchiveMembers(data, where, limits)
+    schema = read_json(members.read("schema.json", limit=limits.schema_bytes), f"{where}, schema.json", ModelReadError)
+    if not isinstance(schema, dict):
+        raise members.damaged("schema.json is not an object")
+    protocol = schema.get("protocol")
+    if isinstance(protocol, bool) or not isinstance(protocol, int) or protocol < 0:
+        raise members.damaged(f"schema.json has the protocol {protocol!r}")
+    if protocol > _NEWEST_PROTOCOL:
+        raise UnsupportedModelError(
+            f"{where}: written with skops protocol {protocol}, and we read up to {_NEWEST_PROTOCOL}; "
+            "update coordpath-governance or log the model with an older skops."
+        )
+    try:
+        return _Tree(members, limits, schema).build(schema)
+    except RecursionError as error:
+        raise members.damaged("schema.json is nested too deeply") from error
+
+
+class _Tree:
+    """Turns the nodes of one schema into values; every node with an id is built once."""
+
+    def __init__(self, members: ArchiveMembers, limits: Limits, schema: dict[str, object]) -> None:
+        self._members = members
+        self._limits = limits
+        self._nodes: dict[int, dict[str, object]] = {}
+        self._fingerprints: dict[int, bytes] = {}
+        self._memo: dict[int, object] = {}
+        self._building: set[int] = set()
+        self._index(schema, 0)
+
+    def build(self, node: object) -> object:
+        """Return the value of one node."""
+        if not isinstance(node, dict) or not isinstance(node.get("__loader__"), str):
+            raise self._members.damaged("schema.json has something in it that is not a node")
+        identity = node.get("__id__")
+        if node["__loader__"] == "CachedNode":
+            if type(identity) is not int or identity not in self._nodes:
+                raise self._members.damaged(f"schema.json refers to the unknown id {identity!r}")
+            node = self._nodes[identity]
+        if not isinstance(identity, int):
+            return self._dispatch(node)
+        if identity in self._building:
+            return Opaque("a reference of an object back to itself")
+        if identity not in self._memo:
+            self._building.add(identity)
+            self._memo[identity] = self._dispatch(node)
+            self._building.discard(identity)
+        return self._memo[identity]
+
+    def _dispatch(self, node: dict[str, object]) -> object:
+        loader = _LOADERS.get(str(node["__loader__"]))
+        if loader is None:
+            return Opaque(f"{node['__loader__']} {_class_path(node)}")
+        return loader(self, node)
+
+    def _index(self, part: object, depth: int) -> bytes:
+        """Fingerprint a part of the schema, and refuse one id on two different nodes.
+
+        skops keeps the first node of an id and ignores the rest, also below nodes that we leave opaque. The fingerprint
+        leaves out the ids and takes files by their content, because one object stored twice may get two files.
+        """
+        if depth > self._limits.depth:
+            raise self._members.damaged(f"schema.json is nested deeper than {self._limits.depth} levels")
+        digest = hashlib.blake2b(digest_size=16)
+        if isinstance(part, dict):
+            for key, value in part.items():
+                if key == "__id__":
+                    continue
+                digest.update(self._index(key, depth + 1))
+                is_file = key == "file" and isinstance(value, str) and "__loader__" in part
+                digest.update(self._members.digest(value) if is_file else self._index(value, depth + 1))
+            self._remember(part, digest.digest())
+            digest.update(b"object")
+        elif isinstance(part, list):
+            for value in part:
+                digest.update(self._index(value, depth + 1))
+            digest.update(b"list")
+        else:
+            digest.update(repr(part).encode("utf-8", "surrogatepass"))
+        return digest.digest()
+
+    def _remember(self, node: dict[str, object], fingerprint: bytes) -> None:
+        identity = node.get("__id__")
+        if identity is None or node.get("__loader__") == "CachedNode":
+            return
+        if isinstance(identity, bool) or not isinstance(identity, int):
+            raise self._members.damaged(f"schema.json has the id {identity!r}")
+        if self._fingerprints.setdefault(identity, fingerprint) != fingerprint:
+            raise self._members.damaged(f"two different nodes have the id {identity}")
+        self._nodes.setdefault(identity, node)
+
+    def _content(self, node: dict[str, object]) -> object:
+        if "content" not in node:
+            raise self._members.damaged(f"a {node['__loader__']} has no content")
+        return node["content"]
+
+    def _items(self, node: dict[str, object]) -> list[object]:
+        content = self._content(node)
+        if not isinstance(content, list):
+            raise self._members.damaged(f"the content of a {node['__loader__']} is not a list")
+        return [self.build(item) for item in content]
+
+    def load_json(self, node: dict[str, object]) -> object:
+        content = self._content(node)
+        if not isinstance(content, str):
+            raise self._members.damaged("the content of a JsonNode is not text")
+        return read_json(content, "schema.json, a JsonNode", ModelReadError, allow_nan=True)
+
+    def load_list(self, node: dict[str, object]) -> object:
+        return self._items(node) if _class_path(node) == "builtins.list" else _opaque(node)
+
+    def load_tuple(self, node: dict[str, object]) -> object:
+        return tuple(self._items(node)) if _class_path(node) == "builtins.tuple" else _opaque(node)
+
+    def load_dict(self, node: dict[str, object]) -> object:
+        content, key_types = self._content(node), node.get("key_types")
+        types = key_types.get("content") if isinstance(key_types, dict) else None
+        if not isinstance(content, dict) or not isinstance(types, list) or len(types) != len(content):
+            raise self._members.damaged("the keys and values of a DictNode do not match")
+        if _class_path(node) not in ("builtins.dict", "collections.OrderedDict"):
+            return _opaque(node)
+        built: dict[object, object] = {}
+        for (key, value), key_type in zip(content.items(), types, strict=True):
+            convert = _KEY_TYPES.get(_class_path(key_type)) if _is_type_node(key_type) else None
+            if convert is None:
+                return Opaque("a dictionary with keys of an unusual type")
+            try:
+                built[convert(key)] = self.build(value)
+            except ValueError as error:
+                if isinstance(error, ModelReadError):
+                    raise
+                raise self._members.damaged(f"the dictionary key {key!r} is not of the type it says") from error
+        if len(built) != len(content):
+            raise self._members.damaged("a dictionary has the same key twice")
+        return built
+
+    def load_slice(self, node: dict[str, object]) -> object:
+        content = self._content(node)
+        parts = [content.get(part) for part in ("start", "stop", "step")] if isinstance(content, dict) else [()]
+        if not all(part is None or isinstance(part, (int, str)) for part in parts):
+            raise self._members.damaged("a SliceNode does not have a start, stop and step")
+        return slice(*parts)
+
+    def load_type(self, node: dict[str, object]) -> object:
+        return Opaque(f"the type {_class_path(node)}")
+
+    def load_object(self, node: dict[str, object]) -> object:
+        state = self.build(node["content"]) if node.get("content") is not None else {}
+        if not isinstance(state, dict) or not all(isinstance(key, str) for key in state):
+            return _opaque(node)
+        return ArchivedObject(_class_path(node), state)
+
+    def load_array(self, node: dict[str, object]) -> object:
+        if node.get("type") == "json":
+            return self._object_array(node)
+        if node.get("type") != "numpy":
+            raise self._members.damaged(f"an array is stored in the unknown way {node.get('type')!r}")
+        array = self._members.array(node.get("file"))
+        if isinstance(array, Opaque) or _class_path(node) == "numpy.ndarray":
+            return array
+        name = _class_path(node).removeprefix("numpy.").rstrip("_")
+        if name not in _NUMPY_SCALARS:
+            return _opaque(node)
+        if array.shape != () or not _is_of_type(array.dtype, name):
+            raise self._members.damaged(f"a value of type {array.dtype} is stored as a {_class_path(node)}")
+        return array[()]
+
+    def load_dtype(self, node: dict[str, object]) -> object:
+        array = self.build(self._content(node))
+        return array.dtype if isinstance(array, np.ndarray) else Opaque("a numpy type")
+
+    def load_sparse(self, node: dict[str, object]) -> object:
+        return self._members.sparse(node.get("file"))
+
+    def _object_array(self, node: dict[str, object]) -> object:
+        """Build an object array from the nested list of its items; the shape must be the one declared."""
+        shape = self.build(node.get("shape"))
+        if not isinstance(shape, tuple) or not shape or not all(type(size) is int and size >= 0 for size in shape):
+            raise self._members.damaged(f"an array declares the shape {shape!r}")
+        flat = _flatten(self._items(node), shape)
+        if flat is None:
+            raise self._members.damaged(f"an array does not have the shape {shape} it declares")
+        array: NDArray[Any] = np.empty(len(flat), dtype=object)
+        for position, item in enumerate(flat):
+            array[position] = item
+        return array.reshape(shape)
+
+
+def _flatten(items: list[object], shape: tuple[int, ...]) -> list[object] | None:
+    """Return the items of a nested list in order, None if it does not have this shape."""
+    if len(items) != shape[0]:
+        return None
+    if len(shape) == 1:
+        return items
+    flat: list[object] = []
+    for item in items:
+        inner = _flatten(item, shape[1:]) if isinstance(item, list) else None
+        if inner is None:
+            return None
+        flat.extend(inner)
+    return flat
+
+
+def _is_of_type(dtype: np.dtype[Any], name: str) -> bool:
+    if name in ("str", "bytes"):
+        return dtype.kind == ("U" if name == "str" else "S")
+    try:
+        declared = np.dtype(name)
+    except TypeError:
+        return False
+    return (dtype.kind, dtype.itemsize) == (declared.kind, declared.itemsize)
+
+
+def _is_type_node(node: object) -> bool:
+    return isinstance(node, dict) and node.get("__loader__") == "TypeNode"
+
+
+def _class_path(node: Mapping[str, object]) -> str:
+    return f"{node.get('__module__')}.{node.get('__class__')}"
+
+
+def _opaque(node: Mapping[str, object]) -> Opaque:
+    return Opaque(f"an object of the type {_class_path(node)}")
+
+
+_LOADERS: Mapping[str, Callable[[_Tree, dict[str, object]], object]] = {
+    "JsonNode": _Tree.load_json,
+    "ListNode": _Tree.load_list,
+    "TupleNode": _Tree.load_tuple,
+    "DictNode": _Tree.load_dict,
+    "SliceNode": _Tree.load_slice,
+    "TypeNode": _Tree.load_type,
+    "ObjectNode": _Tree.load_object,
+    "NdArrayNode": _Tree.load_array,
+    "DTypeNode": _Tree.load_dtype,
+    "SparseMatrixNode": _Tree.load_sparse,
+}

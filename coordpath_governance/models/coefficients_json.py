@@ -1,0 +1,229 @@
+"""``coefficients.json``: a linear model written down, schema ``coordpath.coefficients/1``.
+
+Authors whose model we cannot read can declare it in this form, and a report stores its two models in it. It covers every
+field of `LinearModel` but the provenance, and the round trip is exact:
+``from_document(to_document(model)) == replace(model, provenance=Provenance())``, also through JSON text.
+
+Required are ``schema``, ``intercept`` and at least one of ``numeric`` and ``categorical``; what is left out has the default
+of `LinearModel`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+
+from coordpath_governance.canonical import read_json
+from coordpath_governance.errors import ModelReadError
+from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
+
+__all__ = ["SCHEMA", "from_document", "read_coefficients", "to_document"]
+
+SCHEMA = "coordpath.coefficients/1"
+_DECLARED = "declared by the author in coefficients.json"
+_FAMILIES = ("gaussian", "binomial", "poisson", "gamma", "tweedie")
+_LINKS = ("identity", "logit", "log")
+_MAX_BYTES = 32 << 20
+
+_Item = TypeVar("_Item")
+
+
+def to_document(model: LinearModel) -> dict[str, object]:
+    """Return the model as JSON values."""
+    return {
+        "schema": SCHEMA,
+        "intercept": model.intercept,
+        "has_intercept": model.has_intercept,
+        "numeric": [
+            {"column": term.column, "coefficient": term.coefficient, "missing": term.missing} for term in model.numeric
+        ],
+        "categorical": [
+            {
+                "column": term.column,
+                "levels": list(term.levels),
+                "effects": list(term.effects),
+                "unknown": term.unknown,
+                "numeric_levels": term.numeric_levels,
+            }
+            for term in model.categorical
+        ],
+        "family": model.family,
+        "link": model.link,
+        "target": model.target,
+        "estimator": model.estimator,
+        "source": model.source,
+        "regularisation": dict(model.regularisation),
+        "raw": [{"name": coefficient.name, "value": coefficient.value} for coefficient in model.raw],
+        "library": model.library,
+    }
+
+
+def from_document(document: Mapping[str, object]) -> LinearModel:
+    """Return the model a document describes; what is unknown, mistyped, doubled or not finite is an error."""
+    fields = _Fields(document, "")
+    schema = fields.get("schema", None)
+    if schema != SCHEMA:
+        raise ModelReadError(f"the key 'schema' is {schema!r}; a coefficients file has the schema '{SCHEMA}'.")
+    if not fields.has("numeric") and not fields.has("categorical"):
+        raise ModelReadError("the keys 'numeric' and 'categorical' are both missing; give at least one.")
+    model = LinearModel(
+        intercept=fields.number("intercept"),
+        numeric=fields.items("numeric", _numeric_term),
+        categorical=fields.items("categorical", _categorical_term),
+        has_intercept=fields.flag("has_intercept", True),
+        family=fields.choice("family", _FAMILIES, "gaussian"),
+        link=fields.choice("link", _LINKS, "identity"),
+        target=None if fields.get("target", None) is None else fields.text("target"),
+        estimator=fields.text("estimator", ""),
+        source=fields.text("source", _DECLARED),
+        regularisation=MappingProxyType(fields.facts("regularisation")),
+        raw=fields.items("raw", _raw_coefficient),
+        library=fields.text("library", ""),
+    )
+    fields.refuse_others()
+    _refuse_doubles("numeric", [term.column for term in model.numeric])
+    _refuse_doubles("categorical", [term.column for term in model.categorical])
+    return model
+
+
+def read_coefficients(path: Path) -> LinearModel:
+    """Read a file that an author has put beside a model; its ``source`` says so, whatever the file claims."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise ModelReadError(f"{path}: the file cannot be read ({error}); check the path.") from error
+    if len(data) > _MAX_BYTES:
+        raise ModelReadError(f"{path}: the file has more than the {_MAX_BYTES} bytes we read.")
+    document = read_json(data, str(path), ModelReadError)
+    if not isinstance(document, dict):
+        raise ModelReadError(f"{path}: this is not a JSON object; write it with coordpath_governance.models.to_document.")
+    try:
+        model = from_document(document)
+    except ModelReadError as error:
+        raise ModelReadError(f"{path}: {error}") from error
+    return replace(model, source=_DECLARED)
+
+
+def _numeric_term(fields: _Fields) -> NumericTerm:
+    return NumericTerm(fields.text("column"), fields.number("coefficient"), fields.optional_number("missing"))
+
+
+def _categorical_term(fields: _Fields) -> CategoricalTerm:
+    levels, effects = fields.texts("levels"), fields.numbers("effects")
+    if len(levels) != len(effects):
+        raise fields.error("effects", f"has {len(effects)} entries for {len(levels)} levels; give one for each")
+    _refuse_doubles(fields.path("levels"), levels)
+    return CategoricalTerm(
+        fields.text("column"), levels, effects, fields.optional_number("unknown"), fields.flag("numeric_levels", False)
+    )
+
+
+def _raw_coefficient(fields: _Fields) -> RawCoefficient:
+    return RawCoefficient(fields.text("name"), fields.number("value"))
+
+
+def _refuse_doubles(key: str, values: list[str] | tuple[str, ...]) -> None:
+    if len(set(values)) != len(values):
+        twice = Counter(values).most_common(1)[0][0]
+        raise ModelReadError(f"the key '{key}' has {twice!r} twice; keep one of them.")
+
+
+class _Fields:
+    """The keys of one JSON object, each taken once by its type; what nobody took is unknown."""
+
+    def __init__(self, document: object, prefix: str) -> None:
+        self._prefix = prefix
+        if not isinstance(document, Mapping):
+            raise ModelReadError(f"the key '{prefix.rstrip('.')}' has an entry that is not an object.")
+        self._values = document
+        self._taken: set[str] = set()
+
+    def path(self, key: str) -> str:
+        return f"{self._prefix}{key}"
+
+    def error(self, key: str, reason: str) -> ModelReadError:
+        return ModelReadError(f"the key '{self.path(key)}' {reason}.")
+
+    def has(self, key: str) -> bool:
+        return key in self._values
+
+    def get(self, key: str, *default: object) -> object:
+        self._taken.add(key)
+        if key not in self._values and not default:
+            raise self.error(key, "is missing")
+        return self._values[key] if key in self._values else default[0]
+
+    def text(self, key: str, *default: str) -> str:
+        return self._text(key, self.get(key, *default))
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(self._text(key, value) for value in self._list(key, self.get(key)))
+
+    def number(self, key: str) -> float:
+        return self._number(key, self.get(key))
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        return tuple(self._number(key, value) for value in self._list(key, self.get(key)))
+
+    def optional_number(self, key: str) -> float | None:
+        value = self.get(key, None)
+        return None if value is None else self._number(key, value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.get(key, default)
+        if not isinstance(value, bool):
+            raise self.error(key, f"is {value!r}; write true or false")
+        return value
+
+    def choice(self, key: str, known: tuple[str, ...], default: str) -> str:
+        value = self.text(key, default)
+        if value not in known:
+            raise self.error(key, f"is {value!r}; known are {', '.join(known)}")
+        return value
+
+    def items(self, key: str, make: Callable[[_Fields], _Item]) -> tuple[_Item, ...]:
+        made: list[_Item] = []
+        for position, value in enumerate(self._list(key, self.get(key, []))):
+            fields = _Fields(value, f"{self.path(key)}[{position}].")
+            made.append(make(fields))
+            fields.refuse_others()
+        return tuple(made)
+
+    def facts(self, key: str) -> dict[str, float | str | bool | None]:
+        value = self.get(key, {})
+        if not isinstance(value, Mapping):
+            raise self.error(key, "is not an object")
+        return {
+            self._text(key, name): fact if fact is None or isinstance(fact, (str, bool)) else self._number(key, fact)
+            for name, fact in value.items()
+        }
+
+    def refuse_others(self) -> None:
+        unknown = [key for key in self._values if key not in self._taken]
+        if unknown:
+            raise self.error(str(unknown[0]), f"is unknown; known are {', '.join(sorted(self._taken))}")
+
+    def _list(self, key: str, value: object) -> list[object] | tuple[object, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise self.error(key, "is not a list")
+        return value
+
+    def _text(self, key: str, value: object) -> str:
+        if not isinstance(value, str):
+            raise self.error(key, f"has {value!r} where text belongs")
+        return value
+
+    def _number(self, key: str, value: object) -> float:
+        try:
+            number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise self.error(key, f"has {repr(value)[:50]} where a finite number belongs")
+        return number

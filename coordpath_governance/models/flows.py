@@ -1,0 +1,158 @@
+"""What flows through a preprocessing pipeline: every column as a function of ONE raw input column.
+
+- `RawFlow`: the input column itself, possibly with a fill value for missing entries;
+- `NumericFlow`: scale·x + shift, and a value of its own where x is missing;
+- `LevelFlow`: gain·[the level belongs to this output of the encoder] + shift.
+
+All three are closed under scaling and shifting, which is why scalers, encoders and imputers fold in any order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from coordpath_governance.errors import UnsupportedModelError
+
+__all__ = [
+    "NO_FILL",
+    "NO_OUTPUT",
+    "Encoding",
+    "Flow",
+    "Frame",
+    "LevelFlow",
+    "NumericFlow",
+    "RawFlow",
+    "is_missing",
+    "side_by_side",
+]
+
+NO_OUTPUT = -1
+"""The output index of a level whose dummies are all zero."""
+
+
+class _NoFill:
+    """Stands for "missing stays missing"."""
+
+
+NO_FILL = _NoFill()
+
+
+@dataclass(frozen=True)
+class RawFlow:
+    """Input column ``source``, untouched but for ``fill``, the value that replaces a missing one."""
+
+    source: int
+    label: str
+    fill: object = NO_FILL
+
+    def numeric(self, where: str) -> NumericFlow:
+        """Return this column as a number; text cannot be one."""
+        if self.fill is NO_FILL:
+            return NumericFlow(self.source, self.label, missing=math.nan)
+        if isinstance(self.fill, (int, float)):
+            return NumericFlow(self.source, self.label, missing=float(self.fill))
+        raise UnsupportedModelError(
+            f"{where} uses the column '{self.label}' as a number, but an imputer fills it with {self.fill!r}; "
+            "encode the column before it gets here."
+        )
+
+
+@dataclass(frozen=True)
+class NumericFlow:
+    """scale·x + shift; where x is missing: ``missing``, or NaN that flows on, or None if the model raises."""
+
+    source: int
+    label: str
+    scale: float = 1.0
+    shift: float = 0.0
+    missing: float | None = math.nan
+
+    def affine(self, scale: float, shift: float) -> NumericFlow:
+        """Return scale·(this column) + shift."""
+        missing = None if self.missing is None else self.missing * scale + shift
+        return replace(self, scale=self.scale * scale, shift=self.shift * scale + shift, missing=missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """One raw column one-hot encoded: the output (or `NO_OUTPUT`) of every level, None where the model raises.
+
+    ``missing_is_level`` tells that a missing value is treated as a level of its own, not by the rule for unknown ones.
+    """
+
+    source: int
+    outputs: Mapping[object, int]
+    count: int
+    missing: int | None
+    unknown: int | None
+    missing_is_level: bool
+
+
+@dataclass(frozen=True)
+class LevelFlow:
+    """One dummy column of an encoding: ``gain`` where the level has this ``output``, 0 elsewhere, plus ``shift``."""
+
+    encoding: Encoding
+    label: str
+    output: int
+    gain: float = 1.0
+    shift: float = 0.0
+
+    def affine(self, scale: float, shift: float) -> LevelFlow:
+        """Return scale·(this column) + shift."""
+        return replace(self, gain=self.gain * scale, shift=self.shift * scale + shift)
+
+
+Flow: TypeAlias = RawFlow | NumericFlow | LevelFlow
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The columns between two steps.
+
+    ``names`` are the names scikit-learn would give them in a data frame (None if a function makes them up); ``sparse``
+    matters because some scalers treat sparse matrices differently; ``encodings`` are all that a row has passed through,
+    also those that have no column left.
+    """
+
+    flows: tuple[Flow, ...]
+    names: tuple[str, ...] | None
+    sparse: bool = False
+    encodings: tuple[Encoding, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.flows)
+
+    def take(self, positions: Sequence[int]) -> Frame:
+        """Return the columns at these positions, in their order."""
+        names = None if self.names is None else tuple(self.names[position] for position in positions)
+        return replace(self, flows=tuple(self.flows[position] for position in positions), names=names)
+
+    def affine(self, scales: Sequence[float], shifts: Sequence[float], where: str) -> Frame:
+        """Scale and shift every column by its own numbers."""
+        flows = [
+            (flow.numeric(where) if isinstance(flow, RawFlow) else flow).affine(scale, shift)
+            for flow, scale, shift in zip(self.flows, scales, shifts, strict=True)
+        ]
+        return replace(self, flows=tuple(flows))
+
+    def renamed(self, prefix: str | None) -> Frame:
+        """Put ``prefix`` before every name; None forgets the names."""
+        names = None if prefix is None or self.names is None else tuple(f"{prefix}{name}" for name in self.names)
+        return replace(self, names=names)
+
+
+def side_by_side(before: Frame, parts: Sequence[Frame], *, sparse: bool) -> Frame:
+    """Return the columns of all parts, which were all made from ``before``."""
+    known = [part.names for part in parts if part.names is not None]
+    names = tuple(name for part in known for name in part) if len(known) == len(parts) else None
+    encodings = dict.fromkeys([*before.encodings, *(encoding for part in parts for encoding in part.encodings)])
+    return Frame(tuple(flow for part in parts for flow in part.flows), names, sparse, tuple(encodings))
+
+
+def is_missing(value: object) -> bool:
+    """None and NaN are one and the same here: a missing value."""
+    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -1,0 +1,114 @@
+"""LinearModel: what every reader returns, as a function of the raw input columns.
+
+The linear score of a row is
+
+    intercept + Σ numeric coefficient·x  (or the term's ``missing`` value where x is missing)
+              + Σ categorical effect(level)  (or the term's ``unknown`` value for a level never seen)
+
+Scalers, encoders and imputers have been folded away by the reader, so nothing here depends on how a model was coded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+__all__ = [
+    "MISSING_LEVEL",
+    "CategoricalTerm",
+    "LinearModel",
+    "NumericTerm",
+    "Provenance",
+    "RawCoefficient",
+    "level_label",
+]
+
+MISSING_LEVEL = "(missing)"
+"""Label of the level that stands for a missing category."""
+
+
+@dataclass(frozen=True)
+class NumericTerm:
+    """``coefficient``·x, or ``missing`` where x is missing; ``missing`` None means the model raises there."""
+
+    column: str
+    coefficient: float
+    missing: float | None = None
+
+
+@dataclass(frozen=True)
+class CategoricalTerm:
+    """An effect for every known level (labels as of `level_label`); ``unknown`` None means the model raises there.
+
+    ``numeric_levels`` tells that the levels are numbers, so that "1", "1.0" and 1 in the data are the same level.
+    """
+
+    column: str
+    levels: tuple[str, ...]
+    effects: tuple[float, ...]
+    unknown: float | None = None
+    numeric_levels: bool = False
+
+    def effect(self, level: str) -> float | None:
+        """The effect of one level by the model's own encoder, None if it would raise."""
+        try:
+            return self.effects[self.levels.index(level)]
+        except ValueError:
+            return self.unknown
+
+
+@dataclass(frozen=True)
+class RawCoefficient:
+    """One number of the model's own coefficient vector after unscaling, under the name its encoder gives it."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a model came from. ``digest`` is the model digest of the design; None for a live object."""
+
+    uri: str | None = None
+    name: str | None = None
+    version: str | None = None
+    digest: str | None = None
+    run_id: str | None = None
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """A linear model over raw columns, with the facts that a report tells beside it."""
+
+    intercept: float
+    numeric: tuple[NumericTerm, ...] = ()
+    categorical: tuple[CategoricalTerm, ...] = ()
+    has_intercept: bool = True
+    family: str = "gaussian"
+    link: str = "identity"
+    target: str | None = None
+    estimator: str = ""
+    source: str = "read from the model's files"
+    regularisation: Mapping[str, float | str | bool | None] = field(default_factory=lambda: MappingProxyType({}))
+    raw: tuple[RawCoefficient, ...] = ()
+    library: str = ""
+    provenance: Provenance = Provenance()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every raw input column the model looks at, in the order of its terms."""
+        return tuple(dict.fromkeys([t.column for t in self.numeric] + [t.column for t in self.categorical]))
+
+
+def level_label(value: object) -> str:
+    """One text for a level however it is stored: 1, 1.0 and np.float64(1) are "1"; None and NaN are `MISSING_LEVEL`."""
+    item = value.item() if hasattr(value, "item") else value
+    if item is None or (isinstance(item, float) and math.isnan(item)):
+        return MISSING_LEVEL
+    if isinstance(item, bool):
+        return str(item)
+    if isinstance(item, float) and item.is_integer():
+        return str(int(item))
+    return str(item)

@@ -1,0 +1,90 @@
+"""The model digest: one SHA-256 that changes when any file of a model changes.
+
+The digest is the SHA-256 of the manifest, encoded as UTF-8: for every file one line
+
+    <SHA-256 of the file, 64 lower-case hex digits><space><space><path below the folder, with "/"><newline>
+
+sorted by the UTF-8 bytes of the path. Left out are the file ``registered_model_meta`` (MLflow adds it when a version is
+registered) and everything below ``coordpath/`` (we add it), both at the top of the folder only. It is the format of
+``sha256sum``, so an auditor can recompute it without us.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from coordpath_governance.errors import ModelReadError
+
+__all__ = ["manifest_lines", "model_digest"]
+
+_ADDED_BY_MLFLOW = "registered_model_meta"
+_ADDED_BY_US = "coordpath"
+_CHUNK = 1 << 20
+
+
+def model_digest(folder: Path) -> str:
+    """SHA-256 (hex) of the manifest of ``folder``; of a single file, the manifest is its one line."""
+    return hashlib.sha256("".join(manifest_lines(folder)).encode("utf-8")).hexdigest()
+
+
+def manifest_lines(folder: Path) -> tuple[str, ...]:
+    """Return the manifest's lines, sorted by path; see the module's docstring for their exact bytes."""
+    folder = Path(folder)
+    try:
+        files = {folder.name: folder} if folder.is_file() else _files_of(folder)
+        lines = [f"{_sha256(path)}  {name}\n" for name, path in sorted(files.items(), key=_by_path_bytes)]
+    except OSError as error:
+        raise ModelReadError(f"{folder}: the model's files cannot be read ({error}); check the path.") from error
+    if not lines:
+        raise ModelReadError(f"{folder}: there are no model files here; check the path.")
+    return tuple(lines)
+
+
+def _by_path_bytes(item: tuple[str, Path]) -> bytes:
+    return os.fsencode(item[0])
+
+
+def _files_of(folder: Path) -> dict[str, Path]:
+    """Every file below ``folder`` by its path with "/"; anything that is neither file nor folder is refused."""
+    if not folder.is_dir():
+        raise ModelReadError(f"{folder}: there is no such model folder; check the path.")
+    root = folder.resolve()
+    files: dict[str, Path] = {}
+    pending = [root]
+    while pending:
+        for entry in sorted(pending.pop().iterdir()):
+            name = entry.relative_to(root).as_posix()
+            if name in (_ADDED_BY_MLFLOW, _ADDED_BY_US):
+                continue
+            _check_name(folder, name)
+            if entry.is_symlink() and (entry.is_dir() or not entry.resolve().is_relative_to(root)):
+                raise ModelReadError(
+                    f"{folder}: '{name}' is a symbolic link to a folder or out of the model; replace it by a copy."
+                )
+            if entry.is_dir():
+                pending.append(entry)
+            elif entry.is_file():
+                files[name] = entry
+            else:
+                raise ModelReadError(f"{folder}: '{name}' is not a regular file; remove it from the model.")
+    return files
+
+
+def _check_name(folder: Path, name: str) -> None:
+    """A line break or undecodable byte in a name would make the manifest ambiguous."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ModelReadError(f"{folder}: the file name {name!r} is not valid UTF-8; rename the file.") from error
+    if not name.isprintable():
+        raise ModelReadError(f"{folder}: the file name {name!r} has control characters in it; rename the file.")
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,119 @@
+"""A model's folder as MLflow writes it: the ``MLmodel`` file, and the paths it names, which must stay inside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+
+import yaml
+
+from coordpath_governance.canonical import read_json
+from coordpath_governance.errors import ModelReadError
+
+__all__ = ["ModelFiles", "open_model_files"]
+
+_MLMODEL = "MLmodel"
+_MAX_MLMODEL_BYTES = 1 << 20
+_MAX_FLOW_LEVEL = 20
+_YAML_ERRORS = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError, AttributeError, KeyError)
+
+
+class _TextLoader(yaml.BaseLoader):
+    """YAML with text and null only, and without what two readers could see differently or what takes for ever to read."""
+
+    def fetch_flow_collection_start(self, *arguments: object) -> None:
+        if self.flow_level >= _MAX_FLOW_LEVEL:
+            raise yaml.YAMLError("its brackets are nested too deeply")
+        super().fetch_flow_collection_start(*arguments)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        if "<<" in keys or len(set(keys)) != len(keys):
+            raise yaml.YAMLError("it has merge keys or the same key twice")
+        return super().construct_mapping(node, deep)
+
+    def construct_null(self, _: yaml.Node) -> None:
+        return None
+
+
+_NULL = "tag:yaml.org,2002:null"
+_TextLoader.add_implicit_resolver(_NULL, re.compile(r"(?:~|null|Null|NULL|)\Z"), ["~", "n", "N", ""])
+_TextLoader.add_constructor(_NULL, _TextLoader.construct_null)
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """The folder, its flavours with their settings, and the names of the signature's input columns and output."""
+
+    folder: Path
+    flavours: Mapping[str, Mapping[str, object]]
+    columns: tuple[str, ...] | None = None
+    target: str | None = None
+
+    def path(self, name: object) -> Path:
+        """Return the path of a file inside the folder, wherever the author says it is."""
+        relative = PurePosixPath(name) if isinstance(name, str) and name else None
+        outside = relative is None or relative.is_absolute() or ".." in relative.parts or "\\" in str(name)
+        path = self.folder / str(name)
+        try:
+            outside = outside or "\0" in str(name) or not path.resolve().is_relative_to(self.folder.resolve())
+        except (OSError, RuntimeError) as error:
+            raise ModelReadError(f"{self.folder}: the path {name!r} cannot be followed ({error}).") from error
+        if outside:
+            raise ModelReadError(
+                f"{self.folder}: MLmodel names the path {name!r}, which is not a file of this model; log the model again."
+            )
+        return path
+
+
+def open_model_files(folder: Path) -> ModelFiles:
+    """Read the folder's ``MLmodel``; a folder without one has no flavours."""
+    files = ModelFiles(folder, MappingProxyType({}))
+    if not (folder / _MLMODEL).exists():
+        return files
+    settings = _load_yaml(files.path(_MLMODEL))
+    where = f"{folder / _MLMODEL}"
+    flavours = settings.get("flavors")
+    if not isinstance(flavours, dict) or not all(isinstance(each, dict) for each in flavours.values()):
+        raise ModelReadError(f"{where}: it does not list the model's flavours; log the model again.")
+    signature = settings.get("signature")
+    inputs = _column_names(signature, "inputs", where)
+    outputs = _column_names(signature, "outputs", where)
+    return ModelFiles(
+        folder,
+        MappingProxyType({str(name): flavour for name, flavour in flavours.items()}),
+        columns=None if inputs is None or None in inputs else tuple(str(name) for name in inputs),
+        target=outputs[0] if outputs is not None and len(outputs) == 1 else None,
+    )
+
+
+def _load_yaml(path: Path) -> dict[object, object]:
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(_MAX_MLMODEL_BYTES + 1)
+    except OSError as error:
+        raise ModelReadError(f"{path}: the file cannot be read ({error}); check the path.") from error
+    if len(data) > _MAX_MLMODEL_BYTES:
+        raise ModelReadError(f"{path}: the file has more than the {_MAX_MLMODEL_BYTES} bytes we read.")
+    try:
+        settings = _TextLoader(data).get_single_data()
+    except _YAML_ERRORS as error:
+        raise ModelReadError(f"{path}: this is not valid YAML ({error}); log the model again.") from error
+    if not isinstance(settings, dict):
+        raise ModelReadError(f"{path}: this is not an MLmodel file; log the model again.")
+    return settings
+
+
+def _column_names(signature: object, part: str, where: str) -> list[str | None] | None:
+    """Return the column names of one half of the signature (None for one without), None if it has no columns."""
+    text = signature.get(part) if isinstance(signature, dict) else None
+    if not isinstance(text, str):
+        return None
+    specs = read_json(text, f"{where}, signature", ModelReadError)
+    if not isinstance(specs, list) or not all(isinstance(spec, dict) and spec.get("type") != "tensor" for spec in specs):
+        return None
+    names = [spec.get("name") for spec in specs]
+    return [name if isinstance(name, str) else None for name in names]

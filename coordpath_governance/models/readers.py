@@ -1,0 +1,96 @@
+"""The table of readers: from a model's folder, as MLflow stores it, to a `LinearModel`.
+
+A reader is an object with `can_read` and `read`; adding a flavour is one file and one `register_reader`. The author's own
+``coefficients.json`` counts only where no reader knows a flavour: beside a readable model it could state anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.models.coefficients_json import read_coefficients
+from coordpath_governance.models.linear_model import LinearModel, Provenance
+from coordpath_governance.models.model_files import ModelFiles, open_model_files
+from coordpath_governance.models.sklearn_reader import SklearnReader
+
+__all__ = ["ModelReader", "read_model", "register_reader"]
+
+_COEFFICIENTS = "coefficients.json"
+_MAX_MESSAGE = 1_000
+
+
+class ModelReader(Protocol):
+    """One way to read models."""
+
+    def can_read(self, files: ModelFiles) -> bool:
+        """Tell from the flavours whether this reader knows the model; must not open it."""
+        ...
+
+    def read(self, files: ModelFiles) -> LinearModel:
+        """Return the model, or raise a `ModelReadError` that says what is wrong and what to do."""
+        ...
+
+
+_READERS: list[ModelReader] = [SklearnReader()]
+
+
+def register_reader(reader: ModelReader) -> None:
+    """Add a reader behind those already there; the first that knows a model reads it."""
+    if reader not in _READERS:
+        _READERS.append(reader)
+
+
+def read_model(folder: Path, provenance: Provenance | None = None) -> LinearModel:
+    """Read a model's folder, or a ``coefficients.json`` itself.
+
+    Every failure is a `ModelReadError`; its message may quote the model, and is made safe to print.
+    """
+    try:
+        model = _read(Path(folder))
+    except ModelReadError as error:
+        raise type(error)(_printable(str(error))) from error
+    return replace(model, provenance=provenance or Provenance())
+
+
+def _read(folder: Path) -> LinearModel:
+    if folder.is_file():
+        if folder.suffix != ".json":
+            raise ModelReadError(f"{folder}: this is neither a model's folder nor a {_COEFFICIENTS}; give one of them.")
+        return read_coefficients(folder)
+    if not folder.is_dir():
+        raise ModelReadError(f"{folder}: there is no such model folder; check the path.")
+    files = open_model_files(folder)
+    for reader in _READERS:
+        if reader.can_read(files):
+            return reader.read(files)
+    if (folder / _COEFFICIENTS).exists():
+        return read_coefficients(files.path(_COEFFICIENTS))
+    raise UnsupportedModelError(f"{folder}: {_why_not(files)}")
+
+
+def _printable(message: str) -> str:
+    """Return the message without control characters and of a length a person reads: parts of it are the author's."""
+    flat = " ".join(message.split())
+    clean = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in flat)
+    return clean if len(clean) <= _MAX_MESSAGE else f"{clean[:_MAX_MESSAGE]} ..."
+
+
+def _why_not(files: ModelFiles) -> str:
+    """Return why no reader knows the model, and the remedy."""
+    if not files.flavours:
+        return f"there is neither an MLmodel file nor a {_COEFFICIENTS} here; give the folder of a logged model."
+    if "sklearn" in files.flavours:
+        found = files.flavours["sklearn"].get("serialization_format") or "pickle"
+        return (
+            f"the scikit-learn model is stored as {found}, which can run code when it is loaded and is therefore not "
+            "read; log it with mlflow.sklearn.log_model in the default format (serialization_format='skops'), or put a "
+            f"{_COEFFICIENTS} beside it."
+        )
+    names = [name for name in files.flavours if name != "python_function"] or ["python_function"]
+    return (
+        f"the model has the flavour {', '.join(names)}, which is not supported; supported is sklearn in skops format. "
+        f"Log it that way, or put a {_COEFFICIENTS} beside it."
+    )

@@ -1,0 +1,213 @@
+"""A fitted scikit-learn model as a `LinearModel`: pipelines, column transformers and unions folded away.
+
+The same code reads an archive (`fold_model` on what `archive.read_archive` returns) and a live estimator
+(`sklearn_live.from_estimator`): both are trees of `ArchivedObject`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.models.archive import ArchivedObject, Opaque
+from coordpath_governance.models.fitted import Fitted, as_float, sklearn_class
+from coordpath_governance.models.flows import Frame, RawFlow, side_by_side
+from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.sklearn_columns import column_positions
+from coordpath_governance.models.sklearn_estimators import ESTIMATORS, fold_estimator
+from coordpath_governance.models.sklearn_transformers import TRANSFORMERS
+
+__all__ = ["fold_model"]
+
+_COMPOSITES = ("Pipeline", "ColumnTransformer", "FeatureUnion")
+_MAX_WORK = 5_000_000
+_WORK_PER_STEP = 500
+_MAX_COLUMNS = 1_000_000
+_SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
+
+
+def fold_model(model: object, column_names: Sequence[str] | None = None) -> LinearModel:
+    """Return the model as a function of its raw input columns.
+
+    The columns are called as the model itself says (``feature_names_in_``), else by ``column_names`` if there is one for
+    each, else x0, x1, ...
+    """
+    try:
+        own_names, count = _inputs(model)
+        positions = tuple(f"x{position}" for position in range(count))
+        inputs = own_names or positions
+        if own_names is None and column_names is not None and len(set(column_names)) == len(column_names) == count:
+            inputs = tuple(column_names)
+        frame = Frame(tuple(RawFlow(position, name) for position, name in enumerate(inputs)), own_names or positions)
+        return _Folding(inputs).model(model, frame, ())
+    except RecursionError as error:
+        raise ModelReadError("the model is nested too deeply to be read; flatten its pipelines.") from error
+
+
+def _inputs(model: object) -> tuple[tuple[str, ...] | None, int]:
+    """Return the names (None if it was fitted on a bare array) and the number of the raw columns."""
+    first = _first_fitted(model)
+    if sklearn_class(first) is None:
+        return None, 1  # the fold will refuse it by name
+    fitted = Fitted(first, f"the {first.class_name}")
+    names, count = fitted.feature_names(), fitted.count("n_features_in_")
+    count = count if count is not None else len(names or ())
+    if names is not None and count != len(names):
+        raise fitted.error(f"it has {len(names)} column names for {count} columns")
+    if not 0 <= count <= _MAX_COLUMNS:
+        raise fitted.error(f"it was fitted on {count} columns")
+    if not count:
+        raise fitted.refusal("was not fitted on any columns; fit the whole model before logging it.")
+    return names, count
+
+
+def _first_fitted(model: object) -> ArchivedObject:
+    """Return the object that sees the raw columns: the first step of a pipeline, of its first step, and so on."""
+    while True:
+        if not isinstance(model, ArchivedObject):
+            raise UnsupportedModelError(_not_linear(model, ()))
+        parts: list[tuple[str, object]] = []
+        if sklearn_class(model) == "Pipeline":
+            parts = _pairs(Fitted(model, "the Pipeline"), "steps")
+        elif sklearn_class(model) == "FeatureUnion":
+            parts = _pairs(Fitted(model, "the FeatureUnion"), "transformer_list")
+        active = [part for _, part in parts if isinstance(part, ArchivedObject)]
+        if "feature_names_in_" in model.attributes or not active:
+            return model
+        model = active[0]
+
+
+@dataclass
+class _Folding:
+    """One walk through a model over the raw columns ``inputs``, and how much work it may still make."""
+
+    inputs: tuple[str, ...]
+    work_left: int = _MAX_WORK
+
+    def model(self, value: object, frame: Frame, path: tuple[str, ...]) -> LinearModel:
+        """Fold a whole model, or the estimator at its end."""
+        if not isinstance(value, ArchivedObject):
+            raise UnsupportedModelError(_not_linear(value, path))
+        if sklearn_class(value) == "Pipeline":
+            *steps, (last_name, last) = _pairs(self._open(value, frame, path), "steps")
+            for name, step in steps:
+                frame = self._step(step, frame, (*path, name))
+            return self.model(last, frame, (*path, last_name))
+        if sklearn_class(value) not in ESTIMATORS:
+            raise UnsupportedModelError(_not_linear(value, path))
+        fitted = self._open(value, frame, path)
+        version = fitted.get("_sklearn_version")
+        library = f"scikit-learn {version}" if isinstance(version, str) else "scikit-learn"
+        return replace(fold_estimator(fitted, frame, self.inputs), library=library)
+
+    def transformer(self, value: object, frame: Frame, path: tuple[str, ...]) -> Frame:
+        """Fold one transformer."""
+        name = sklearn_class(value) or ""
+        if not isinstance(value, ArchivedObject) or (name not in TRANSFORMERS and name not in _COMPOSITES):
+            raise UnsupportedModelError(
+                f"step '{'/'.join(path)}' is {_describe(value)}, which cannot be written as a linear function of single "
+                f"columns; supported: {', '.join((*_COMPOSITES, *TRANSFORMERS))}."
+            )
+        fitted = self._open(value, frame, path)
+        if name == "Pipeline":
+            for step_name, step in _pairs(fitted, "steps"):
+                frame = self._step(step, frame, (*path, step_name))
+            return frame
+        if name == "ColumnTransformer":
+            return self._column_transformer(fitted, frame, path)
+        if name == "FeatureUnion":
+            return self._feature_union(fitted, frame, path)
+        folded = TRANSFORMERS[name](fitted, frame)
+        self._spend(sum(len(encoding.outputs) for encoding in folded.encodings[len(frame.encodings) :]))
+        return folded
+
+    def _step(self, step: object, frame: Frame, path: tuple[str, ...]) -> Frame:
+        if step is None or (isinstance(step, str) and step == "passthrough"):
+            return frame
+        return self.transformer(step, frame, path)
+
+    def _column_transformer(self, fitted: Fitted, frame: Frame, path: tuple[str, ...]) -> Frame:
+        expected = fitted.feature_names()
+        if expected is not None and expected != frame.names:
+            raise fitted.error("it selects columns by name, and the names it knows are not those of its input")
+        parts: list[Frame] = []
+        for name, transformer, columns in _triples(fitted, "transformers_"):
+            if isinstance(transformer, str) and transformer == "drop":
+                continue
+            positions = column_positions(fitted, name, columns, len(frame))
+            if positions:
+                parts.append(self._part(fitted, name, transformer, frame.take(positions), path))
+        return side_by_side(frame, parts, sparse=fitted.flag("sparse_output_", False))
+
+    def _feature_union(self, fitted: Fitted, frame: Frame, path: tuple[str, ...]) -> Frame:
+        parts = [
+            self._part(fitted, name, transformer, frame, path)
+            for name, transformer in _pairs(fitted, "transformer_list")
+            if not (isinstance(transformer, str) and transformer == "drop")
+        ]
+        return side_by_side(frame, parts, sparse=any(part.sparse for part in parts))
+
+    def _part(self, fitted: Fitted, name: str, transformer: object, frame: Frame, path: tuple[str, ...]) -> Frame:
+        """Fold one of several transformers, apply its weight and name its columns as scikit-learn does."""
+        passes = isinstance(transformer, str) and transformer == "passthrough"
+        part = frame if passes else self.transformer(transformer, frame, (*path, name))
+        self._spend(len(part) + len(part.encodings))
+        verbose = fitted.get("verbose_feature_names_out", True)
+        part = part.renamed(f"{name}__" if verbose is True else "" if verbose is False else None)
+        weights = fitted.get("transformer_weights")
+        if weights is None or (isinstance(weights, dict) and weights.get(name) is None):
+            return part
+        weight = as_float(weights[name]) if isinstance(weights, dict) else None
+        if weight is None:
+            raise fitted.error(f"the weight of '{name}' is not a finite number")
+        return part.affine([weight] * len(part), [0.0] * len(part), fitted.where)
+
+    def _open(self, value: ArchivedObject, frame: Frame, path: tuple[str, ...]) -> Fitted:
+        """Check an object of a known class against the number of columns that reach it."""
+        self._spend(_WORK_PER_STEP + len(frame) + len(value.attributes))
+        fitted = Fitted(value, f"step '{'/'.join(path)}'" if path else f"the {value.class_name}")
+        fitted.check_width(len(frame))
+        return fitted
+
+    def _spend(self, work: int) -> None:
+        """Count the work: parts that are shared at every level could otherwise make it exponential."""
+        self.work_left -= work
+        if self.work_left < 0:
+            raise ModelReadError("the model has more steps or columns than we read; it is damaged or forged.")
+
+
+def _entries(fitted: Fitted, name: str, size: int) -> list[tuple[object, ...]]:
+    """Return the named parts of a composite: tuples of ``size`` that begin with a name of their own."""
+    value = fitted.required(name)
+    entries = [entry for entry in value if isinstance(entry, (tuple, list))] if isinstance(value, list) else []
+    names = {entry[0] for entry in entries if entry and isinstance(entry[0], str)}
+    if not isinstance(value, list) or not value or len(names) != len(value):
+        raise fitted.error(f"'{name}' is not a list of differently named parts")
+    if any(len(entry) != size for entry in entries):
+        raise fitted.error(f"'{name}' has entries that do not have {size} parts")
+    return [tuple(entry) for entry in entries]
+
+
+def _pairs(fitted: Fitted, name: str) -> list[tuple[str, object]]:
+    return [(str(part), value) for part, value in _entries(fitted, name, 2)]
+
+
+def _triples(fitted: Fitted, name: str) -> list[tuple[str, object, object]]:
+    return [(str(part), value, columns) for part, value, columns in _entries(fitted, name, 3)]
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, ArchivedObject):
+        in_sklearn = value.class_path.startswith("sklearn.")
+        return f"a {value.class_name}" if in_sklearn else f"a {value.class_path}, which is not part of scikit-learn,"
+    return value.what if isinstance(value, Opaque) else f"a {type(value).__name__}"
+
+
+def _not_linear(value: object, path: tuple[str, ...]) -> str:
+    """Return why this cannot be the end of a model we read."""
+    subject = f"the last step '{'/'.join(path)}'" if path else "the model"
+    advice = f"supported: {', '.join(ESTIMATORS)}, alone or at the end of a Pipeline."
+    if isinstance(value, ArchivedObject) and value.class_name in _SEARCHES:
+        advice = "log its best_estimator_ instead."
+    return f"{subject} is {_describe(value)} and not a linear regression model that we read; {advice}"

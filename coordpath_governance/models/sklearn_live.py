@@ -1,0 +1,63 @@
+"""A live, fitted scikit-learn estimator seen as the same tree that an archive gives; scikit-learn is not imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from coordpath_governance.models.archive import ArchivedObject, Opaque
+from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.sklearn_folding import fold_model
+
+__all__ = ["from_estimator"]
+
+_MAX_DEPTH = 100
+
+
+def from_estimator(estimator: object, feature_names: Sequence[str] | None = None) -> LinearModel:
+    """Return a fitted scikit-learn regression or pipeline as a `LinearModel`.
+
+    ``feature_names`` names the input columns if it was fitted on a bare array. What cannot be folded is an
+    `UnsupportedModelError` that names it.
+    """
+    model = fold_model(_View().of(estimator, 0), feature_names)
+    version = getattr(sys.modules.get("sklearn"), "__version__", None)
+    library = f"scikit-learn {version}" if version else model.library
+    return replace(model, source="a fitted estimator in memory", library=library)
+
+
+class _View:
+    """Every object is seen once, so that shared parts stay shared and a cycle ends."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, object] = {}
+
+    def of(self, value: object, depth: int) -> object:
+        """Return ``value`` as an archive would hold it."""
+        if value is None or isinstance(value, (bool, int, float, str, slice, np.generic, np.ndarray, np.dtype)):
+            return value
+        if depth > _MAX_DEPTH:
+            return Opaque("an object nested too deeply")
+        if id(value) not in self._seen:
+            self._seen[id(value)] = Opaque("a reference of an object back to itself")
+            self._seen[id(value)] = self._open(value, depth)
+        return self._seen[id(value)]
+
+    def _open(self, value: object, depth: int) -> object:
+        if type(value) is list:
+            return [self.of(item, depth + 1) for item in value]
+        if type(value) is tuple:
+            return tuple(self.of(item, depth + 1) for item in value)
+        if type(value) is dict:
+            return {key: self.of(item, depth + 1) for key, item in value.items()}
+        kind = type(value)
+        path = f"{kind.__module__}.{kind.__qualname__}"
+        if path.startswith("scipy.sparse.") and hasattr(value, "toarray"):
+            return np.asarray(value.toarray())
+        if path.startswith("sklearn.") and hasattr(value, "__dict__"):
+            attributes = {str(name): self.of(item, depth + 1) for name, item in vars(value).items()}
+            return ArchivedObject(path, attributes)
+        return Opaque(f"an object of the type {path}")

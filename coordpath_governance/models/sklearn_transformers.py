@@ -1,0 +1,178 @@
+"""scikit-learn's scalers, one-hot encoder and imputer as functions from columns to columns; see `flows`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.models.archive import ArchivedObject, Opaque
+from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
+from coordpath_governance.models.flows import NO_FILL, Flow, Frame, LevelFlow, NumericFlow, RawFlow, side_by_side
+from coordpath_governance.models.sklearn_encoder import fold_one_hot_encoder
+
+__all__ = ["TRANSFORMERS"]
+
+
+def fold_standard_scaler(fitted: Fitted, frame: Frame) -> Frame:
+    """(x − mean_) / scale_."""
+    means = fitted.vector("mean_", len(frame)) if fitted.flag("with_mean", True) else None
+    scales = fitted.vector("scale_", len(frame), nonzero=True) if fitted.flag("with_std", True) else None
+    return _centre_and_divide(fitted, frame, means, scales)
+
+
+def fold_robust_scaler(fitted: Fitted, frame: Frame) -> Frame:
+    """(x − center_) / scale_."""
+    centres = fitted.vector("center_", len(frame)) if fitted.flag("with_centering", True) else None
+    scales = fitted.vector("scale_", len(frame), nonzero=True) if fitted.flag("with_scaling", True) else None
+    return _centre_and_divide(fitted, frame, centres, scales)
+
+
+def fold_max_abs_scaler(fitted: Fitted, frame: Frame) -> Frame:
+    """Return x / scale_."""
+    _refuse_clipping(fitted)
+    return _centre_and_divide(fitted, frame, None, fitted.vector("scale_", len(frame), nonzero=True))
+
+
+def fold_min_max_scaler(fitted: Fitted, frame: Frame) -> Frame:
+    """Return x · scale_ + min_."""
+    _refuse_clipping(fitted)
+    if frame.sparse:
+        raise fitted.error("it receives a sparse matrix, which it cannot shift")
+    return frame.affine(fitted.vector("scale_", len(frame)), fitted.vector("min_", len(frame)), fitted.where)
+
+
+def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
+    """The identity, which is what a FunctionTransformer without a function is."""
+    if fitted.get("func") is not None:
+        raise fitted.refusal(
+            "is a FunctionTransformer with a function of its own, which we do not run; supported is only func=None. "
+            "Compute the column before the model, or use a scaler."
+        )
+    if not fitted.flag("validate", False):
+        return frame
+    flows = [flow.numeric(fitted.where) if isinstance(flow, RawFlow) else flow for flow in frame.flows]
+    return replace(frame, flows=tuple(_raise_when_missing(flow) for flow in flows))
+
+
+def fold_simple_imputer(fitted: Fitted, frame: Frame) -> Frame:
+    """x, or statistics_ where x is missing; columns without a statistic are dropped; then the missing indicators."""
+    marker = plain(fitted.get("missing_values", math.nan))
+    is_nan = isinstance(marker, float) and math.isnan(marker)
+    is_na = isinstance(marker, Opaque) and marker.what.endswith("NAType")
+    if not (is_nan or is_na or marker is None):
+        raise fitted.refusal(
+            f"replaces the value {marker!r}, not missing values, which cannot be written as a linear function; "
+            "turn that value into NaN before the model."
+        )
+    statistics = fitted.required("statistics_")
+    if not isinstance(statistics, np.ndarray) or statistics.shape != (len(frame),):
+        raise fitted.error(f"'statistics_' does not have one entry for each of {len(frame)} columns")
+    keep_empty = fitted.flag("keep_empty_features", False)
+    values = _cast(fitted, statistics)
+    empty = [isinstance(value, float) and math.isnan(value) for value in values]
+    kept = [position for position in range(len(frame)) if keep_empty or not empty[position]]
+    told = _indicated(fitted, len(frame)) if fitted.flag("add_indicator", False) else []
+    filled = [
+        frame.flows[position]
+        if empty[position]
+        else _fill(fitted, frame.flows[position], values[position], only_none=marker is None)
+        for position in kept
+    ]
+    imputed = replace(frame.take(kept), flows=tuple(filled))
+    indicators = frame.take(told).renamed("missingindicator_")
+    indicators = replace(indicators, flows=tuple(_indicator(flow) for flow in indicators.flows))
+    return side_by_side(frame, (imputed, indicators), sparse=frame.sparse)
+
+
+def _centre_and_divide(fitted: Fitted, frame: Frame, centres: list[float] | None, divisors: list[float] | None) -> Frame:
+    if centres is not None and frame.sparse:
+        raise fitted.error("it receives a sparse matrix, which it cannot centre")
+    scales = [1.0 / divisor for divisor in divisors or [1.0] * len(frame)]
+    shifts = [-centre * scale for centre, scale in zip(centres or [0.0] * len(frame), scales, strict=True)]
+    return frame.affine(scales, shifts, fitted.where)
+
+
+def _refuse_clipping(fitted: Fitted) -> None:
+    if fitted.flag("clip", False):
+        raise fitted.refusal(
+            f"is a {fitted.archived.class_name} with clip=True, which is not linear; fit it with clip=False."
+        )
+
+
+def _raise_when_missing(flow: Flow) -> Flow:
+    """Return the column as it leaves a step that raises on NaN."""
+    if isinstance(flow, NumericFlow) and flow.missing is not None and math.isnan(flow.missing):
+        return replace(flow, missing=None)
+    return flow
+
+
+def _cast(fitted: Fitted, statistics: NDArray[Any]) -> list[object]:
+    """Return the statistics as the imputer writes them into a column: in the type it was fitted on."""
+    dtype = fitted.get("_fill_dtype")
+    values = [plain(value) for value in statistics.tolist()]
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+        with np.errstate(all="ignore"):
+            return [
+                np.asarray(value).astype(dtype).item() if isinstance(value, (int, float)) and value == value else value
+                for value in values
+            ]
+    return values
+
+
+def _fill(fitted: Fitted, flow: Flow, statistic: object, *, only_none: bool) -> Flow:
+    """Return a column with its missing values replaced; an encoded column has none left."""
+    if isinstance(flow, RawFlow):
+        if not isinstance(statistic, (str, int, float)):
+            raise fitted.error(f"'statistics_' has the entry {statistic!r}")
+        if isinstance(statistic, float) and not math.isfinite(statistic):
+            raise fitted.error("'statistics_' has entries that are not finite")
+        return replace(flow, fill=statistic) if flow.fill is NO_FILL else flow
+    if isinstance(flow, LevelFlow) or flow.missing is None or not math.isnan(flow.missing):
+        return flow
+    if only_none:
+        return replace(flow, missing=None)
+    number = as_float(statistic)
+    if number is None:
+        raise fitted.error(f"'statistics_' has the entry {statistic!r} for a column of numbers")
+    return replace(flow, missing=number)
+
+
+def _indicated(fitted: Fitted, width: int) -> list[int]:
+    """Return the positions of the columns whose missing values are told in a column of their own."""
+    indicator = fitted.required("indicator_")
+    if not isinstance(indicator, ArchivedObject) or sklearn_class(indicator) != "MissingIndicator":
+        raise fitted.error("'indicator_' is not a MissingIndicator")
+    inner = Fitted(indicator, f"{fitted.where}, its missing indicator")
+    if inner.flag("error_on_new", False) or inner.count("_n_features") not in (None, width):
+        raise inner.error("it is not the one a SimpleImputer makes")
+    positions = inner.positions("features_", width)
+    everything = inner.text("features", "missing-only") != "missing-only" or len(positions) == width
+    return list(range(width)) if everything else positions
+
+
+def _indicator(flow: Flow) -> Flow:
+    """1 where the column is missing when it reaches the imputer, 0 elsewhere."""
+    source = flow.encoding.source if isinstance(flow, LevelFlow) else flow.source
+    missing: float | None = 0.0
+    if isinstance(flow, RawFlow):
+        missing = 1.0 if flow.fill is NO_FILL else 0.0
+    elif isinstance(flow, NumericFlow):
+        missing = None if flow.missing is None else float(math.isnan(flow.missing))
+    return NumericFlow(source, f"missingindicator_{flow.label}", scale=0.0, shift=0.0, missing=missing)
+
+
+TRANSFORMERS: Mapping[str, Callable[[Fitted, Frame], Frame]] = {
+    "StandardScaler": fold_standard_scaler,
+    "MinMaxScaler": fold_min_max_scaler,
+    "MaxAbsScaler": fold_max_abs_scaler,
+    "RobustScaler": fold_robust_scaler,
+    "OneHotEncoder": fold_one_hot_encoder,
+    "SimpleImputer": fold_simple_imputer,
+    "FunctionTransformer": fold_function_transformer,
+}
+"""Every transformer of single columns that can be folded, by class name."""

@@ -1,0 +1,75 @@
+"""A scorer that takes a LinearModel at its word, row by row, and ways to get models in and out of archives."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from coordpath_governance.models import LinearModel, fold_model, level_label
+from coordpath_governance.models.archive import read_archive_bytes
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _score(model: LinearModel, row: Mapping[str, object]) -> float | None:
+    total = model.intercept
+    for term in model.numeric:
+        value = row[term.column]
+        part = term.missing if _is_missing(value) else term.coefficient * float(value)
+        if part is None:
+            return None
+        total += part
+    for term in model.categorical:
+        part = term.effect(level_label(row[term.column]))
+        if part is None:
+            return None
+        total += part
+    return total
+
+
+@pytest.fixture(scope="session")
+def score() -> Callable[[LinearModel, Mapping[str, object]], float | None]:
+    return _score
+
+
+@pytest.fixture(scope="session")
+def dumps() -> Callable[[object], bytes]:
+    from skops import io as skops_io
+
+    return skops_io.dumps
+
+
+@pytest.fixture(scope="session")
+def fold_bytes() -> Callable[..., LinearModel]:
+    def fold(data: bytes, names: list[str] | None = None) -> LinearModel:
+        return fold_model(read_archive_bytes(data), names)
+
+    return fold
+
+
+@pytest.fixture(scope="session")
+def unzip() -> Callable[[bytes], dict[str, bytes]]:
+    def members(data: bytes) -> dict[str, bytes]:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+    return members
+
+
+@pytest.fixture(scope="session")
+def rezip() -> Callable[..., bytes]:
+    def archive(members: Mapping[str, bytes | object], compression: int = zipfile.ZIP_STORED) -> bytes:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", compression) as target:
+            for name, content in members.items():
+                target.writestr(name, content if isinstance(content, bytes) else json.dumps(content))
+        return buffer.getvalue()
+
+    return archive

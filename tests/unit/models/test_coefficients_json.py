@@ -1,0 +1,157 @@
+"""coefficients.json: an exact round trip, and errors that name the key."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordpath_governance.errors import ModelReadError
+from coordpath_governance.models import (
+    CategoricalTerm,
+    LinearModel,
+    NumericTerm,
+    Provenance,
+    RawCoefficient,
+    from_document,
+    read_coefficients,
+    to_document,
+)
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+texts = st.text(max_size=8)
+optional = st.none() | numbers
+
+
+@st.composite
+def categorical_terms(draw, column):
+    levels = draw(st.lists(texts, unique=True, max_size=4))
+    effects = draw(st.lists(numbers, min_size=len(levels), max_size=len(levels)))
+    return CategoricalTerm(column, tuple(levels), tuple(effects), draw(optional), draw(st.booleans()))
+
+
+@st.composite
+def models(draw):
+    names = draw(st.lists(texts, unique=True, max_size=4))
+    return LinearModel(
+        intercept=draw(numbers),
+        numeric=tuple(NumericTerm(name, draw(numbers), draw(optional)) for name in names),
+        categorical=tuple(draw(categorical_terms(name)) for name in names[:2]),
+        has_intercept=draw(st.booleans()),
+        family=draw(st.sampled_from(["gaussian", "poisson"])),
+        link=draw(st.sampled_from(["identity", "log"])),
+        target=draw(st.none() | texts),
+        estimator=draw(texts),
+        source=draw(texts),
+        regularisation=draw(st.dictionaries(texts, st.none() | numbers | texts | st.booleans(), max_size=3)),
+        raw=tuple(RawCoefficient(name, draw(numbers)) for name in draw(st.lists(texts, max_size=3))),
+        library=draw(texts),
+        provenance=Provenance(uri=draw(texts)),
+    )
+
+
+@settings(deadline=None)
+@given(model=models())
+def test_round_trip_is_exact(model):
+    text = json.dumps(to_document(model), allow_nan=False)
+    read = from_document(json.loads(text))
+    assert read == replace(model, provenance=Provenance())
+    assert json.dumps(to_document(read)) == text
+
+
+def test_least_document():
+    model = from_document({"schema": "coordpath.coefficients/1", "intercept": 1, "numeric": []})
+    assert model == LinearModel(1.0, source="declared by the author in coefficients.json")
+    assert isinstance(model.intercept, float)
+
+
+def document(**changes):
+    base = to_document(
+        LinearModel(
+            1.0, (NumericTerm("a", 2.0),), (CategoricalTerm("c", ("x", "y"), (0.0, 1.0)),), raw=(RawCoefficient("a", 2.0),)
+        )
+    )
+    return {**base, **changes}
+
+
+NUMERIC = {"column": "a", "coefficient": 1.0}
+CATEGORICAL = {"column": "c", "levels": ["x"], "effects": [1.0]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"schema": "coordpath.coefficients/2"}, "schema"),
+        ({"intercept": "1"}, "intercept"),
+        ({"intercept": True}, "intercept"),
+        ({"intercept": None}, "intercept"),
+        ({"intercept": float("nan")}, "intercept"),
+        ({"intercept": 10**400}, "intercept"),
+        ({"has_intercept": 1}, "has_intercept"),
+        ({"family": "magic"}, "family"),
+        ({"link": "probit"}, "link"),
+        ({"target": 3}, "target"),
+        ({"estimator": None}, "estimator"),
+        ({"surprise": 1}, "surprise"),
+        ({"numeric": {}}, "numeric"),
+        ({"numeric": [3]}, r"numeric\[0\]"),
+        ({"numeric": [{"column": "a"}]}, r"numeric\[0\].coefficient"),
+        ({"numeric": [{**NUMERIC, "extra": 1}]}, r"numeric\[0\].extra"),
+        ({"numeric": [{**NUMERIC, "missing": "no"}]}, r"numeric\[0\].missing"),
+        ({"numeric": [NUMERIC, NUMERIC]}, "numeric"),
+        ({"categorical": [CATEGORICAL, CATEGORICAL]}, "categorical"),
+        ({"categorical": [{**CATEGORICAL, "effects": []}]}, r"categorical\[0\].effects"),
+        ({"categorical": [{**CATEGORICAL, "levels": [1]}]}, r"categorical\[0\].levels"),
+        ({"categorical": [{**CATEGORICAL, "levels": ["x", "x"], "effects": [1, 2]}]}, r"categorical\[0\].levels"),
+        ({"categorical": [{**CATEGORICAL, "unknown": float("inf")}]}, r"categorical\[0\].unknown"),
+        ({"regularisation": []}, "regularisation"),
+        ({"regularisation": {"alpha": []}}, "regularisation"),
+        ({"raw": [{"name": "a", "value": None}]}, r"raw\[0\].value"),
+    ],
+)
+def test_errors_name_the_key(changes, key):
+    with pytest.raises(ModelReadError, match=f"'{key}"):
+        from_document(document(**changes))
+
+
+def test_terms_are_required():
+    with pytest.raises(ModelReadError, match="'numeric' and 'categorical'"):
+        from_document({"schema": "coordpath.coefficients/1", "intercept": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"schema": 1, "schema": 2}', "there twice"),
+        ('{"intercept": NaN}', "NaN is not a number"),
+        ("[]", "not a JSON object"),
+        ("{", "is not JSON: line 1"),
+        ("[" * 100_000, "nested too deeply"),
+        ("1" * 10_000, "cannot be read|not a JSON object"),
+        ("\udcff", "is not UTF-8"),
+        ("{}", "schema"),
+    ],
+)
+def test_damaged_files(text, reason, tmp_path):
+    path = tmp_path / "coefficients.json"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ModelReadError, match=reason) as caught:
+        read_coefficients(path)
+    assert str(path) in str(caught.value)
+
+
+def test_absent_and_oversized_files(tmp_path, monkeypatch):
+    with pytest.raises(ModelReadError, match="cannot be read"):
+        read_coefficients(tmp_path / "coefficients.json")
+    monkeypatch.setattr("coordpath_governance.models.coefficients_json._MAX_BYTES", 5)
+    (tmp_path / "coefficients.json").write_text("{      }")
+    with pytest.raises(ModelReadError, match="more than the 5 bytes"):
+        read_coefficients(tmp_path / "coefficients.json")
+
+
+def test_a_file_cannot_claim_another_source(tmp_path):
+    (tmp_path / "coefficients.json").write_text(json.dumps(document(source="read from the model's files")))
+    assert read_coefficients(tmp_path / "coefficients.json").source == "declared by the author in coefficients.json"

@@ -1,0 +1,161 @@
+"""Model folders as MLflow itself saves them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.models import Provenance, model_digest, read_model, to_document
+
+mlflow = pytest.importorskip("mlflow")
+
+
+@pytest.fixture(scope="module")
+def data() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.normal(size=40), "c": rng.choice(np.array(["x", "y"], dtype=object), 40)})
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    part = ColumnTransformer([("n", StandardScaler(), ["a"]), ("c", OneHotEncoder(), ["c"])])
+    return Pipeline([("prepare", part), ("model", Ridge())]).fit(data, data.a * 2 + (data.c == "x"))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory, fitted, data):
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    signature = mlflow.models.infer_signature(data, pd.Series([1.0], name="price"))
+    mlflow.sklearn.save_model(fitted, folder, signature=signature, pip_requirements=[])
+    return folder
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+def change_mlmodel(folder, change):
+    settings = yaml.safe_load((folder / "MLmodel").read_text())
+    change(settings)
+    (folder / "MLmodel").write_text(yaml.safe_dump(settings))
+
+
+def test_default_format(saved, fitted, data, score):
+    provenance = Provenance(uri="models:/demo/1", name="demo", version="1", digest=model_digest(saved))
+    model = read_model(saved, provenance)
+    assert model.provenance == provenance
+    assert (model.target, model.estimator) == ("price", "Ridge")
+    found = [score(model, row) for row in data.head(5).to_dict("records")]
+    np.testing.assert_allclose(found, fitted.predict(data.head(5)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["pickle", "cloudpickle"])
+def test_pickles_are_refused_by_name(form, fitted, tmp_path):
+    folder = tmp_path / "model"
+    mlflow.sklearn.save_model(fitted, folder, serialization_format=form, pip_requirements=[])
+    with pytest.raises(UnsupportedModelError, match=rf"stored as {form}.*skops.*coefficients\.json"):
+        read_model(folder)
+
+
+def test_old_pickle_without_a_format(folder):
+    change_mlmodel(folder, lambda settings: settings["flavors"]["sklearn"].pop("serialization_format"))
+    with pytest.raises(UnsupportedModelError, match="stored as pickle"):
+        read_model(folder)
+
+
+def test_array_signature_names_columns(tmp_path, data):
+    model = Ridge().fit(data[["a"]].to_numpy(), data.a)
+    signature = mlflow.models.infer_signature(pd.DataFrame({"weight": [1.0]}), np.array([1.0]))
+    mlflow.sklearn.save_model(model, tmp_path / "named", signature=signature, pip_requirements=[])
+    assert read_model(tmp_path / "named").columns == ("weight",)
+    signature = mlflow.models.infer_signature(np.array([[1.0]]), np.array([1.0]))
+    mlflow.sklearn.save_model(model, tmp_path / "tensor", signature=signature, pip_requirements=[])
+    assert read_model(tmp_path / "tensor").columns == ("x0",)
+
+
+def test_declared_coefficients_do_not_count_beside_a_readable_model(folder):
+    import dataclasses
+    import json
+
+    genuine = read_model(folder)
+    forged = dataclasses.replace(genuine, intercept=99.0)
+    (folder / "coefficients.json").write_text(json.dumps(to_document(forged)))
+    assert read_model(folder) == genuine
+
+
+@pytest.mark.parametrize("path", ["../model.skops", "/etc/passwd", "a/../../b", "", None, ["x"], "a\\\\b", "x\0y"])
+def test_paths_stay_inside(path, folder):
+    change_mlmodel(folder, lambda settings: settings["flavors"]["sklearn"].update(pickled_model=path))
+    with pytest.raises(ModelReadError, match="not a file of this model"):
+        read_model(folder)
+
+
+def test_link_out_of_the_folder(folder):
+    (folder / "model.skops").rename(folder.parent / "elsewhere.skops")
+    (folder / "model.skops").symlink_to(folder.parent / "elsewhere.skops")
+    with pytest.raises(ModelReadError, match="not a file of this model"):
+        read_model(folder)
+
+
+def test_damaged_archive_tells_the_file(folder, rezip, unzip):
+    members = unzip((folder / "model.skops").read_bytes())
+    schema = members["schema.json"].replace(b'"coef_"', b'"coef"')
+    (folder / "model.skops").write_bytes(rezip({**members, "schema.json": schema}))
+    with pytest.raises(UnsupportedModelError, match=r"model\.skops: step 'model' is a Ridge that was not fitted"):
+        read_model(folder)
+    schema = re.sub(rb',\s*"__id__": \d+', b"", members["schema.json"])
+    schema = schema.replace(b'"content": "2"', b'"content": "5"')
+    (folder / "model.skops").write_bytes(rezip({**members, "schema.json": schema}))
+    with pytest.raises(ModelReadError, match=r"model\.skops: .*damaged or forged") as caught:
+        read_model(folder)
+    assert not isinstance(caught.value, UnsupportedModelError)
+
+
+def test_missing_archive(folder):
+    (folder / "model.skops").unlink()
+    with pytest.raises(ModelReadError, match="cannot be read"):
+        read_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("loader_module", "evil"), ("model_path", "other.skops"), ("data", "other"), ("predict_fn", "score")],
+)
+def test_what_is_served_must_be_what_is_read(key, value, folder):
+    change_mlmodel(folder, lambda settings: settings["flavors"]["python_function"].update({key: value}))
+    with pytest.raises(UnsupportedModelError, match=key):
+        read_model(folder)
+
+
+@pytest.mark.parametrize("flavour", ["sklearn", "python_function"])
+def test_own_code_is_refused(flavour, folder):
+    change_mlmodel(folder, lambda settings: settings["flavors"][flavour].update(code="code"))
+    with pytest.raises(UnsupportedModelError, match="code_paths"):
+        read_model(folder)
+
+
+@pytest.mark.parametrize("flavour", ["statsmodels", "spark", "xgboost", "python_function"])
+def test_other_flavours_are_refused_by_name(flavour, folder):
+    change_mlmodel(folder, lambda settings: settings.update(flavors={flavour: {}, "python_function": {}}))
+    with pytest.raises(UnsupportedModelError, match=rf"flavour {flavour}, which is not supported"):
+        read_model(folder)
+
+
+def test_refusal_tells_the_file_and_the_step(tmp_path, data):
+    from sklearn.preprocessing import PolynomialFeatures
+
+    model = Pipeline([("poly", PolynomialFeatures()), ("model", Ridge())]).fit(data[["a"]], data.a)
+    mlflow.sklearn.save_model(model, tmp_path / "model", pip_requirements=[])
+    with pytest.raises(UnsupportedModelError, match=r"model\.skops: step 'poly' is a PolynomialFeatures"):
+        read_model(tmp_path / "model")

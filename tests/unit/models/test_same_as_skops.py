@@ -1,0 +1,102 @@
+"""Forged archives that both skops and we accept must predict the same: no model may be read one way and served another."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
+
+from coordpath_governance.errors import ModelReadError
+
+ROWS = pd.DataFrame({"a": [1.0, 2.0, np.nan, 5.0], "b": [3.0, 1.0, 2.0, 7.0], "k": [1, 2, 2, 3]})
+WORDS = [
+    None,
+    True,
+    False,
+    0,
+    1,
+    2,
+    -1,
+    2.5,
+    "a",
+    "b",
+    "first",
+    "ignore",
+    "error",
+    "passthrough",
+    "drop",
+    "constant",
+    "remainder",
+]
+
+
+def nodes(part):
+    if isinstance(part, dict):
+        if "__loader__" in part:
+            yield part
+        for value in part.values():
+            yield from nodes(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from nodes(value)
+
+
+@pytest.fixture(scope="module")
+def genuine(dumps, unzip):
+    first = ColumnTransformer(
+        [("n", SimpleImputer(add_indicator=True), ["b", "a"])], remainder="passthrough", verbose_feature_names_out=False
+    )
+    second = ColumnTransformer(
+        [
+            ("s", make_pipeline(StandardScaler(), RobustScaler()), ["a", "b"]),
+            ("k", OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2, drop="first"), ["k"]),
+        ],
+        transformer_weights={"s": 2.0},
+    )
+    model = make_pipeline(first.set_output(transform="pandas"), second, Ridge()).fit(ROWS, [1.0, 2.0, 4.0, 3.0])
+    return unzip(dumps(model))
+
+
+def predictions(archive: bytes) -> list[float] | None:
+    """What the loaded model predicts, None if skops or scikit-learn cannot use it at all."""
+    with warnings.catch_warnings(), contextlib.suppress(Exception):
+        warnings.simplefilter("ignore")
+        model = skops.io.loads(archive, trusted=skops.io.get_untrusted_types(data=archive))
+        return [float(number) for number in np.ravel(model.predict(ROWS))]
+    return None
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), keep_ids=st.booleans())
+def test_forged_archives(data, keep_ids, genuine, rezip, fold_bytes, score):
+    schema = json.loads(genuine["schema.json"])
+    for node in nodes(schema):
+        if not keep_ids:
+            node.pop("__id__", None)
+    texts = [node for node in nodes(schema) if node["__loader__"] == "JsonNode"]
+    lists = [node for node in nodes(schema) if isinstance(node.get("content"), list) and len(node["content"]) > 1]
+    if data.draw(st.booleans()):
+        data.draw(st.sampled_from(texts))["content"] = json.dumps(data.draw(st.sampled_from(WORDS)))
+    else:
+        data.draw(st.sampled_from(lists))["content"].reverse()
+    archive = rezip({**genuine, "schema.json": schema})
+    try:
+        folded = fold_bytes(archive)
+    except ModelReadError:
+        return
+    served = predictions(archive)
+    if served is not None:
+        found = [score(folded, row) for row in ROWS.to_dict("records")]
+        assert found == [pytest.approx(number, rel=1e-9, abs=1e-12) for number in served]
