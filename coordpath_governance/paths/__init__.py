@@ -1,0 +1,46 @@
+"""Coordinate paths: the best step-by-step way from one linear model to another, with a certificate.
+
+`solve` takes the problem document and answers at once; `solve_problem` takes a `PathProblem`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from coordpath_governance.paths.certificate import Certificate
+from coordpath_governance.paths.document import parse_json, parse_problem, problem_to_dict
+from coordpath_governance.paths.path import Move, Path, Step
+from coordpath_governance.paths.problem import BASELINE, PathProblem, StepRange, Unit
+from coordpath_governance.paths.shapley import shapley
+from coordpath_governance.paths.solution import Solution, evaluate_order, solve_problem
+
+__all__ = [
+    "BASELINE",
+    "Certificate",
+    "Move",
+    "Path",
+    "PathProblem",
+    "Solution",
+    "Step",
+    "StepRange",
+    "Unit",
+    "evaluate_order",
+    "parse_json",
+    "parse_problem",
+    "problem_to_dict",
+    "shapley",
+    "solve",
+    "solve_problem",
+]
+
+
+def solve(
+    problem: Mapping[str, Any],
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    progress: Callable[[str, float, float], None] | None = None,
+) -> Solution:
+    """Solve a problem document (`coordpath.problem/1`); ``.to_dict()`` of the answer is `coordpath.path/1`."""
+    return solve_problem(parse_problem(problem), clock=clock, progress=progress)

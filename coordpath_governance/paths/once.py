@@ -1,0 +1,86 @@
+"""Every changed unit moves exactly once, or the best m do and then all the rest: only the order is open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.outcome import Outcome, Stop, normalise
+from coordpath_governance.paths.problem import REST_LABEL
+from coordpath_governance.paths.set_function import build_set_function
+from coordpath_governance.paths.solvers.protocol import ChainTask, never
+from coordpath_governance.paths.solvers.table import choose_solver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from coordpath_governance.paths.problem import PathProblem
+
+__all__ = ["measure_order", "order_stops", "solve_once"]
+
+
+def solve_once(
+    problem: PathProblem,
+    solver: str,
+    expired: Callable[[], bool] = never,
+    progress: Callable[[str, float, float], None] | None = None,
+) -> Outcome:
+    """The best order the named solver finds, with its bound."""
+    task, last, exponents = _task(problem, expired, progress)
+    if not problem.changed:
+        return Outcome((), 0, 0.0, 0.0, 0.0, 1.0, exponents, "lattice")
+    found = choose_solver(solver, task).solve(task)
+    weight = float(task.alphas.sum()) + last
+    constant = last * task.function.excess(range(task.function.size))
+    return Outcome(
+        order_stops(problem, found.order),
+        problem.most_terms,
+        task.evaluate(found.order) + constant,
+        found.bound + constant,
+        task.function.rounding * weight,
+        weight,
+        exponents,
+        found.solver,
+    )
+
+
+def measure_order(problem: PathProblem, order: Sequence[int]) -> Outcome:
+    """A given order of the changed units, with no bound but min c."""
+    size = len(problem.changed)
+    if sorted(order) != list(range(size)):
+        raise ProblemError(f"order: {list(order)} is not an arrangement of the {size} changed units 0 … {size - 1}")
+    task, last, exponents = _task(problem, never, None)
+    excess = task.evaluate(order) + last * task.function.excess(range(size))
+    weight = float(task.alphas.sum()) + last
+    return Outcome(order_stops(problem, order), problem.most_terms, excess, 0.0, 0.0, weight, exponents, "given")
+
+
+def _task(
+    problem: PathProblem, expired: Callable[[], bool], progress: Callable[[str, float, float], None] | None
+) -> tuple[ChainTask, float, tuple[int, int]]:
+    """The task of a solver, the weight of the last term, and the units of both."""
+    if not problem.moves_once:
+        raise ProblemError("steps: units may be visited again here, so an order alone is not a path; leave steps null")
+    function = build_set_function(problem)
+    alphas, exponent = normalise(problem.alphas(problem.most_terms))
+    task = ChainTask(function, alphas[:-1], problem.seed, expired, progress)
+    return task, float(alphas[-1]) if len(alphas) else 0.0, (function.exponent, exponent)
+
+
+def order_stops(problem: PathProblem, order: Sequence[int]) -> tuple[Stop, ...]:
+    """The models along an order: ``singles`` single steps, then the rest at once if any is left."""
+    target = problem.start if problem.target is None else problem.target
+    beta: NDArray[np.float64] = problem.start.copy()
+    stops: list[Stop] = []
+    for k, u in enumerate(order[: problem.singles], start=1):
+        unit = problem.changed[u]
+        beta = beta.copy()
+        beta[list(unit.members)] = target[list(unit.members)]
+        stops.append(Stop(k, unit.kind, unit.label, beta))
+    if problem.singles < len(problem.changed):
+        stops.append(Stop(problem.singles + 1, "rest", REST_LABEL, target))
+    return tuple(stops)

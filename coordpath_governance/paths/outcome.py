@@ -1,0 +1,103 @@
+"""What solving a problem comes to before it is certified: the models the path passes through, and what is proved."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.certificate import Certificate, certify
+from coordpath_governance.paths.path import Move, Path, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from coordpath_governance.paths.path import StepKind
+    from coordpath_governance.paths.problem import PathProblem
+
+__all__ = ["Outcome", "Stop", "certify_outcome", "normalise", "trace"]
+
+_OVERFLOW = "cost: the objective overflows double precision; rescale the target variable or the weights"
+
+
+@dataclass(frozen=True, eq=False)
+class Stop:
+    """The model reached at term ``k`` by moving one unit (or the rest)."""
+
+    k: int
+    kind: StepKind
+    label: str
+    beta: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Stops of the best path known, with its excess and a bound of it.
+
+    ``excess``, ``bound``, ``rounding`` and ``weight`` (Σα) are in units of 2^exponents[0] of cost and 2^exponents[1] of
+    weight.
+    """
+
+    stops: tuple[Stop, ...]
+    terms: int
+    excess: float
+    bound: float
+    rounding: float
+    weight: float
+    exponents: tuple[int, int]
+    solver: str
+
+
+def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """The weights divided by a power of two so that the largest is near 1, and that power."""
+    exponent = math.frexp(float(alphas.max(initial=0.0)))[1]
+    return np.ldexp(alphas, -exponent), exponent
+
+
+def trace(problem: PathProblem, stops: Sequence[Stop], terms: int) -> Path:
+    """The path through the stops; a stop at which nothing moves is a rest and is not listed."""
+    cost = problem.cost
+    excess = cost.excess(problem.start)
+    start_cost = cost.minimum() + excess
+    before = problem.start
+    steps: list[Step] = []
+    for stop in stops:
+        moved = np.flatnonzero(stop.beta != before)
+        if len(moved):
+            moves = tuple(Move(problem.features[i], _plain(before[i]), _plain(stop.beta[i])) for i in moved)
+            reached = cost.excess(stop.beta)
+            value, delta = _plain(cost.minimum() + reached), _plain(reached - excess)
+            steps.append(Step(stop.k, stop.kind, stop.label, moves, value, delta))
+            before, excess = stop.beta, reached
+    return Path(_plain(start_cost), tuple(steps), terms)
+
+
+def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certificate:
+    """The certificate of a traced outcome; `ProblemError` where a figure does not fit in double precision."""
+    with np.errstate(over="ignore"):
+        terms = (problem.alphas(outcome.terms) * np.array(path.costs())).tolist()
+    try:
+        certificate = certify(
+            objective=_plain(math.fsum(terms)),
+            excess=outcome.excess,
+            bound=outcome.bound,
+            rounding=outcome.rounding,
+            weight=outcome.weight,
+            exponents=outcome.exponents,
+            solver=outcome.solver,
+        )
+    except OverflowError as error:
+        raise ProblemError(_OVERFLOW) from error
+    if not math.isfinite(certificate.lower_bound):
+        raise ProblemError(_OVERFLOW)
+    return certificate
+
+
+def _plain(value: float) -> float:
+    """A Python float without a negative zero."""
+    return float(value) + 0.0

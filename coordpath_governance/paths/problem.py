@@ -1,0 +1,213 @@
+"""PathProblem: the question a path answers, and the units that move in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.weights import GeometricWeights, Weights, checked_alphas
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coordpath_governance.costs import QuadraticCost
+    from coordpath_governance.paths.path import StepKind
+
+__all__ = ["BASELINE", "LONGEST", "REST_LABEL", "SOLVERS", "PathProblem", "StepRange", "Unit", "check_features"]
+
+BASELINE = "(baseline)"
+"""The feature that stands for the average score; its step has a kind of its own."""
+
+REST_LABEL = "all the rest"
+
+SOLVERS = ("auto", "exact", "local", "greedy", "direct", "gurobi")
+"""The names the contract knows; ``paths.solvers`` maps them to code."""
+
+LONGEST = 200
+"""Most terms of a path that may rest or visit units again."""
+
+
+@dataclass(frozen=True)
+class StepRange:
+    """Between ``least`` and ``most`` terms; the loss chooses."""
+
+    least: int
+    most: int
+
+    def __post_init__(self) -> None:
+        if self.least < 1 or self.most < self.least:
+            raise ProblemError(f"steps: the range {self.least} to {self.most} is empty; give 1 ≤ min ≤ max")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Coordinates that move together: one feature, the baseline, or a group."""
+
+    label: str
+    kind: StepKind
+    members: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PathProblem:
+    """min Σₖ αₖ c(βₖ) over paths that change one unit a step, from ``start`` to ``target`` (None: any end).
+
+    ``steps`` None: every changed unit moves exactly once. ``steps`` N or a range: that many terms, and units may be
+    visited again. ``max_steps`` m: the best m single steps, then all the rest at once.
+    """
+
+    features: tuple[str, ...]
+    cost: QuadraticCost
+    start: NDArray[np.float64]
+    target: NDArray[np.float64] | None = None
+    steps: int | StepRange | None = None
+    max_steps: int | None = None
+    groups: tuple[tuple[str, ...], ...] = ()
+    weights: Weights = field(default_factory=GeometricWeights)
+    solver: str = "auto"
+    time_limit: float | None = None
+    seed: int = 0
+    units: tuple[Unit, ...] = field(init=False, repr=False)
+    changed: tuple[Unit, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        features = tuple(self.features)
+        check_features(features)
+        if len(features) != self.cost.size:
+            raise ProblemError(f"features: {len(features)} names for a cost of {self.cost.size} coordinates; give as many")
+        start = _coefficients(self.start, "start", len(features))
+        target = None if self.target is None else _coefficients(self.target, "target", len(features))
+        units = _units(features, self.groups)
+        changed: tuple[Unit, ...] = ()
+        if target is not None:
+            moved = start != target
+            changed = tuple(
+                Unit(unit.label, unit.kind, tuple(i for i in unit.members if moved[i]))
+                for unit in units
+                if moved[list(unit.members)].any()
+            )
+        for name, value in (
+            ("features", features),
+            ("start", start),
+            ("target", target),
+            ("units", units),
+            ("changed", changed),
+        ):
+            object.__setattr__(self, name, value)
+        self._check_counts()
+        if self.solver not in SOLVERS:
+            raise ProblemError(f"solver: {self.solver!r} is not known; use one of {', '.join(SOLVERS)}")
+        if self.time_limit is not None and not (np.isfinite(self.time_limit) and self.time_limit >= 0):
+            raise ProblemError(f"time_limit: {self.time_limit} is not a number of seconds; give 0 or more, or null")
+        if not 0 <= self.seed < 2**63:
+            raise ProblemError(f"seed: {self.seed} is not an integer from 0 to 2⁶³−1")
+        for terms in {self.least_terms, self.most_terms}:
+            checked_alphas(self.weights, terms)
+
+    def _check_counts(self) -> None:
+        if self.max_steps is not None:
+            if self.steps is not None:
+                raise ProblemError("max_steps: contradicts steps; give one of them and leave the other null")
+            if self.target is None:
+                raise ProblemError("max_steps: needs a target, since the rest moves there at once; give steps instead")
+            if self.max_steps < 1:
+                raise ProblemError(f"max_steps: {self.max_steps} is too small; give at least 1")
+        if self.target is None and self.steps is None:
+            raise ProblemError("steps: a free end (target null) needs a number of steps; give an integer or a range")
+        if isinstance(self.steps, int) and self.steps < 1:
+            raise ProblemError(f"steps: {self.steps} is too small; give at least 1")
+        if self.steps is not None:
+            most = self.steps if isinstance(self.steps, int) else self.steps.most
+            if most < len(self.changed):
+                raise ProblemError(
+                    f"steps: {most} are too few to change {len(self.changed)} units one at a time; "
+                    "give more, or use max_steps"
+                )
+            if most > max(LONGEST, len(self.changed)):
+                raise ProblemError(f"steps: {most} is more than {LONGEST}, the longest path that is solved")
+
+    @property
+    def moves_once(self) -> bool:
+        """Whether every changed unit moves exactly once, so that only the order is open."""
+        return self.target is not None and self.most_terms <= len(self.changed)
+
+    @property
+    def singles(self) -> int:
+        """Number of single steps when every unit moves once: all of them, or ``max_steps``."""
+        return len(self.changed) if self.max_steps is None else min(self.max_steps, len(self.changed))
+
+    @property
+    def least_terms(self) -> int:
+        """Smallest K of the objective; a range is raised to the number of changed units."""
+        if isinstance(self.steps, StepRange):
+            return max(self.steps.least, len(self.changed))
+        return self.most_terms
+
+    @property
+    def most_terms(self) -> int:
+        """Largest K of the objective: m + 1 when a rest remains after m single steps."""
+        if isinstance(self.steps, StepRange):
+            return self.steps.most
+        if self.steps is not None:
+            return self.steps
+        return self.singles + (self.singles < len(self.changed))
+
+    def alphas(self, terms: int) -> NDArray[np.float64]:
+        """α₁ … α_K, checked."""
+        return checked_alphas(self.weights, terms)
+
+
+def check_features(features: tuple[str, ...]) -> None:
+    """At least one name, and none twice."""
+    if not features:
+        raise ProblemError("features: is empty; name at least one")
+    seen: set[str] = set()
+    for i, name in enumerate(features):
+        if name in seen:
+            raise ProblemError(f"features[{i}]: {name!r} is there twice; names are unique")
+        seen.add(name)
+
+
+def _coefficients(values: NDArray[np.float64], name: str, size: int) -> NDArray[np.float64]:
+    array = np.array(values, dtype=np.float64)
+    if array.shape != (size,):
+        raise ProblemError(f"{name}: has shape {array.shape}, but there are {size} features; give one number for each")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise ProblemError(f"{name}[{bad[0]}]: is not a finite number")
+    array += 0.0
+    array.setflags(write=False)
+    return array
+
+
+def _units(features: tuple[str, ...], groups: tuple[tuple[str, ...], ...]) -> tuple[Unit, ...]:
+    """Groups and single features in the order in which their first member is listed."""
+    index = {name: i for i, name in enumerate(features)}
+    group_of: dict[int, int] = {}
+    for g, group in enumerate(groups):
+        if not group:
+            raise ProblemError(f"groups[{g}]: is empty; name the features that move together, or leave it out")
+        for j, name in enumerate(group):
+            if name not in index:
+                raise ProblemError(f"groups[{g}][{j}]: {name!r} is not one of the features")
+            if index[name] in group_of:
+                raise ProblemError(f"groups[{g}][{j}]: {name!r} is already in a group; groups must not overlap")
+            group_of[index[name]] = g
+    units: list[Unit] = []
+    placed: set[int] = set()
+    for i, name in enumerate(features):
+        g = group_of.get(i, -1)
+        if g < 0:
+            units.append(Unit(name, _single_kind(name), (i,)))
+        elif g not in placed:
+            placed.add(g)
+            members = tuple(index[member] for member in groups[g])
+            units.append(Unit(" + ".join(groups[g]), "group" if len(members) > 1 else _single_kind(name), members))
+    return tuple(units)
+
+
+def _single_kind(name: str) -> StepKind:
+    return "baseline" if name == BASELINE else "coordinate"

@@ -1,0 +1,119 @@
+"""SetFunction: the cost after a set of units has moved, as a function of the set.
+
+With r₀ = R(start − β*) and p_u = R·(change of unit u), the excess after the set S is
+
+    e(S) = ‖r₀ + Σ_{u∈S} p_u‖² = e₀ + aᵀx + xᵀQx,   x = 1_S,  a = 2Pᵀr₀,  Q = PᵀP.
+
+Everything is divided by a power of two, so that costs of 1e±200 are solved as if they were near 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.errors import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from coordpath_governance.paths.problem import PathProblem
+
+__all__ = ["SetFunction", "build_set_function", "order_chain"]
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class SetFunction:
+    """e(S) over D units; real excess = e·2^exponent. ``blur`` is what rounding of the input may do to r₀."""
+
+    base: NDArray[np.float64]
+    columns: NDArray[np.float64]
+    exponent: int = 0
+    blur: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """D, the number of units."""
+        return int(self.columns.shape[1])
+
+    @property
+    def e0(self) -> float:
+        """Excess of the empty set."""
+        return float(self.base @ self.base)
+
+    @property
+    def linear(self) -> NDArray[np.float64]:
+        """A = 2Pᵀr₀."""
+        product: NDArray[np.float64] = 2.0 * (self.columns.T @ self.base)
+        return product
+
+    @property
+    def quadratic(self) -> NDArray[np.float64]:
+        """Q = PᵀP, exactly symmetric."""
+        product: NDArray[np.float64] = self.columns.T @ self.columns
+        return (product + product.T) / 2
+
+    @property
+    def magnitude(self) -> float:
+        """(‖r₀‖ + Σ‖p_u‖)²: no excess is larger, and rounding is relative to it."""
+        lengths = np.sqrt(np.sum(self.columns * self.columns, axis=0))
+        return float((math.sqrt(self.e0) + float(lengths.sum())) ** 2)
+
+    @property
+    def rounding(self) -> float:
+        """What floating point may do to one e(S)."""
+        magnitude = self.magnitude
+        return 8 * (self.size + 8) * EPS * magnitude + self.blur * (2 * math.sqrt(magnitude) + self.blur)
+
+    def excess(self, members: Sequence[int]) -> float:
+        """e(S), accurate even where aᵀx + xᵀQx would cancel."""
+        residual = self.base + self.columns[:, list(members)].sum(axis=1)
+        return float(residual @ residual)
+
+    def prefix_excess(self, order: Sequence[int]) -> NDArray[np.float64]:
+        """e(S₁), e(S₂), … along an order of units."""
+        steps = self.base[:, None] + np.cumsum(self.columns[:, list(order)], axis=1)
+        total: NDArray[np.float64] = np.sum(steps * steps, axis=0)
+        return total
+
+    def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> SetFunction:
+        """The same function of the units ``kept`` after ``moved`` have moved; all others stay."""
+        base = self.base + self.columns[:, list(moved)].sum(axis=1)
+        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(kept)]), self.exponent, self.blur)
+
+
+def build_set_function(problem: PathProblem) -> SetFunction:
+    """e(S) over the changed units of a problem with a fixed end."""
+    cost, start = problem.cost, problem.start
+    target = start if problem.target is None else problem.target
+    base = cost.residual(start)
+    columns = np.zeros((len(base), len(problem.changed)))
+    with np.errstate(over="ignore"):
+        change = target - start
+    if not np.isfinite(change).all():
+        raise ProblemError("target: differs from start by more than double precision holds; rescale the features")
+    for u, unit in enumerate(problem.changed):
+        delta = np.zeros(len(start))
+        members = list(unit.members)
+        delta[members] = change[members]
+        columns[:, u] = cost.direction(delta)
+    largest = max(float(np.max(np.abs(base), initial=0.0)), float(np.max(np.abs(columns), initial=0.0)))
+    shift = math.frexp(largest)[1]
+    blur = math.ldexp(max(cost.blur(start), cost.blur(target)), -shift)
+    function = SetFunction(np.ldexp(base, -shift), np.ldexp(columns, -shift), 2 * shift, blur)
+    if math.frexp(function.magnitude)[1] + function.exponent > 1020:
+        raise ProblemError("cost: overflows double precision between start and target; rescale the target variable")
+    return function
+
+
+def order_chain(order: Sequence[int], size: int) -> tuple[int, ...]:
+    """A complete order that begins with the given units; the others follow as they are listed."""
+    chosen = set(order)
+    return tuple(order) + tuple(u for u in range(size) if u not in chosen)

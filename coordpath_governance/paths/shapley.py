@@ -1,0 +1,28 @@
+"""The order-free view: what each unit changes the cost by, averaged over all orders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.set_function import build_set_function
+
+if TYPE_CHECKING:
+    from coordpath_governance.paths.problem import PathProblem
+
+__all__ = ["shapley"]
+
+
+def shapley(problem: PathProblem) -> tuple[float, ...]:
+    """Shapley value aᵢ + Σⱼ Qᵢⱼ of every changed unit, in the order of ``problem.changed``.
+
+    They add up to c(target) − c(start). With e(S) = ‖r₀ + Σp‖² the value is p_uᵀ(r₀ + r_end).
+    """
+    if problem.target is None:
+        raise ProblemError("target: is free; Shapley values need the model the change ends at")
+    function = build_set_function(problem)
+    middle = 2.0 * function.base + function.columns.sum(axis=1)
+    values = np.ldexp(function.columns.T @ middle, function.exponent)
+    return tuple(float(value) + 0.0 for value in values)

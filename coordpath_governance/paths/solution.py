@@ -1,0 +1,87 @@
+"""Solution: a path with its certificate, and the one function that finds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordpath_governance.paths.free_end import solve_free_end
+from coordpath_governance.paths.once import measure_order, solve_once
+from coordpath_governance.paths.outcome import certify_outcome, trace
+from coordpath_governance.paths.problem import PathProblem
+from coordpath_governance.paths.revisits import solve_revisits
+from coordpath_governance.paths.solvers.protocol import never
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from coordpath_governance.paths.certificate import Certificate
+    from coordpath_governance.paths.outcome import Outcome
+    from coordpath_governance.paths.path import Path
+
+__all__ = ["PATH_SCHEMA", "Solution", "evaluate_order", "solve_problem"]
+
+PATH_SCHEMA = "coordpath.path/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The answer to a `PathProblem`."""
+
+    problem: PathProblem
+    path: Path
+    certificate: Certificate
+
+    def to_dict(self) -> dict[str, object]:
+        """The document `coordpath.path/1`, of plain numbers and texts."""
+        certificate = self.certificate
+        return {
+            "schema": PATH_SCHEMA,
+            "objective": certificate.objective,
+            "lower_bound": certificate.lower_bound,
+            "gap": certificate.gap,
+            "gap_per_step": certificate.gap_per_step,
+            "status": certificate.status,
+            "solver": certificate.solver,
+            "start_cost": self.path.start_cost,
+            "steps": [step.to_dict() for step in self.path.steps],
+        }
+
+
+def solve_problem(
+    problem: PathProblem,
+    *,
+    solver: str | None = None,
+    clock: Callable[[], float] | None = None,
+    progress: Callable[[str, float, float], None] | None = None,
+) -> Solution:
+    """The best path that ``solver`` (default: the problem's own) finds, with what is proved about it.
+
+    ``time_limit`` counts only if a monotonic ``clock`` is passed: a stop by time alone makes the answer depend on the
+    machine, one by amount of work does not. ``progress`` is called with a stage, the best sum and the bound so far, in
+    the solver's own units.
+    """
+    name = problem.solver if solver is None else solver
+    expired = never if clock is None or problem.time_limit is None else _deadline(clock, problem.time_limit)
+    if problem.target is None:
+        outcome = solve_free_end(problem, name, expired)
+    elif problem.moves_once:
+        outcome = solve_once(problem, name, expired, progress)
+    else:
+        outcome = solve_revisits(problem, name, expired, progress)
+    return _conclude(problem, outcome)
+
+
+def evaluate_order(problem: PathProblem, order: Sequence[int]) -> Solution:
+    """A given order (indices into ``problem.changed``) as a solution; its bound is only Σα·min c."""
+    return _conclude(problem, measure_order(problem, order))
+
+
+def _conclude(problem: PathProblem, outcome: Outcome) -> Solution:
+    path = trace(problem, outcome.stops, outcome.terms)
+    return Solution(problem, path, certify_outcome(problem, outcome, path))
+
+
+def _deadline(clock: Callable[[], float], seconds: float) -> Callable[[], bool]:
+    end = clock() + seconds
+    return lambda: clock() >= end

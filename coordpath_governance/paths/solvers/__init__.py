@@ -1,0 +1,1 @@
+"""Solvers behind one protocol; `table` maps the contract's names to them."""

@@ -1,0 +1,131 @@
+"""Problems made of small integers, so that an exact oracle in fractions can judge every solver."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+TOY = {
+    "schema": "coordpath.problem/1",
+    "features": ["a", "b"],
+    "cost": {
+        "kind": "quadratic",
+        "gram": [[1, 0.9], [0.9, 1]],
+        "linear": [1.274, 0.968],
+        "constant": 2.04096,
+        "scale": "1/n",
+    },
+    "start": [0, 0],
+    "target": [2.12, -0.94],
+}
+
+
+def make_document(seed, size, *, dependent=False, grouped=False, unchanged=0, weights=None, max_steps=None, scale=0):
+    """A squared error over 16 rows of small integers: every moment is an exact double."""
+    rng = np.random.default_rng(seed)
+    features = size + unchanged
+    rows = rng.integers(-3, 4, (16, features)).astype(float)
+    rows[:, 1:] += rng.integers(0, 2) * rows[:, :1]
+    if dependent and features > 1:
+        rows[:, -1] = rows[:, 0] - rows[:, features // 2]
+    y = rng.integers(-9, 10, 16).astype(float)
+    start = rng.integers(-4, 5, features) / 4
+    change = rng.integers(1, 9, features) / 4 * rng.choice([-1, 1], features)
+    if unchanged:
+        change[rng.choice(features, unchanged, replace=False)] = 0.0
+    names = [f"x{i}" for i in range(features)]
+    groups = [[names[i] for i in rng.choice(features, 2, replace=False)]] if grouped and features > 2 else []
+    return {
+        "features": names,
+        "cost": {
+            "kind": "quadratic",
+            "gram": np.ldexp(rows.T @ rows / 16, scale).tolist(),
+            "linear": np.ldexp(rows.T @ y / 16, scale).tolist(),
+            "constant": math.ldexp(float(y @ y / 16), scale),
+        },
+        "start": start.tolist(),
+        "target": (start + change).tolist(),
+        "groups": groups,
+        "weights": weights or {"gamma": 1.0},
+        "max_steps": max_steps,
+    }
+
+
+class Oracle:
+    """Every order of a problem, in exact arithmetic."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.gram = [[Fraction(v) for v in row] for row in problem.cost.gram.tolist()]
+        self.linear = [Fraction(v) for v in problem.cost.linear.tolist()]
+        self.start = [Fraction(v) for v in problem.start.tolist()]
+        self.target = [Fraction(v) for v in problem.target.tolist()]
+        self.alphas = [Fraction(v) for v in problem.alphas(problem.most_terms).tolist()]
+        self.known = {}
+
+    def cost(self, units):
+        """c after a set of units has moved."""
+        key = frozenset(units)
+        if key not in self.known:
+            beta = list(self.start)
+            for u in key:
+                for i in self.problem.changed[u].members:
+                    beta[i] = self.target[i]
+            product = [sum(g * v for g, v in zip(row, beta, strict=True)) for row in self.gram]
+            quadratic = sum(v * p for v, p in zip(beta, product, strict=True))
+            linear = sum(v * p for v, p in zip(beta, self.linear, strict=True))
+            self.known[key] = quadratic - 2 * linear + Fraction(self.problem.cost.constant)
+        return self.known[key]
+
+    def objective(self, order):
+        """Σ αₖ c(βₖ) with the rest at once after the single steps."""
+        singles = self.problem.singles
+        sets = [order[: k + 1] for k in range(singles)]
+        if singles < len(order):
+            sets.append(order)
+        return sum((a * self.cost(s) for a, s in zip(self.alphas, sets, strict=True)), Fraction(0))
+
+    def optimum(self):
+        """The least objective of all orders."""
+        return min(self.objective(order) for order in itertools.permutations(range(len(self.problem.changed))))
+
+    def spread(self):
+        """The size of figures against which rounding is judged."""
+        costs = [self.cost(()), *self.known.values()]
+        return max(abs(c) for c in costs) * sum(self.alphas)
+
+
+@pytest.fixture(scope="session")
+def toy():
+    return TOY
+
+
+@pytest.fixture(scope="session")
+def document():
+    return make_document
+
+
+@pytest.fixture(scope="session")
+def oracle():
+    return Oracle
+
+
+@pytest.fixture(scope="session")
+def chain_task():
+    """A task of a solver on correlated features: D units, n single steps."""
+    from coordpath_governance.paths.set_function import SetFunction
+    from coordpath_governance.paths.solvers.protocol import ChainTask
+
+    def make(size, depth, *, seed=0, correlation=0.9, alphas=None, **more):
+        rng = np.random.default_rng(seed)
+        gram = correlation ** np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+        root = np.linalg.cholesky(gram).T
+        base = root @ rng.standard_normal(size) * 0.3
+        function = SetFunction(base, root * rng.standard_normal(size) * 0.3)
+        return ChainTask(function, np.ones(depth) if alphas is None else alphas, **more)
+
+    return make

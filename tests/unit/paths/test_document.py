@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths import StepRange, parse_json, parse_problem, problem_to_dict, solve
+from coordpath_governance.paths.weights import FinalWeights, GeometricWeights
+
+INF, NAN = float("inf"), float("nan")
+
+
+def put(document, path, value):
+    """A copy of the document with one entry replaced."""
+    copy = json.loads(json.dumps(document))
+    *way, last = path
+    place = copy
+    for key in way:
+        place = place[key]
+    place[last] = value
+    return copy
+
+
+def test_optional_keys_may_be_left_out(toy):
+    problem = parse_problem({"features": ["a"], "cost": {"gram": [[1]], "linear": [2]}, "steps": 1})
+    assert problem.start.tolist() == [0.0]
+    assert problem.target is None
+    assert (problem.solver, problem.seed, problem.time_limit, problem.groups) == ("auto", 0, None, ())
+    assert problem.weights == GeometricWeights(1.0)
+    assert (problem.cost.constant, problem.cost.scale) == (0.0, "1/n")
+    nulls = {"start": None, "groups": None, "weights": None, "max_steps": None, "steps": None, "time_limit": None}
+    assert parse_problem({**toy, **nulls}).start.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"steps": 3},
+        {"steps": {"min": 2, "max": 4}, "weights": {"alpha": [1, 2, 3, 4]}},
+        {"max_steps": 1, "weights": {"p": [0.5, 0.5]}, "time_limit": 60, "seed": 7},
+        {"target": None, "steps": 2, "weights": {"final": 1, "lambda": 0.5, "gamma": 0.9}, "solver": "local"},
+        {"groups": [["b", "a"]], "cost": {"gram": [[1, 0], [0, 1]], "linear": [1, 1], "scale": "1/2n"}},
+    ],
+)
+def test_documents_read_back(toy, more):
+    document = problem_to_dict(parse_problem({**toy, **more}))
+    assert problem_to_dict(parse_problem(json.loads(json.dumps(document)))) == document
+    assert solve(document).to_dict() == solve({**toy, **more}).to_dict()
+
+
+def test_numpy_values_are_numbers(toy):
+    document = {**toy, "start": np.zeros(2), "seed": np.int64(3), "time_limit": np.float64(5)}
+    document["cost"] = {**toy["cost"], "gram": np.array(toy["cost"]["gram"])}
+    assert problem_to_dict(parse_problem(document))["seed"] == 3
+
+
+def test_final_weights_have_a_gamma_of_one_by_default(toy):
+    assert parse_problem({**toy, "weights": {"final": 1, "lambda": 2}}).weights == FinalWeights(1.0, 2.0, 1.0)
+
+
+def test_a_range_is_raised_to_the_number_of_changed_units(toy):
+    problem = parse_problem({**toy, "steps": {"min": 1, "max": 3}})
+    assert problem.steps == StepRange(1, 3)
+    assert (problem.least_terms, problem.most_terms) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("schema",), "coordpath.problem/2", "^schema: "),
+        (("schema",), None, "^schema: "),
+        (("step_type",), "group", "^step_type: "),
+        (("features",), [], "^features: is empty"),
+        (("features",), ["a", "a"], r"^features\[1\]: 'a' is there twice"),
+        (("features",), ["a", 1], r"^features\[1\]: is 1; give a text"),
+        (("features",), "ab", "^features: is 'ab'; give a list"),
+        (("features",), ["a", "b", "c"], "^cost.gram: has 2 rows"),
+        (("cost",), [1], r"^cost: is \[1\]; give an object"),
+        (("cost", "kind"), "logistic", "^cost.kind: "),
+        (("cost", "gram", 1), [1], r"^cost.gram\[1\]: has 1 entries"),
+        (("cost", "gram", 1, 0), "0.9", r"^cost.gram\[1\]\[0\]: is '0.9'; give a number"),
+        (("cost", "gram", 1, 0), True, r"^cost.gram\[1\]\[0\]: is True; give a number"),
+        (("cost", "gram", 1, 0), None, r"^cost.gram\[1\]\[0\]: is None; give a number"),
+        (("cost", "gram", 1, 0), 10**400, r"^cost.gram\[1\]\[0\]: is a very large integer, not a finite"),
+        (("cost", "gram", 1, 0), NAN, r"^cost.gram\[1\]\[0\]: is nan, not a finite"),
+        (("cost", "gram", 1, 0), -0.9, "symmetric"),
+        (("cost", "gram"), [[1, 2], [2, 1]], "positive semi-definite"),
+        (("cost", "gram"), [[1, 0], [0, 0]], "^cost.linear: lies outside the range"),
+        (("cost", "linear"), [1], "^cost.linear: has 1 entries"),
+        (("cost", "linear", 0), INF, r"^cost.linear\[0\]: "),
+        (("cost", "constant"), "1", "^cost.constant: "),
+        (("cost", "scale"), "1/3n", "^cost.scale: "),
+        (("cost", "scale"), 1, "^cost.scale: "),
+        (("cost", "more"), 1, "^cost.more: is not a known key"),
+        (("more",), 1, "^more: is not a known key"),
+        (("start",), [0], "^start: has 1 entries"),
+        (("start", 0), NAN, r"^start\[0\]: "),
+        (("target",), 3, "^target: is 3; give a list"),
+        (("target",), [1, 2, 3], "^target: has 3 entries"),
+        (("target",), None, "^steps: a free end"),
+        (("steps",), 1, "^steps: 1 are too few"),
+        (("steps",), 0, "^steps: 0 is too small"),
+        (("steps",), 2.0, "^steps: is 2.0; give an integer"),
+        (("steps",), True, "^steps: is True"),
+        (("steps",), 100_000, "^steps: 100000 is more than"),
+        (("steps",), {"min": 3, "max": 2}, "^steps: the range 3 to 2"),
+        (("steps",), {"min": 0, "max": 2}, "^steps: the range 0 to 2"),
+        (("steps",), {"min": 1, "max": 1}, "^steps: 1 are too few"),
+        (("steps",), {"max": 4}, "^steps.min: is missing"),
+        (("steps",), {"min": 1, "max": 4, "most": 5}, "^steps.most: is not a known key"),
+        (("max_steps",), 0, "^max_steps: 0 is too small"),
+        (("max_steps",), "10", "^max_steps: is '10'"),
+        (("groups",), [[]], r"^groups\[0\]: is empty"),
+        (("groups",), [["a", "z"]], r"^groups\[0\]\[1\]: 'z' is not one of the features"),
+        (("groups",), [["a"], ["a"]], r"^groups\[1\]\[0\]: 'a' is already in a group"),
+        (("groups",), ["a"], r"^groups\[0\]: is 'a'; give a list"),
+        (("weights",), [1, 2], "^weights: is "),
+        (("weights",), {}, "^weights: the keys"),
+        (("weights",), {"gamma": 1, "alpha": [1, 1]}, "^weights: the keys"),
+        (("weights",), {"lambda": 1, "gamma": 1}, "^weights: the keys"),
+        (("weights",), {"gamma": -1}, "^weights.gamma: -1.0 is negative"),
+        (("weights",), {"gamma": NAN}, "^weights.gamma: is nan"),
+        (("weights",), {"gamma": 0}, "^weights: all are zero"),
+        (("weights",), {"alpha": [0, 0]}, "^weights: all are zero"),
+        (("weights",), {"alpha": [1]}, "^weights.alpha: has 1 entries, but the path has 2"),
+        (("weights",), {"p": [1, -1]}, r"^weights.p\[1\]: -1.0 is negative"),
+        (("weights",), {"alpha": [1, "1"]}, r"^weights.alpha\[1\]: "),
+        (("weights",), {"gamma": 1e300}, "^weights: overflow"),
+        (("weights",), {"final": 0, "lambda": 0}, "^weights: all are zero"),
+        (("solver",), "cplex", "^solver: 'cplex' is not known"),
+        (("solver",), 1, "^solver: is 1"),
+        (("time_limit",), -1, "^time_limit: -1.0"),
+        (("time_limit",), INF, "^time_limit: is inf"),
+        (("time_limit",), "60", "^time_limit: is '60'"),
+        (("seed",), -1, "^seed: -1"),
+        (("seed",), 1.5, "^seed: is 1.5"),
+        (("seed",), 2**64, "^seed: "),
+        (("seed",), None, "^seed: is None"),
+    ],
+)
+def test_every_bad_input_is_named(toy, path, value, message):
+    with pytest.raises(ProblemError, match=message):
+        parse_problem(put(toy, path, value))
+
+
+@pytest.mark.parametrize("key", ["features", "cost"])
+def test_needed_keys(toy, key):
+    with pytest.raises(ProblemError, match=f"^{key}: is missing"):
+        parse_problem({k: v for k, v in toy.items() if k != key})
+
+
+@pytest.mark.parametrize("key", ["gram", "linear"])
+def test_needed_keys_of_the_cost(toy, key):
+    with pytest.raises(ProblemError, match=f"^cost.{key}: is missing"):
+        parse_problem({**toy, "cost": {k: v for k, v in toy["cost"].items() if k != key}})
+
+
+def test_contradictions(toy):
+    with pytest.raises(ProblemError, match="contradicts steps"):
+        parse_problem({**toy, "steps": 3, "max_steps": 2})
+    with pytest.raises(ProblemError, match="needs a target"):
+        parse_problem({**toy, "target": None, "max_steps": 2})
+    with pytest.raises(ProblemError, match="the problem: is 3; give an object"):
+        parse_problem(3)
+    with pytest.raises(ProblemError, match=r"schema: 'xxx.*\.\.\. is not known"):
+        parse_problem({**toy, "schema": "x" * 500})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xff{}", "not UTF-8"),
+        ("{", "not JSON: line 1"),
+        ("[1]", "give an object"),
+        ('{"a": 1, "a": 2}', "the key 'a' is there twice"),
+        ('{"a": NaN}', "NaN is not a number we accept"),
+        ('{"a": -Infinity}', "-Infinity is not a number we accept"),
+        ('{"a":' + "[" * 100_000, "nested too deeply"),
+        ('{"a": ' + "1" * 5000 + "}", "cannot be read"),
+    ],
+)
+def test_untrusted_json(content, message):
+    with pytest.raises(ProblemError, match=message):
+        parse_json(content)
+
+
+def test_json_that_is_fine_or_too_large(toy, monkeypatch):
+    assert parse_json(json.dumps(toy).encode()) == toy
+    monkeypatch.setattr("coordpath_governance.canonical.read_json.__kwdefaults__", {"max_bytes": 10, "allow_nan": False})
+    with pytest.raises(ProblemError, match="at most 10"):
+        parse_json(json.dumps(toy))

@@ -1,0 +1,211 @@
+"""More terms than changed units, and free ends: the bound must hold for all coordinate paths."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordpath_governance.errors import ProblemError, SolverUnavailableError
+from coordpath_governance.paths import parse_problem, solve, solve_problem
+from coordpath_governance.paths.refit import least_excess, refitter
+from coordpath_governance.paths.revisits import place
+
+
+def best_values(problem, sequence):
+    """Least Σ αₖ c(βₖ) along a sequence of units, by normal equations and a multiplier for the fixed end."""
+    gram, linear, start = problem.cost.gram, problem.cost.linear, problem.start
+    alphas, size = problem.alphas(len(sequence)), len(start)
+    columns = [(j, i) for j, u in enumerate(sequence) for i in problem.units[u].members]
+    # β_k = start + Σ_{j≤k} δ_j e_i
+    design = np.zeros((len(sequence), size, len(columns)))
+    for c, (j, i) in enumerate(columns):
+        design[j:, i, c] = 1.0
+    hessian = sum(a * d.T @ gram @ d for a, d in zip(alphas, design, strict=True))
+    slope = sum(a * d.T @ (gram @ start - linear) for a, d in zip(alphas, design, strict=True))
+    equations, right = hessian, -slope
+    if problem.target is not None:
+        equations = np.block([[hessian, design[-1].T], [design[-1], np.zeros((size, size))]])
+        right = np.concatenate([-slope, problem.target - start])
+    increments = np.linalg.lstsq(equations, right, rcond=None)[0][: len(columns)]
+    betas = [start + d @ increments for d in design]
+    if problem.target is not None and not np.allclose(betas[-1], problem.target, atol=1e-6):
+        return np.inf
+    return float(sum(a * problem.cost.value(beta) for a, beta in zip(alphas, betas, strict=True)))
+
+
+def best_of_all(problem):
+    return min(
+        best_values(problem, sequence)
+        for terms in range(problem.least_terms, problem.most_terms + 1)
+        for sequence in itertools.product(range(len(problem.units)), repeat=terms)
+    )
+
+
+longer = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 10**6),
+        "size": st.integers(0, 3),
+        "dependent": st.booleans(),
+        "grouped": st.booleans(),
+        "unchanged": st.integers(0, 1),
+        "weights": st.sampled_from([None, {"gamma": 0.5}, {"alpha": [0, 0, 0, 1, 1]}, {"final": 1, "lambda": 0.25}]),
+    }
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(longer, st.integers(0, 2), st.booleans(), st.sampled_from(["auto", "greedy", "direct", "local"]))
+def test_revisits_against_all_sequences(document, parameters, extra, ranged, solver):
+    parameters = {**parameters, "unchanged": max(parameters["unchanged"], 1 - parameters["size"])}
+    made = document(**parameters)
+    size = len(parse_problem(made).changed) if parameters["weights"] is None else parameters["size"]
+    most = max(1, size + extra)
+    steps = {"min": 1, "max": most} if ranged and parameters["weights"] != {"alpha": [0, 0, 0, 1, 1]} else max(most, 4)
+    problem = parse_problem({**made, "steps": steps, "solver": solver})
+    certificate = solve_problem(problem).certificate
+    optimum = best_of_all(problem)
+    assert certificate.lower_bound <= optimum + 1e-7 * (1 + abs(optimum))
+    assert certificate.objective >= optimum - 1e-7 * (1 + abs(optimum))
+    if certificate.status == "optimal":
+        assert certificate.objective == pytest.approx(optimum, rel=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(longer, st.integers(1, 4), st.booleans(), st.sampled_from(["auto", "greedy", "exact"]))
+def test_free_ends_against_all_sequences(document, parameters, most, ranged, solver):
+    parameters = {**parameters, "size": parameters["size"] + 1}
+    most = most if parameters["weights"] != {"alpha": [0, 0, 0, 1, 1]} else 4
+    steps = {"min": 1, "max": most} if ranged and parameters["weights"] != {"alpha": [0, 0, 0, 1, 1]} else most
+    problem = parse_problem({**document(**parameters), "target": None, "steps": steps, "solver": solver})
+    certificate = solve_problem(problem).certificate
+    optimum = best_of_all(problem)
+    assert certificate.lower_bound <= optimum + 1e-7 * (1 + abs(optimum))
+    assert certificate.objective >= optimum - 1e-7 * (1 + abs(optimum))
+    if certificate.status == "optimal":
+        assert certificate.objective == pytest.approx(optimum, rel=1e-5)
+
+
+def test_the_papers_three_steps(toy):
+    for steps in (3, {"min": 2, "max": 4}):
+        document = solve({**toy, "steps": steps}).to_dict()
+        assert document["objective"] == pytest.approx(1.275742)
+        assert [s["feature"] for s in document["steps"]] == ["a", "b", "a"]
+        assert document["steps"][0]["to"] == pytest.approx(1.697)
+        assert document["status"] == "bounded"
+
+
+def test_as_many_terms_as_units_is_the_order_problem(toy):
+    assert solve({**toy, "steps": 2}).to_dict() == solve(toy).to_dict()
+    assert solve({**toy, "steps": {"min": 1, "max": 2}}).to_dict() == solve(toy).to_dict()
+
+
+def test_a_negative_cost_makes_longer_paths_pay(toy):
+    cost = {**toy["cost"], "constant": -5.0}
+    solution = solve({**toy, "cost": cost, "steps": {"min": 2, "max": 4}, "solver": "direct"})
+    assert solution.path.terms == 4
+    assert len(solution.path.steps) == 2
+    assert len(solution.path.costs()) == 4
+
+
+def test_a_resting_path_keeps_its_cost(toy):
+    solution = solve({**toy, "target": [0, 0], "steps": 3})
+    assert solution.path.steps == ()
+    assert solution.certificate.objective == pytest.approx(3 * 2.04096)
+    assert solution.certificate.status == "bounded"
+    settled = solve({**toy, "start": [2.12, -0.94], "steps": 3})
+    assert settled.certificate.objective == pytest.approx(0.75)
+    assert settled.certificate.status == "optimal"
+    once = solve({**toy, "target": [0, 0], "steps": 1})
+    assert (once.certificate.status, once.certificate.objective) == ("optimal", 2.04096)
+
+
+def test_steps_are_placed_where_the_weights_are_small(toy):
+    weights = {"alpha": [1.0, 0.0, 1.0, 1.0]}
+    solution = solve({**toy, "steps": 4, "start": [2.12, -0.94], "target": [0, 0], "weights": weights, "solver": "direct"})
+    assert [step.k for step in solution.path.steps] == [2, 3]
+    assert place(np.array([1.0, 0.0]), np.ones(3), [7]) == [7, None, None]
+
+
+def test_many_units_with_a_rest(document):
+    problem = {**document(5, 14), "steps": 15}
+    solution = solve(problem)
+    assert solution.certificate.status == "bounded"
+    assert solution.certificate.lower_bound <= solution.certificate.objective
+    hurried = solve({**document(5, 4), "steps": 6, "time_limit": 0})
+    assert hurried.certificate.objective >= solve({**document(5, 4), "steps": 6}).certificate.objective
+
+
+def test_one_free_step_is_solved(toy, document):
+    solution = solve({**toy, "target": None, "steps": 1})
+    assert solution.certificate.status == "optimal"
+    assert solution.path.steps[0].moves[0].after == pytest.approx(1.274)
+    hurried = solve({**document(5, 4), "target": None, "steps": 4, "time_limit": 0})
+    assert hurried.certificate.status == "bounded"
+
+
+def test_long_free_paths_rest_in_the_end(toy):
+    solution = solve({**toy, "target": None, "steps": 50})
+    assert solution.path.terms == 50
+    assert max(step.k for step in solution.path.steps) <= 40
+    assert solution.certificate.lower_bound >= 50 * 0.25 - 1e-9
+
+
+def test_scales_do_not_matter(document):
+    for more in ({"steps": 5}, {"target": None, "steps": 3}):
+        plain, small = ({**document(9, 3, scale=scale), **more} for scale in (0, -700))
+        one, other = solve(plain), solve(small)
+        assert other.certificate.gap == one.certificate.gap
+        assert [s.moves for s in other.path.steps] == [s.moves for s in one.path.steps]
+
+
+def test_free_ends_refuse_what_they_cannot_do(toy):
+    for name in ("direct", "gurobi"):
+        with pytest.raises(SolverUnavailableError, match="free end"):
+            solve({**toy, "target": None, "steps": 2, "solver": name})
+    with pytest.raises(SolverUnavailableError):
+        solve({**toy, "steps": 3, "solver": "gurobi"})
+    with pytest.raises(ProblemError):
+        solve({**toy, "target": None})
+
+
+def test_a_column_the_data_never_exercise(toy):
+    cost = {"gram": [[1, 0], [0, 0]], "linear": [1, 0], "constant": 1}
+    solution = solve({**toy, "cost": cost, "target": None, "steps": 2})
+    assert solution.certificate.status == "optimal"
+    assert [step.label for step in solution.path.steps] == ["a"]
+
+
+def test_least_excess_beyond_the_table(document):
+    problem = parse_problem(document(2, 14))
+    refit = refitter(problem)
+    least = least_excess(refit, problem.start, 20)
+    assert len(least) == 21
+    assert least[0] > least[1] > least[2] == least[20] == 0.0
+
+
+def test_lower_bound_that_overflows(toy):
+    weights = {"alpha": [1e-300, 1e305, 1e305]}
+    cost = {**toy["cost"], "constant": -1000.0}
+    with pytest.raises(ProblemError, match="overflows"):
+        solve({**toy, "cost": cost, "steps": {"min": 2, "max": 3}, "weights": {**weights, "alpha": [1e305, 1e305, 1e305]}})
+
+
+def test_several_further_visits(toy):
+    document = solve({**toy, "steps": 7}).to_dict()
+    assert len(document["steps"]) == 5
+    assert document["objective"] < solve({**toy, "steps": 7, "solver": "direct"}).certificate.objective
+    assert document["steps"][-1]["cost"] == pytest.approx(0.25)
+
+
+def test_another_unit_can_be_better_than_the_greedy_one(document):
+    better = 0
+    for seed in range(8):
+        free = {**document(seed, 4), "target": None, "steps": 3}
+        ours, greedy = (solve({**free, "solver": name}).certificate.objective for name in ("auto", "greedy"))
+        assert ours <= greedy
+        better += ours < greedy
+    assert better
