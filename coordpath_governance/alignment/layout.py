@@ -1,0 +1,152 @@
+"""Which design columns two models need, what each model's coefficient on a column is, and where a model would raise."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from types import MappingProxyType
+
+from coordpath_governance.errors import AlignmentError
+from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
+from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design, DesignColumn, NumericColumn
+from coordpath_governance.reference.levels import number_text
+
+__all__ = ["ModelPair", "lay_out"]
+
+_RARE = {"rare": (0.0, 0.0), "rare-champion": (1.0, 0.0), "rare-candidate": (0.0, 1.0)}
+
+
+class ModelPair:
+    """Champion and candidate; without a champion the change starts from the zero model, as in the paper."""
+
+    def __init__(self, champion: LinearModel | None, candidate: LinearModel) -> None:
+        self.has_champion = champion is not None
+        self.champion = champion if champion is not None else _zero_model(candidate)
+        self.candidate = candidate
+        self._numeric = [{t.column: t for t in m.numeric} for m in (self.champion, candidate)]
+        self._categorical = [{t.column: t for t in m.categorical} for m in (self.champion, candidate)]
+        _check_terms(self.champion, "champion")
+        _check_terms(candidate, "candidate")
+        self._check_comparable()
+
+    def _check_comparable(self) -> None:
+        for what in ("family", "link", "target"):
+            old, new = getattr(self.champion, what), getattr(self.candidate, what)
+            if old is not None and new is not None and old != new:
+                raise AlignmentError(
+                    f"the models differ in {what}: the champion has '{old}', the candidate '{new}'. "
+                    "A path explains a change of coefficients only; compare models of the same kind."
+                )
+        if self.candidate.family != "gaussian" or self.candidate.link != "identity":
+            raise AlignmentError(
+                f"family '{self.candidate.family}' with link '{self.candidate.link}' is not supported; "
+                "this version explains least-squares models (gaussian, identity)"
+            )
+
+    @property
+    def has_intercept(self) -> bool:
+        """True if either model has an intercept, fitted or a constant all the same: then coordinates are centred."""
+        return any(m.has_intercept or m.intercept != 0.0 for m in (self.champion, self.candidate))
+
+    def numeric_terms(self, column: str) -> tuple[NumericTerm | None, NumericTerm | None]:
+        """Both models' numeric terms on a raw column."""
+        return self._numeric[0].get(column), self._numeric[1].get(column)
+
+    def categorical_terms(self, column: str) -> tuple[CategoricalTerm | None, CategoricalTerm | None]:
+        """Both models' categorical terms on a raw column."""
+        return self._categorical[0].get(column), self._categorical[1].get(column)
+
+    def coefficients(self, column: DesignColumn) -> tuple[float | None, float | None]:
+        """Champion's and candidate's coefficient on a design column: 0 if absent, None where the model would raise."""
+        if column.kind in _RARE:
+            return _RARE[column.kind]
+        if column.kind == "numeric":
+            old, new = self.numeric_terms(column.column)
+            return (old.coefficient if old else 0.0), (new.coefficient if new else 0.0)
+        if column.kind == "missing":
+            old, new = self.numeric_terms(column.column)
+            return (old.missing if old else 0.0), (new.missing if new else 0.0)
+        return self.level_effects(column.column, str(column.level))
+
+    def level_effects(self, column: str, level: str) -> tuple[float | None, float | None]:
+        """Both models' effect of a level, by their own encoders; `OTHER_LEVEL` asks for a level never seen."""
+        first, second = (
+            0.0 if term is None else (term.unknown if level == OTHER_LEVEL else term.effect(level))
+            for term in self.categorical_terms(column)
+        )
+        return first, second
+
+
+def _check_terms(model: LinearModel, who: str) -> None:
+    """One finite term a column: NaN stands for "would raise" in a change, and a second term would be overlooked."""
+    for kind, terms in (("numeric", model.numeric), ("categorical", model.categorical)):
+        for name, count in Counter(term.column for term in terms).items():
+            if count > 1:
+                raise AlignmentError(f"the {who} has {count} {kind} terms on the column '{name}'; add them up")
+    for column, numbers in (
+        ("intercept", [model.intercept]),
+        *((t.column, [t.coefficient, t.missing or 0.0]) for t in model.numeric),
+        *((t.column, [*t.effects, t.unknown or 0.0]) for t in model.categorical),
+    ):
+        if not all(math.isfinite(number) for number in numbers):
+            raise AlignmentError(f"the {who} has a coefficient on '{column}' that is not a finite number")
+
+
+def _zero_model(candidate: LinearModel) -> LinearModel:
+    return LinearModel(
+        intercept=0.0,
+        has_intercept=False,
+        family=candidate.family,
+        link=candidate.link,
+        target=candidate.target,
+        estimator="the zero model",
+    )
+
+
+def lay_out(pair: ModelPair) -> Design:
+    """The design of the union of both models' columns: the candidate's order first, then what was dropped."""
+    models = (pair.candidate, pair.champion)
+    numeric_names = dict.fromkeys(t.column for m in models for t in m.numeric)
+    categorical_names = dict.fromkeys(t.column for m in models for t in m.categorical)
+    return Design(
+        numeric=tuple(NumericColumn(name, _missing_refused_by(pair, name)) for name in numeric_names),
+        categorical=tuple(_categorical_column(pair, name) for name in categorical_names),
+    )
+
+
+def _missing_refused_by(pair: ModelPair, column: str) -> str | None:
+    for who, term in zip(("champion", "candidate"), pair.numeric_terms(column), strict=True):
+        if term is not None and term.missing is None:
+            return who
+    return None
+
+
+def _categorical_column(pair: ModelPair, column: str) -> CategoricalColumn:
+    old, new = pair.categorical_terms(column)
+    terms = [term for term in (new, old) if term is not None]
+    levels = tuple(dict.fromkeys(level for term in terms for level in term.levels))
+    numeric_levels = any(term.numeric_levels for term in terms)
+    _check_levels(column, levels, numeric_levels)
+    refused = {}
+    for level in (*levels, OTHER_LEVEL):
+        for who, effect in zip(("champion", "candidate"), pair.level_effects(column, level), strict=True):
+            if effect is None:
+                refused[level] = who
+    return CategoricalColumn(
+        column=column,
+        levels=levels,
+        numeric_levels=numeric_levels,
+        refused_by=MappingProxyType(refused),
+    )
+
+
+def _check_levels(column: str, levels: tuple[str, ...], numeric_levels: bool) -> None:
+    """Refuse levels that rows could never be told to have."""
+    if OTHER_LEVEL in levels:
+        raise AlignmentError(f"the column '{column}' has a level called '{OTHER_LEVEL}', a name that is taken; rename it")
+    for level in levels if numeric_levels else ():
+        if number_text(level) != level:
+            raise AlignmentError(
+                f"one model reads the column '{column}' as numbers, the other as text: '{level}' and "
+                f"'{number_text(level)}' would be one level to the first and two to the second; train both on one type"
+            )

@@ -1,0 +1,63 @@
+"""No small cells: levels with few rows are merged before their moments are stored or shown.
+
+The merged levels of a column c become three columns that hold no count of a single level: the indicator of them all, and
+
+    R_old(row) = Σ_{ℓ merged} e_old(ℓ)·1[c = ℓ]   with coefficient 1 → 0,
+    R_new(row) = Σ_{ℓ merged} e_new(ℓ)·1[c = ℓ]   with coefficient 0 → 1,
+
+where e(ℓ) is a level's effect in the champion or the candidate. Since the levels of a column move together, champion,
+candidate and every model on the path are represented exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.alignment.layout import ModelPair
+from coordpath_governance.reference.design import ColumnKind, DesignColumn
+from coordpath_governance.reference.moments import MIN_COUNT, Moments
+from coordpath_governance.reference.small_cells import levels_to_merge
+
+__all__ = ["mean_effects", "merge_rare_levels"]
+
+_SIDES: tuple[ColumnKind, ColumnKind] = ("rare-champion", "rare-candidate")
+
+
+def mean_effects(pair: ModelPair, moments: Moments) -> dict[str, tuple[float, float]]:
+    """Both models' mean effect of each categorical column over the reference population, Σ p(ℓ)·e(ℓ)."""
+    means: dict[str, tuple[float, float]] = {}
+    for column, share in zip(moments.columns, moments.mean[:-1], strict=True):
+        if column.kind in ("numeric", "missing"):
+            continue
+        old, new = pair.coefficients(column)
+        before = means.get(column.column, (0.0, 0.0))
+        means[column.column] = (before[0] + float(share) * (old or 0.0), before[1] + float(share) * (new or 0.0))
+    return means
+
+
+def merge_rare_levels(pair: ModelPair, moments: Moments, min_count: int = MIN_COUNT) -> Moments:
+    """The same moments with every level cell of fewer than ``min_count`` rows merged; levels without rows stay listed."""
+    groups = levels_to_merge(moments, min_count)
+    if not groups:
+        return moments
+    width = len(moments.columns)
+    gone = {i for group in groups.values() for i in group}
+    kept = [i for i in range(width) if i not in gone]
+    columns = [moments.columns[i] for i in kept]
+    counts = [moments.counts[i] for i in kept]
+    rows: list[NDArray[np.float64]] = [row for i, row in enumerate(np.eye(width)) if i not in gone]
+    for name, group in groups.items():
+        levels = tuple(str(moments.columns[i].level) for i in group)
+        columns.append(DesignColumn("rare", name, None, levels))
+        counts.append(sum(moments.counts[i] or 0 for i in group))
+        rows.append(np.isin(np.arange(width), group).astype(np.float64))
+        for side, kind in enumerate(_SIDES):
+            if pair.categorical_terms(name)[side] is None:
+                continue
+            effects = np.zeros(width)
+            effects[group] = [pair.level_effects(name, level)[side] or 0.0 for level in levels]
+            columns.append(DesignColumn(kind, name, None, levels))
+            counts.append(None)
+            rows.append(effects)
+    return moments.mapped(np.array(rows), columns, counts)

@@ -1,0 +1,57 @@
+"""One pass over the rows: the moments of the design, or an error that says why these rows cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from coordpath_governance.errors import ReferenceDataError
+from coordpath_governance.reference.encode import ReadingPlan, Tally, encode_rows
+from coordpath_governance.reference.moments import Moments, MomentsAccumulator
+from coordpath_governance.reference.sources import RowSource
+
+__all__ = ["CollectedRows", "collect_moments"]
+
+Progress = Callable[[int], None]
+MAX_DESIGN_COLUMNS = 4000
+
+
+@dataclass(frozen=True)
+class CollectedRows:
+    """The moments and how many rows were left out because a value was missing."""
+
+    moments: Moments
+    rows_dropped: int
+
+
+def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | None = None) -> CollectedRows:
+    """Stream all rows once. ``progress`` is told the number of rows read so far."""
+    columns = plan.design.columns
+    if len(columns) > MAX_DESIGN_COLUMNS:
+        raise ReferenceDataError(
+            f"the models' columns and levels need {len(columns)} coordinates; at most {MAX_DESIGN_COLUMNS} are supported. "
+            "Group rare levels in the encoder (min_frequency, max_categories)."
+        )
+    if plan.target in plan.design.raw_columns:
+        raise ReferenceDataError(f"the target '{plan.target}' is also an input of the models; name the right target column")
+    tally = Tally()
+    accumulator = MomentsAccumulator(columns)
+    for chunk in encode_rows(source, plan, tally):
+        accumulator.add(chunk.design, chunk.target, chunk.weight)
+        if progress is not None:
+            progress(tally.rows_read)
+    tally.raise_for_refusals()
+    moments = accumulator.result()
+    _check_enough(moments, source.name, tally)
+    return CollectedRows(moments, tally.rows_dropped)
+
+
+def _check_enough(moments: Moments, name: str, tally: Tally) -> None:
+    if tally.rows_read == 0:
+        raise ReferenceDataError(f"'{name}' has no rows; give reference data with at least two")
+    if moments.rows == 0:
+        raise ReferenceDataError(f"all {tally.rows_read} rows of '{name}' have a missing value; none is left after dropping")
+    if moments.rows == 1:
+        raise ReferenceDataError(f"'{name}' has one usable row; a cost and its standard error need at least two")
+    if moments.weight_sum <= 0:
+        raise ReferenceDataError(f"all weights in '{name}' are zero; at least one row must count")

@@ -1,0 +1,78 @@
+"""The design: which columns of numbers the rows become, and what neither model may be asked to score.
+
+A raw row becomes one number per `DesignColumn`. A numeric column gives x (0 where missing) and, if both models can score
+a missing value, the indicator "x is missing". A categorical column gives one indicator per level that either model knows
+and one for any other level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["OTHER_LEVEL", "CategoricalColumn", "ColumnKind", "Design", "DesignColumn", "NumericColumn"]
+
+OTHER_LEVEL = "(any other)"
+"""Label of all the levels that neither model knows."""
+
+ColumnKind = Literal["numeric", "missing", "level", "other", "rare", "rare-champion", "rare-candidate"]
+
+
+@dataclass(frozen=True)
+class DesignColumn:
+    """One column of numbers. ``merged`` names the levels that a ``rare…`` column stands for (see `rare_levels`)."""
+
+    kind: ColumnKind
+    column: str
+    level: str | None = None
+    merged: tuple[str, ...] = ()
+
+    @property
+    def is_indicator(self) -> bool:
+        """True where the column holds only zeros and ones."""
+        return self.kind in ("missing", "level", "other", "rare")
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """A raw column read as numbers; ``missing_refused_by`` names who cannot score a missing value, None if both can."""
+
+    column: str
+    missing_refused_by: str | None
+
+
+@dataclass(frozen=True)
+class CategoricalColumn:
+    """A raw column read as levels; ``refused_by`` tells for which levels (or `OTHER_LEVEL`) which model would raise."""
+
+    column: str
+    levels: tuple[str, ...]
+    numeric_levels: bool
+    refused_by: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Design:
+    """All raw columns that the two models look at, and the design columns they become, in one fixed order."""
+
+    numeric: tuple[NumericColumn, ...]
+    categorical: tuple[CategoricalColumn, ...]
+
+    @property
+    def columns(self) -> tuple[DesignColumn, ...]:
+        """The design columns, in the order in which `encode` fills them."""
+        out: list[DesignColumn] = []
+        for numeric in self.numeric:
+            out.append(DesignColumn("numeric", numeric.column))
+            if numeric.missing_refused_by is None:
+                out.append(DesignColumn("missing", numeric.column))
+        for categorical in self.categorical:
+            out.extend(DesignColumn("level", categorical.column, level) for level in categorical.levels)
+            out.append(DesignColumn("other", categorical.column, OTHER_LEVEL))
+        return tuple(out)
+
+    @property
+    def raw_columns(self) -> tuple[str, ...]:
+        """Every raw column to read, once."""
+        return tuple(dict.fromkeys([c.column for c in self.numeric] + [c.column for c in self.categorical]))

@@ -1,0 +1,226 @@
+"""From chunks of raw columns to numbers: design matrix, target, weight and segments, with nothing silently dropped.
+
+What cannot be scored is counted over all rows before anything is said, so that an error names every column or level at
+fault and how many rows it affects.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.errors import ReferenceDataError
+from coordpath_governance.models.linear_model import MISSING_LEVEL
+from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design
+from coordpath_governance.reference.read_columns import Levels, read_levels, read_numbers, read_segments
+from coordpath_governance.reference.sources import RowSource
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["EncodedRows", "ReadingPlan", "Tally", "encode_rows"]
+
+Array = NDArray[np.float64]
+MissingPolicy = Literal["fail", "drop"]
+
+_CELLS_PER_CHUNK = 4_000_000
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class ReadingPlan:
+    """What to read: the design's columns, the target, and optionally a weight and segment columns."""
+
+    design: Design
+    target: str
+    weight: str | None = None
+    segments: tuple[str, ...] = ()
+    missing: MissingPolicy = "fail"
+
+    @property
+    def columns(self) -> list[str]:
+        """Every raw column needed, once."""
+        weight = [self.weight] if self.weight is not None else []
+        return list(dict.fromkeys([*self.design.raw_columns, self.target, *weight, *self.segments]))
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """One chunk of rows as numbers; ``segments`` holds one label per row for each segment column."""
+
+    design: Array
+    target: Array
+    weight: Array
+    segments: tuple[list[str], ...]
+
+
+@dataclass
+class Tally:
+    """What a pass over the rows found that cannot be scored."""
+
+    rows_read: int = 0
+    rows_dropped: int = 0
+    missing: Counter[str] = field(default_factory=Counter)
+    refused_levels: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+
+    def raise_for_refusals(self, *, rows_at_hand: bool = True) -> None:
+        """Raise one error that names every missing value and every level that a model would raise on."""
+        problems = [
+            f"column '{column}' is missing in {count} of {self.rows_read} rows"
+            for column, count in sorted(self.missing.items())
+        ]
+        for (column, who), levels in sorted(self.refused_levels.items()):
+            named = ", ".join(f"'{level}' ({count} rows)" for level, count in sorted(levels.items())[:_NAMED])
+            more = f" and {len(levels) - _NAMED} more levels" if len(levels) > _NAMED else ""
+            problems.append(f"column '{column}' has levels that the {who} cannot score: {named}{more}")
+        if not problems:
+            return
+        remedy = "use --missing drop to leave those rows out, or " if self.missing and rows_at_hand else ""
+        raise ReferenceDataError(
+            f"the reference data cannot be scored by both models: {'; '.join(problems)}. "
+            f"What to do: {remedy}give reference data that both models can score."
+        )
+
+
+def encode_rows(source: RowSource, plan: ReadingPlan, tally: Tally) -> Iterator[EncodedRows]:
+    """Every scorable row as numbers; what is not scorable goes into ``tally``."""
+    _check_columns(source, plan)
+    width = len(plan.design.columns) + 2
+    most = max(1, _CELLS_PER_CHUNK // width)
+    for batch in source.chunks(plan.columns):
+        for start in range(0, batch.num_rows, most):
+            yield _encode(batch.slice(start, most), plan, tally, source.null_texts)
+
+
+def _check_columns(source: RowSource, plan: ReadingPlan) -> None:
+    names = source.column_names()
+    lacking = [column for column in plan.columns if column not in names]
+    hint = _separator_hint(names)
+    if plan.target in lacking:
+        raise ReferenceDataError(
+            f"no target column '{plan.target}' in '{source.name}'; its columns are {_listed(names)}{hint}"
+        )
+    if lacking:
+        raise ReferenceDataError(f"'{source.name}' lacks {_listed(lacking)}; its columns are {_listed(names)}{hint}")
+    twice = [column for column in plan.columns if names.count(column) > 1]
+    if twice:
+        raise ReferenceDataError(f"'{source.name}' has more than one column named {_listed(twice)}; rename them")
+
+
+def _separator_hint(names: Sequence[str]) -> str:
+    """A header that was not split tells which separator the file uses."""
+    found = [
+        word for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")) if len(names) == 1 and mark in names[0]
+    ]
+    return f". It seems to be separated by {found[0]}; write it with commas, or as parquet" if found else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:20])
+    return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown
+
+
+def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: Sequence[str]) -> EncodedRows:
+    rows = batch.num_rows
+    first_row = tally.rows_read
+    tally.rows_read += rows
+    design = np.zeros((rows, len(plan.design.columns)))
+    unusable = np.zeros(rows, dtype=bool)
+    position = 0
+
+    def numbers(name: str) -> Array:
+        return read_numbers(batch.column(name), name, first_row, null_texts)
+
+    for numeric in plan.design.numeric:
+        values = numbers(numeric.column)
+        absent = np.isnan(values)
+        design[:, position] = np.where(absent, 0.0, values)
+        position += 1
+        if numeric.missing_refused_by is None:
+            design[:, position] = absent
+            position += 1
+        else:
+            _note_missing(numeric.column, absent, unusable, plan, tally)
+    refusals: list[_Refusal] = []
+    for categorical in plan.design.categorical:
+        levels = read_levels(batch.column(categorical.column), categorical, null_texts)
+        design[np.arange(rows), position + _level_positions(levels, categorical)] = 1.0
+        position += len(categorical.levels) + 1
+        refusals.extend(_refusals(levels, categorical))
+    for refusal in refusals:
+        if refusal.is_missing:
+            _note_missing(refusal.column, refusal.affected, unusable, plan, tally)
+    target = numbers(plan.target)
+    _note_missing(plan.target, np.isnan(target), unusable, plan, tally)
+    weight = np.ones(rows)
+    if plan.weight is not None:
+        weight = numbers(plan.weight)
+        _note_missing(plan.weight, np.isnan(weight), unusable, plan, tally)
+        if np.any(weight < 0):
+            raise ReferenceDataError(
+                f"the weight column '{plan.weight}' is negative in row {first_row + int(np.argmax(weight < 0)) + 1}; "
+                "weights are counts or shares"
+            )
+    tally.rows_dropped += int(unusable.sum())
+    keep = ~unusable
+    counted = keep.copy() if plan.missing == "drop" else np.ones(rows, dtype=bool)
+    for refusal in refusals:
+        refusal.count(tally, counted)
+        keep &= ~refusal.affected
+    segments = tuple(read_segments(batch.column(name), name, keep, null_texts) for name in plan.segments)
+    return EncodedRows(design[keep], target[keep], weight[keep], segments)
+
+
+def _note_missing(
+    column: str, absent: NDArray[np.bool_], unusable: NDArray[np.bool_], plan: ReadingPlan, tally: Tally
+) -> None:
+    """Leave rows out under ``drop``; count them as a refusal under ``fail``."""
+    if not absent.any():
+        return
+    unusable |= absent
+    if plan.missing == "fail":
+        tally.missing[column] += int(absent.sum())
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Rows of a chunk with levels of one column that a model would raise on."""
+
+    column: str
+    who: str
+    levels: Levels
+    affected: NDArray[np.bool_]
+    is_missing: bool
+
+    def count(self, tally: Tally, counted: NDArray[np.bool_]) -> None:
+        """Tally the levels in rows that are not left out anyway; missing ones are tallied as missing values."""
+        if self.is_missing:
+            return
+        counts = np.bincount(self.levels.codes[self.affected & counted], minlength=len(self.levels.labels))
+        for code in np.flatnonzero(counts):
+            counter = tally.refused_levels.setdefault((self.column, self.who), Counter())
+            counter[self.levels.labels[code]] += int(counts[code])
+
+
+def _level_positions(levels: Levels, categorical: CategoricalColumn) -> NDArray[np.intp]:
+    """Which of the column's indicators each row sets; the last is that of any other level."""
+    index = {level: i for i, level in enumerate(categorical.levels)}
+    positions = np.array([index.get(label, len(index)) for label in levels.labels], dtype=np.intp)
+    return positions[levels.codes]
+
+
+def _refusals(levels: Levels, categorical: CategoricalColumn) -> Iterator[_Refusal]:
+    """The rows that a model would raise on, by model and by whether the level is a missing one: counted, never guessed."""
+    known = set(categorical.levels)
+    refused_by = [categorical.refused_by.get(label if label in known else OTHER_LEVEL) for label in levels.labels]
+    absent = [label == MISSING_LEVEL for label in levels.labels]
+    for who, is_missing in sorted({(w, m) for w, m in zip(refused_by, absent, strict=True) if w is not None}):
+        codes = np.array([w == who and m == is_missing for w, m in zip(refused_by, absent, strict=True)], dtype=bool)
+        affected = codes[levels.codes]
+        if affected.any():
+            yield _Refusal(categorical.column, who, levels, affected, is_missing)

@@ -1,0 +1,56 @@
+"""One text for a level, however a file writes it: what the encoder that knows the level would take it for.
+
+An encoder of numbers finds "1", "1.0", 1 and True in its level 1; one of truth values finds "true" and 1 in True. An encoder
+of text takes text as it stands.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from coordpath_governance.models.linear_model import MISSING_LEVEL, level_label
+
+__all__ = ["level_reader", "number_of", "number_text"]
+
+_WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(inf|infinity|nan)", re.ASCII | re.IGNORECASE)
+_TRUTH = {"true": "True", "1": "True", "false": "False", "0": "False"}
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text says, true and false being 1 and 0; None if it says none (Python's 1_000 is none)."""
+    stripped = text.strip()
+    if stripped.lower() in ("true", "false"):
+        return float(stripped.lower() == "true")
+    return float(stripped) if _NUMBER.fullmatch(stripped) else None
+
+
+def number_text(value: object) -> str:
+    """The label of a level for an encoder whose levels are numbers; text that is no number stays as it is."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, Decimal):
+        return level_label(int(value) if value == value.to_integral_value() else float(value))
+    if not isinstance(value, str):
+        return level_label(value)
+    if _WHOLE.fullmatch(value.strip()):
+        return str(int(value))
+    number = number_of(value)
+    return value if number is None or math.isinf(number) else level_label(number)
+
+
+def _truth_text(value: object) -> str:
+    """The label of a level for an encoder whose levels are true and false."""
+    label = level_label(value)
+    return _TRUTH.get(label.strip().lower(), label)
+
+
+def level_reader(levels: Sequence[str], numeric_levels: bool) -> Callable[[object], str]:
+    """What turns a value into the label of a level, for an encoder that knows ``levels``."""
+    if numeric_levels:
+        return number_text
+    known = set(levels) - {MISSING_LEVEL}
+    return _truth_text if known and known <= {"True", "False"} else level_label

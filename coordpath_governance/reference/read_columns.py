@@ -1,0 +1,114 @@
+"""Columns of a chunk as the models would read them: numbers, or levels; anything else is an error that names the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.errors import ReferenceDataError
+from coordpath_governance.models.linear_model import MISSING_LEVEL, level_label
+from coordpath_governance.reference.design import CategoricalColumn
+from coordpath_governance.reference.levels import level_reader, number_of
+
+__all__ = ["Levels", "read_levels", "read_numbers", "read_segments"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The distinct levels of a chunk and a code per row."""
+
+    labels: list[str]
+    codes: NDArray[np.intp]
+
+
+def read_numbers(column: Any, name: str, first_row: int, null_texts: Sequence[str]) -> Array:  # noqa: ANN401 - pyarrow has no types
+    """A column as doubles with NaN for missing; text that is not a number and infinities are errors."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    column = _bytes_as_text(column, name)
+    try:
+        if _is_text(column.type):
+            column = pc.utf8_trim_whitespace(column)
+            is_null = pc.is_in(column, value_set=pa.array(null_texts, column.type))
+            if is_null.true_count:
+                column = pc.if_else(is_null, pa.scalar(None, column.type), column)
+            numbers = pc.cast(column, pa.float64())
+        else:
+            numbers = pc.cast(column, pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        numbers = pa.array(_numbers_of_texts(column, name, first_row), pa.float64(), from_pandas=True)
+    values: Array = np.array(numbers.fill_null(float("nan")).to_numpy(zero_copy_only=False), dtype=np.float64)
+    if np.isinf(values).any():
+        where = first_row + int(np.flatnonzero(np.isinf(values))[0]) + 1
+        raise ReferenceDataError(f"column '{name}' is infinite in row {where}; mend or remove that row")
+    return values
+
+
+def _bytes_as_text(column: Any, name: str) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Text that a parquet file does not call text."""
+    import pyarrow as pa
+
+    if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+        return column
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowInvalid as error:
+        raise ReferenceDataError(f"column '{name}' holds bytes that are not UTF-8 text; write it as text") from error
+
+
+def _is_text(kind: Any) -> bool:  # noqa: ANN401 - pyarrow has no types
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _numbers_of_texts(column: Any, name: str, first_row: int) -> list[float | None]:  # noqa: ANN401 - pyarrow has no types
+    """Texts as numbers, true and false as 1 and 0, since that is how a boolean column is written to csv."""
+    out: list[float | None] = []
+    for offset, item in enumerate(column.to_pylist()):
+        number = None if item is None else number_of(str(item))
+        if item is not None and number is None:
+            raise ReferenceDataError(
+                f"column '{name}' should hold numbers but has {str(item)[:60]!r} in row {first_row + offset + 1}; "
+                "correct the file, or name another column"
+            )
+        out.append(number)
+    return out
+
+
+def read_levels(column: Any, categorical: CategoricalColumn, null_texts: Sequence[str]) -> Levels:  # noqa: ANN401 - pyarrow
+    """The levels as the models' encoders would take them; a text for "missing" that is a known level is that level."""
+    text = level_reader(categorical.levels, categorical.numeric_levels)
+    nulls = set(null_texts).difference(categorical.levels)
+    return _levels(column, categorical.column, lambda value: MISSING_LEVEL if value in nulls else text(value))
+
+
+def _levels(column: Any, name: str, text: Callable[[object], str]) -> Levels:  # noqa: ANN401 - pyarrow has no types
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(_bytes_as_text(column, name))
+    except pa.ArrowNotImplementedError:
+        raise ReferenceDataError(
+            f"column '{name}' should hold levels but has the type {column.type}; turn it into text or numbers"
+        ) from None
+    labels = [text(value) for value in encoded.dictionary.to_pylist()]
+    labels.append(MISSING_LEVEL)
+    codes = encoded.indices.fill_null(len(labels) - 1).to_numpy(zero_copy_only=False)
+    return Levels(labels, codes.astype(np.intp))
+
+
+def read_segments(column: Any, name: str, keep: NDArray[np.bool_], null_texts: Sequence[str]) -> list[str]:  # noqa: ANN401 - pyarrow
+    """The segment of every row that is kept, as the data write it."""
+    levels = _levels(column, name, lambda value: MISSING_LEVEL if value in null_texts else level_label(value))
+    return [levels.labels[code] for code in levels.codes[keep]]
