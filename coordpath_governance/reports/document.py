@@ -1,0 +1,354 @@
+"""ChangeReport: the document that is the truth, from which HTML and Markdown are laid out.
+
+Evidence (models, data facts, problem, coordinates' means and counts, row evidence) and what follows from it stand in one
+immutable document. It holds no clock, no timing and no approval, so the same input gives the same bytes. ``digest`` is the
+SHA-256 of the canonical JSON of everything else.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "REPORT_SCHEMA",
+    "Assessment",
+    "ChangeFacts",
+    "ChangeReportDocument",
+    "ComparedOrder",
+    "CoordinateFacts",
+    "Counts",
+    "DataFacts",
+    "Flips",
+    "Impact",
+    "ModelMetrics",
+    "Move",
+    "PathFacts",
+    "RawChange",
+    "Recheck",
+    "RowEvidence",
+    "ScoreShift",
+    "SegmentImpact",
+    "Settings",
+    "StepFacts",
+    "Subject",
+    "Summary",
+    "Tool",
+    "VersionFacts",
+]
+
+REPORT_SCHEMA = "coordpath.change_report/1"
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Role = Literal["training", "holdout", "out-of-time", "not stated"]
+
+
+class Part(BaseModel):
+    """Frozen, and closed: a key we do not know is an error, not something to pass over."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Tool(Part):
+    """What made the report."""
+
+    name: Literal["coordpath-governance"] = "coordpath-governance"
+    version: str
+
+
+class VersionFacts(Part):
+    """One side of the change: which model, from where, byte for byte."""
+
+    label: str
+    uri: str | None
+    name: str | None
+    version: str | None
+    digest: str | None
+    run_id: str | None
+    aliases: tuple[str, ...]
+
+
+class Subject(Part):
+    """What changed into what; no champion means the candidate is explained from zero."""
+
+    name: str
+    champion: VersionFacts | None
+    candidate: VersionFacts
+
+
+class ChangeFacts(Part):
+    """What only people know. None is shown as missing, never as a placeholder."""
+
+    owner: str | None = None
+    purpose: str | None = None
+    tier: str | None = None
+    developer: str | None = None
+    validator: str | None = None
+    reason: str | None = None
+    change_type: str | None = None
+    planned: str | None = None
+
+
+class Assessment(Part):
+    """The verdict at the time of the report; "not assessed" where no policy was applied."""
+
+    verdict: Literal["not assessed", "pass", "review", "fail"]
+    reason: str
+    materiality: str | None
+
+
+class DataFacts(Part):
+    """The reference data: which bytes, how many rows, in which role."""
+
+    kind: Literal["file", "folder", "table", "moments"]
+    name: str
+    sha256: str
+    target: str
+    weight: str | None
+    role: Role
+    period: str | None
+    rows: Count
+    rows_dropped: Count
+    missing: Literal["fail", "drop"]
+    weight_sum: Finite
+    weight_square_sum: Finite
+    target_mean: Finite
+    target_sd: Finite
+
+
+class Settings(Part):
+    """What was asked of the solver and of the impact section."""
+
+    max_steps: int | None
+    gamma: Finite
+    solver: str
+    time_limit: Finite
+    seed: int
+    threshold: Finite | None
+    segments: tuple[str, ...]
+
+
+class CoordinateFacts(Part):
+    """One coefficient in the common coordinates of both models.
+
+    ``old`` or ``new`` is None where that model cannot score such a row at all. ``standardised_*`` is coefficient × sd: the
+    change of score for one standard deviation.
+    """
+
+    label: str
+    unit: str
+    kind: Literal["baseline", "numeric", "missing", "level", "other", "rare", "rare-champion", "rare-candidate"]
+    column: str | None
+    level: str | None
+    merged: tuple[str, ...]
+    old: Finite | None
+    new: Finite | None
+    standardised_old: Finite | None
+    standardised_new: Finite | None
+    mean: Finite
+    sd: Finite
+    rows: Count | None
+    changed: bool
+    exercised: bool
+    flips: bool
+
+
+class RawChange(Part):
+    """One number of the models' own coefficient vectors, unscaled; None where a model does not have it."""
+
+    name: str
+    old: Finite | None
+    new: Finite | None
+    differs: bool
+
+
+class Counts(Part):
+    """How many coefficients differ, in common and in raw terms, and what came and went."""
+
+    coefficients: Count
+    changed: Count
+    raw_coefficients: Count
+    raw_changed: Count
+    sign_flips: Count
+    columns_added: tuple[str, ...]
+    columns_dropped: tuple[str, ...]
+    levels_added: tuple[str, ...]
+    levels_dropped: tuple[str, ...]
+    not_exercised: Count
+
+
+class Move(Part):
+    """One coefficient from → to within a step."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+    feature: str
+    from_: Finite = Field(alias="from")
+    to: Finite
+
+
+class StepFacts(Part):
+    """One step: what moves, the cost after it, and how sure the data make us of its effect.
+
+    ``share`` of the total gain, only where the total exceeds two standard errors. ``shapley``: the average effect over all
+    orders. ``worsens``: this step raises the cost. ``bracket``: number of the run of steps that only together pay off.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+    k: int
+    kind: Literal["coordinate", "group", "baseline", "rest", "preprocessing"]
+    feature: str
+    from_: Finite | None = Field(alias="from")
+    to: Finite | None
+    moves: tuple[Move, ...]
+    cost: Finite
+    delta: Finite
+    delta_se: Finite | None
+    share: Finite | None
+    shapley: Finite
+    worsens: bool
+    bracket: int | None
+
+
+class PathFacts(Part):
+    """The path and its certificate, as design §4 defines them."""
+
+    schema_: Literal["coordpath.path/1"] = Field(alias="schema")
+    objective: Finite
+    lower_bound: Finite
+    gap: Finite
+    gap_per_step: Finite
+    status: Literal["optimal", "bounded", "heuristic"]
+    solver: str
+    start_cost: Finite
+    minimum_cost: Finite
+    steps: tuple[StepFacts, ...]
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+
+class ComparedOrder(Part):
+    """Another way of telling the same change, for comparison: its order, its costs, how much worse on average a step."""
+
+    name: Literal["ours", "greedy", "direct"]
+    title: str
+    order: tuple[str, ...]
+    costs: tuple[Finite, ...]
+    objective: Finite
+    worse_per_step: Finite
+
+
+class ModelMetrics(Part):
+    """Accuracy of one model; ``bias`` is mean target minus mean score, ``r2`` is None for a constant target."""
+
+    mse: Finite
+    rmse: Finite
+    r2: Finite | None
+    bias: Finite
+    mae: Finite | None
+
+
+class ScoreShift(Part):
+    """Candidate's score minus champion's score over the reference rows; quantiles need rows."""
+
+    mean: Finite
+    sd: Finite
+    p05: Finite | None
+    p50: Finite | None
+    p95: Finite | None
+    largest: Finite | None
+
+
+class Flips(Part):
+    """Shares of the rows whose decision "score ≥ threshold" differs between the two models."""
+
+    threshold: Finite
+    up: Finite
+    down: Finite
+
+
+class SegmentImpact(Part):
+    """The same figures within one named segment; small cells are merged, ``flips`` is a share of the rows."""
+
+    segment: str
+    value: str
+    rows: Count
+    champion_mse: Finite
+    candidate_mse: Finite
+    delta: Finite
+    delta_se: Finite | None
+    mean_shift: Finite
+    flips: Finite | None
+
+
+class Impact(Part):
+    """What the change does to predictions on ONE reference data set, for both versions."""
+
+    champion: ModelMetrics
+    candidate: ModelMetrics
+    delta: Finite
+    delta_se: Finite | None
+    shift: ScoreShift
+    flips: Flips | None
+    segments: tuple[SegmentImpact, ...]
+
+
+class RowEvidence(Part):
+    """What only the rows can tell; recheckable with the data, not without them."""
+
+    step_se: tuple[Finite, ...]
+    total_se: Finite
+    champion_mae: Finite
+    candidate_mae: Finite
+    shift_p05: Finite
+    shift_p50: Finite
+    shift_p95: Finite
+    shift_largest: Finite
+    flips: Flips | None
+    segments: tuple[SegmentImpact, ...]
+
+
+class Summary(Part):
+    """The reviewer's minute, in sentences."""
+
+    direction: Literal["better", "worse", "no difference", "not known", "no change"]
+    headline: str
+    sentences: tuple[str, ...]
+
+
+class Recheck(Part):
+    """How to do it again."""
+
+    command: str
+    versions: dict[str, str]
+    seed: int
+
+
+class ChangeReportDocument(Part):
+    """The whole report."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+    schema_: Literal["coordpath.change_report/1"] = Field(alias="schema")
+    tool: Tool
+    subject: Subject
+    assessment: Assessment
+    facts: ChangeFacts
+    summary: Summary
+    counts: Counts
+    data: DataFacts
+    settings: Settings
+    models: dict[Literal["champion", "candidate"], dict[str, Any] | None]
+    coordinates: tuple[CoordinateFacts, ...]
+    raw: tuple[RawChange, ...]
+    problem: dict[str, Any]
+    path: PathFacts
+    comparison: tuple[ComparedOrder, ...]
+    impact: Impact
+    rows: RowEvidence | None
+    limits: tuple[str, ...]
+    recheck: Recheck
+    digest: str

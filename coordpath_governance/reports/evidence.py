@@ -1,0 +1,100 @@
+"""From a report back to what it was made of: models, moments, data facts, row evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from coordpath_governance.alignment.layout import ModelPair
+from coordpath_governance.errors import CoordpathError, ReportFormatError
+from coordpath_governance.models.coefficients_json import from_document
+from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.paths import PathProblem, parse_problem
+from coordpath_governance.reference.design import DesignColumn
+from coordpath_governance.reference.moments import Moments
+from coordpath_governance.reports.document import ChangeReportDocument
+
+__all__ = ["Evidence", "evidence_of"]
+
+_INDICATOR_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a report rests on, in the form that `compose` takes."""
+
+    champion: LinearModel | None
+    candidate: LinearModel
+    moments: Moments
+    problem: PathProblem
+
+
+def evidence_of(document: ChangeReportDocument) -> Evidence:
+    """Read the evidence in a report; a report that contradicts itself so far that it cannot be read is an error."""
+    try:
+        champion = document.models.get("champion")
+        old = None if champion is None else from_document(champion)
+        new = from_document(document.models.get("candidate") or {})
+        problem = parse_problem(document.problem)
+        moments = _moments(document, problem, ModelPair(old, new).has_intercept)
+    except CoordpathError as error:
+        raise ReportFormatError(f"the evidence in the report cannot be read: {error}") from error
+    if not problem.moves_once:
+        raise ReportFormatError("the problem in the report is not one in which every coefficient moves once")
+    if document.rows is not None and len(document.rows.step_se) != problem.most_terms:
+        raise ReportFormatError(
+            f"the report has {len(document.rows.step_se)} standard errors for {problem.most_terms} steps"
+        )
+    if document.rows is not None:
+        flips, segments = document.rows.flips, {segment.segment for segment in document.rows.segments}
+        if (None if flips is None else flips.threshold) != document.settings.threshold or segments - set(
+            document.settings.segments
+        ):
+            raise ReportFormatError("the row evidence is not for the threshold and segments that the settings name")
+    return Evidence(old, new, moments, problem)
+
+
+def _moments(document: ChangeReportDocument, problem: PathProblem, centred: bool) -> Moments:
+    """Undo `align`: covariances from the problem's Gram matrix, means and counts from the coordinates."""
+    coordinates = [c for c in document.coordinates if c.kind != "baseline"]
+    at = {label: i for i, label in enumerate(problem.features)}
+    if [c.label for c in document.coordinates if c.exercised] != list(problem.features):
+        raise ReportFormatError("the problem's features are not the exercised coordinates of the report")
+    _check_indicators(document)
+    size = len(coordinates)
+    mean = np.array([*(c.mean for c in coordinates), document.data.target_mean])
+    covariance = np.diag(np.array([*(c.sd for c in coordinates), document.data.target_sd]) ** 2)
+    places = [i for i, c in enumerate(coordinates) if c.exercised]
+    chosen = [at[coordinates[i].label] for i in places]
+    gram = np.array(problem.cost.gram)[np.ix_(chosen, chosen)]
+    linear = np.array(problem.cost.linear)[chosen]
+    if not centred:
+        gram = gram - np.outer(mean[places], mean[places])
+        linear = linear - mean[places] * mean[-1]
+    covariance[np.ix_(places, places)] = gram
+    covariance[places, size] = covariance[size, places] = linear
+    return Moments(
+        columns=tuple(DesignColumn(c.kind, c.column or "", c.level, c.merged) for c in coordinates if c.kind != "baseline"),
+        rows=document.data.rows,
+        weight_sum=document.data.weight_sum,
+        weight_square_sum=document.data.weight_square_sum,
+        mean=mean,
+        covariance=covariance,
+        counts=tuple(c.rows for c in coordinates),
+    )
+
+
+def _check_indicators(document: ChangeReportDocument) -> None:
+    """A column of zeros and ones has variance mean·(1 − mean), and without weights its mean is a count over the rows."""
+    data = document.data
+    if data.weight is None and not data.weight_sum == data.weight_square_sum == data.rows:
+        raise ReportFormatError("the weights of the data do not add up to the number of rows, but there is no weight column")
+    for c in document.coordinates:
+        if c.rows is None:
+            continue
+        by_count = data.weight is not None or abs(c.mean - c.rows / data.rows) <= _INDICATOR_TOLERANCE
+        if not by_count or abs(c.sd**2 - c.mean * (1.0 - c.mean)) > _INDICATOR_TOLERANCE:
+            raise ReportFormatError(
+                f"coordinate '{c.label}': mean, standard deviation and number of rows contradict each other"
+            )

@@ -1,0 +1,135 @@
+"""The path section: steps in the report's own labels, with error, share, order-free value and brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from coordpath_governance.alignment.change import Change
+from coordpath_governance.paths import PathProblem, Solution, shapley, solve_problem
+from coordpath_governance.paths.path import Path, Step
+from coordpath_governance.reports.document import ComparedOrder, Move, PathFacts, RowEvidence, StepFacts
+
+__all__ = ["Labels", "compare_orders", "path_facts", "steps_as_units"]
+
+TWO_ERRORS = 2.0
+OrderName = Literal["ours", "greedy", "direct"]
+_TITLES: dict[OrderName, str] = {
+    "ours": "This report's order",
+    "greedy": "Greedy: at each step the coefficient that lowers the cost most",
+    "direct": "Direct: in the order in which the coefficients are listed",
+}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """From a coordinate's label to the unit it moves with."""
+
+    unit_of: Mapping[str, str]
+
+    @classmethod
+    def of(cls, change: Change) -> Labels:
+        """The labels of a change."""
+        return cls({c.label: c.unit for c in change.coordinates})
+
+    def units(self, step: Step) -> tuple[str, ...]:
+        """The units that a step moves, in the order of their coordinates."""
+        return tuple(dict.fromkeys(self.unit_of[move.feature] for move in step.moves))
+
+    def title(self, step: Step) -> str:
+        """What the step is called: its unit, or all the rest where that is more than one."""
+        units = self.units(step)
+        return step.label if step.kind == "rest" and len(units) > 1 else units[0]
+
+
+def steps_as_units(path: Path, labels: Labels) -> tuple[tuple[str, ...], ...]:
+    """The units moved by each step."""
+    return tuple(labels.units(step) for step in path.steps)
+
+
+def path_facts(problem: PathProblem, solution: Solution, labels: Labels, rows: RowEvidence | None) -> PathFacts:
+    """The path and its certificate with everything a reviewer reads beside each step."""
+    path, certificate = solution.path, solution.certificate
+    order_free = _order_free(problem, labels)
+    total = sum(step.delta for step in path.steps)
+    shares = rows is not None and abs(total) > TWO_ERRORS * rows.total_se
+    brackets = _brackets([path.start_cost, *(step.cost for step in path.steps)])
+    steps = tuple(
+        StepFacts(
+            k=step.k,
+            kind=step.kind,
+            feature=labels.title(step),
+            from_=step.moves[0].before if len(step.moves) == 1 else None,
+            to=step.moves[0].after if len(step.moves) == 1 else None,
+            moves=tuple(Move(feature=move.feature, from_=move.before, to=move.after) for move in step.moves),
+            cost=step.cost,
+            delta=step.delta,
+            delta_se=None if rows is None else rows.step_se[i],
+            share=step.delta / total if shares else None,
+            shapley=sum(order_free[unit] for unit in labels.units(step)),
+            worsens=step.delta > 0,
+            bracket=brackets[i],
+        )
+        for i, step in enumerate(path.steps)
+    )
+    return PathFacts(
+        schema_="coordpath.path/1",
+        objective=certificate.objective,
+        lower_bound=certificate.lower_bound,
+        gap=certificate.gap,
+        gap_per_step=certificate.gap_per_step,
+        status=certificate.status,
+        solver=certificate.solver,
+        start_cost=path.start_cost,
+        minimum_cost=problem.cost.minimum(),
+        steps=steps,
+    )
+
+
+def _order_free(problem: PathProblem, labels: Labels) -> dict[str, float]:
+    """Shapley value of each unit."""
+    values = shapley(problem)
+    return {
+        labels.unit_of[problem.features[unit.members[0]]]: value for unit, value in zip(problem.changed, values, strict=True)
+    }
+
+
+def _brackets(costs: Sequence[float]) -> list[int | None]:
+    """Number the runs of steps that belong together: from one that worsens to the one that makes up for it.
+
+    A step that nothing makes up for stands alone, with its ▲ and no bracket.
+    """
+    out: list[int | None] = [None] * (len(costs) - 1)
+    number, k = 0, 1
+    while k < len(costs):
+        before = costs[k - 1]
+        end = next((j for j in range(k + 1, len(costs)) if costs[j] <= before), None) if costs[k] > before else None
+        if end is None:
+            k += 1
+            continue
+        number += 1
+        out[k - 1 : end] = [number] * (end - k + 1)
+        k = end + 1
+    return out
+
+
+def compare_orders(problem: PathProblem, solution: Solution, labels: Labels) -> tuple[ComparedOrder, ...]:
+    """Ours, greedy and direct, with how much worse an average step of the others is."""
+    told: dict[OrderName, Solution] = {
+        "ours": solution,
+        "greedy": solve_problem(problem, solver="greedy"),
+        "direct": solve_problem(problem, solver="direct"),
+    }
+    weight = float(problem.alphas(solution.path.terms).sum())
+    return tuple(
+        ComparedOrder(
+            name=name,
+            title=_TITLES[name],
+            order=tuple(labels.title(step) for step in other.path.steps),
+            costs=tuple(step.cost for step in other.path.steps),
+            objective=other.certificate.objective,
+            worse_per_step=(other.certificate.objective - solution.certificate.objective) / weight,
+        )
+        for name, other in told.items()
+    )

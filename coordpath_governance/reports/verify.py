@@ -1,0 +1,219 @@
+"""Recheck a report: by doing it again from its own evidence, and comparing everything.
+
+Levels: `arithmetic` (every figure follows from the evidence in the report), `certificate` (optimality or bound
+re-established from the moments), `data` (the evidence itself, from the rows). Only all three together are "verified".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coordpath_governance.alignment.change import align
+from coordpath_governance.alignment.layout import ModelPair
+from coordpath_governance.errors import CoordpathError, NotFoundError, ReferenceDataError
+from coordpath_governance.paths import Certificate, PathProblem, Solution, evaluate_order, solve_problem
+from coordpath_governance.reference.logged import read_reference
+from coordpath_governance.reference.sources import open_source
+from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.compare import differences
+from coordpath_governance.reports.compose import ReportFacts, compose, document_digest
+from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.evidence import Evidence, evidence_of
+from coordpath_governance.reports.make import Progress, Reference, Request, make_report
+from coordpath_governance.reports.steps import Labels
+from coordpath_governance.reports.words import limits, summarise
+
+__all__ = ["Check", "Verification", "verify_report"]
+
+_BOUND_TOLERANCE = 1e-9
+_WITHOUT_DATA = (
+    "the data: whether the moments, standard errors and impact come from the rows named (give --data FILE)",
+    "the models: whether the coefficients are those of the model files (compare the model digests with the registry)",
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was rechecked."""
+
+    level: str
+    what: str
+    findings: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """True if nothing was found."""
+        return not self.findings
+
+
+@dataclass
+class Verification:
+    """All checks, what was not rechecked, and what may be concluded."""
+
+    checks: list[Check] = field(default_factory=list)
+    not_rechecked: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """True if every check passed."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def conclusion(self) -> str:
+        """The last line: "verified" only when the data were rechecked too."""
+        if not self.passed:
+            failed = sum(not check.passed for check in self.checks)
+            return f"NOT verified: {failed} of {len(self.checks)} checks found a mismatch"
+        levels = {check.level for check in self.checks}
+        return "verified" if "data" in levels else "arithmetic and certificate hold; the data were not rechecked"
+
+
+def verify_report(report: ChangeReport, data: Path | None = None, progress: Progress | None = None) -> Verification:
+    """Recheck ``report``; with ``data`` down to the rows."""
+    document = report.document
+    result = Verification()
+    digest = document_digest(document)
+    findings = (
+        () if digest == document.digest else (f"the report says {document.digest[:16]}…, its content gives {digest[:16]}…",)
+    )
+    result.checks.append(Check("arithmetic", "the report is as it was written (digest)", findings))
+    evidence = evidence_of(document)
+    result.checks.append(_check_arithmetic(document, evidence))
+    result.checks.append(_check_words(document, evidence))
+    result.checks.append(_check_certificate(document, evidence.problem))
+    if data is None:
+        result.not_rechecked.extend(_WITHOUT_DATA)
+    else:
+        result.checks.extend(_check_data(document, evidence, data, progress))
+        result.not_rechecked.append(_WITHOUT_DATA[1])
+    return result
+
+
+def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Check:
+    what = "every figure follows from the evidence in the report"
+    try:
+        pair = ModelPair(evidence.champion, evidence.candidate)
+        change = align(pair, evidence.moments)
+        if [c.label for c in change.exercised] != list(evidence.problem.features):
+            return Check("arithmetic", what, ("coordinates: are not those that follow from the models and the data",))
+        solution = _recorded_solution(document, evidence.problem, Labels.of(change))
+        told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
+        again = compose(told, pair, change, evidence.problem, solution, document.rows)
+    except CoordpathError as error:
+        return Check("arithmetic", what, (f"the report cannot be recomputed: {error}",))
+    found = differences(_comparable(document), _comparable(again), scale=_scale(document))
+    return Check("arithmetic", what, tuple(found))
+
+
+def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
+    """Sentences are laid out from the recorded figures, so they must agree to the letter."""
+    champion = document.subject.champion
+    labels = (champion.label if champion else None, document.subject.candidate.label)
+    summary = summarise(labels, document.data, document.counts, document.path, document.impact)
+    pair = ModelPair(evidence.champion, evidence.candidate)
+    stated = limits(pair, document.data, document.counts, document.rows is not None)
+    findings = [] if summary == document.summary else ["summary: the sentences do not say what the figures say"]
+    findings += [] if stated == document.limits else ["limits: the list is not the one that follows from models and data"]
+    return Check("arithmetic", "the sentences follow from the figures", tuple(findings))
+
+
+def _recorded_solution(document: ChangeReportDocument, problem: PathProblem, labels: Labels) -> Solution:
+    """The recorded order evaluated afresh, with the recorded bound."""
+    position = {labels.unit_of[problem.features[unit.members[0]]]: i for i, unit in enumerate(problem.changed)}
+    order = [
+        position[unit]
+        for step in document.path.steps
+        for unit in dict.fromkeys(labels.unit_of.get(move.feature, "") for move in step.moves)
+        if unit in position
+    ]
+    order += [i for i in range(len(problem.changed)) if i not in order]
+    fresh = evaluate_order(problem, order)
+    certificate = _certificate_with_bound(fresh, problem, document)
+    return Solution(problem, fresh.path, certificate)
+
+
+def _certificate_with_bound(fresh: Solution, problem: PathProblem, document: ChangeReportDocument) -> Certificate:
+    """Gap and status as the definitions give them for the recorded lower bound."""
+    recorded = document.path
+    objective = fresh.certificate.objective
+    weight = float(problem.alphas(fresh.path.terms).sum()) if fresh.path.terms else 0.0
+    distance = max(objective - recorded.lower_bound, 0.0)
+    excess = objective - weight * problem.cost.minimum()
+    rounding = _BOUND_TOLERANCE * max(abs(objective), abs(excess))
+    gap = 0.0 if distance <= rounding * 1e-3 or excess <= 0 else distance / excess
+    return Certificate(
+        objective=objective,
+        lower_bound=recorded.lower_bound,
+        gap=gap,
+        gap_per_step=distance / weight if weight and gap else 0.0,
+        status=recorded.status,
+        solver=recorded.solver,
+    )
+
+
+def _check_certificate(document: ChangeReportDocument, problem: PathProblem) -> Check:
+    """Solve again: the recorded claim must not be stronger than what is proved now."""
+    recorded = document.path
+    what = f"status '{recorded.status}' and lower bound are re-established from the moments"
+    again = solve_problem(problem).certificate
+    tolerance = _BOUND_TOLERANCE * max(abs(again.objective), 1e-300)
+    findings = []
+    if recorded.lower_bound > again.lower_bound + tolerance:
+        findings.append(f"lower bound {recorded.lower_bound!r} is higher than the {again.lower_bound!r} that can be proved")
+    if recorded.objective > again.objective + tolerance and recorded.status == "optimal":
+        findings.append(f"called optimal at {recorded.objective!r}, but {again.objective!r} is possible")
+    if recorded.objective < again.lower_bound - tolerance:
+        findings.append(f"objective {recorded.objective!r} is below what any path can reach, {again.lower_bound!r}")
+    if recorded.status == "optimal" and again.status != "optimal":
+        findings.append(f"called optimal, but only '{again.status}' can be re-established")
+    return Check("certificate", what, tuple(findings))
+
+
+def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, progress: Progress | None) -> list[Check]:
+    facts = document.data
+    if facts.kind == "moments":
+        source: Any = read_reference(_content(path))
+    else:
+        source = open_source(path)
+    found = (
+        ()
+        if source.sha256 == facts.sha256
+        else (f"the report names {facts.sha256[:16]}…, the data are {source.sha256[:16]}…",)
+    )
+    checks = [Check("data", "these are the data that the report names (SHA-256)", found)]
+    reference = Reference(source, facts.target, facts.weight, facts.role, facts.period, facts.missing)
+    request = Request(document.subject, document.facts, document.settings)
+    what = "moments, standard errors and impact follow from the data"
+    try:
+        again = make_report(evidence.champion, evidence.candidate, reference, request, progress).document
+    except ReferenceDataError as error:
+        return [*checks, Check("data", what, (str(error),))]
+    found_again = differences(_comparable(document), _comparable(again), scale=_scale(document))
+    return [*checks, Check("data", what, tuple(f for f in found_again if not f.startswith(("data.sha256", "data.name"))))]
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a logged reference.json, which is what a report on logged moments names as its data."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise NotFoundError(
+            f"cannot read '{path}' ({error.strerror}); this report was made from logged moments, "
+            "so --data is the run's reference.json"
+        ) from error
+
+
+def _comparable(document: ChangeReportDocument) -> dict[str, Any]:
+    """What must come out the same: everything but sentences (checked apart), the digest and what the tool says of itself."""
+    content = document.model_dump(mode="json", by_alias=True)
+    for key in ("digest", "summary", "limits", "tool", "assessment"):
+        content.pop(key)
+    content["recheck"].pop("versions")
+    return content
+
+
+def _scale(document: ChangeReportDocument) -> float:
+    """The size of a cost here: differences far below it are rounding."""
+    return max(abs(document.path.start_cost), abs(float(document.problem["cost"]["constant"])), document.data.target_sd**2)

@@ -1,0 +1,143 @@
+"""The report's sentences: what the figures say, and no more than they say."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from coordpath_governance.alignment.layout import ModelPair
+from coordpath_governance.numbers import count, pair, percent, significant, with_error
+from coordpath_governance.reports.document import Counts, DataFacts, Impact, PathFacts, Summary
+
+__all__ = ["certificate_sentence", "limits", "summarise"]
+
+LOSS = "mean squared error"
+Direction = Literal["better", "worse", "no difference", "not known", "no change"]
+
+_ROLE = {
+    "training": "training data, so accuracy on them flatters the version trained on them",
+    "holdout": "holdout data, said not to be used to train either version",
+    "out-of-time": "out-of-time data, said not to be used to train either version",
+    "not stated": "role not stated, so they may have been used for training",
+}
+
+
+def summarise(versions: tuple[str | None, str], data: DataFacts, counts: Counts, path: PathFacts, impact: Impact) -> Summary:
+    """Headline and sentences; ``versions`` are the labels of champion (None: from zero) and candidate."""
+    direction = _direction(path, impact)
+    before, after = pair(impact.champion.mse, impact.candidate.mse)
+    period = f", {data.period}" if data.period else ""
+    change = with_error(impact.delta, impact.delta_se)
+    says = {
+        "better": "better",
+        "worse": "worse",
+        "no difference": "no difference that these data can show",
+        "not known": "whether that is more than chance cannot be told without rows",
+        "no change": "no change",
+    }[direction]
+    rows = f"On {count(data.rows)} rows ({_ROLE[data.role]}{period})"
+    sentences = [
+        f"{rows} {LOSS} goes from {before} to {after}, by {change}: {says}.",
+        _count_sentence(counts, path),
+        certificate_sentence(path),
+    ]
+    return Summary(
+        direction=direction,
+        headline=_headline(direction, versions, counts, path, impact),
+        sentences=tuple(s for s in sentences if s),
+    )
+
+
+def _direction(path: PathFacts, impact: Impact) -> Direction:
+    if not path.steps:
+        return "no change"
+    if impact.delta_se is None:
+        return "not known"
+    if abs(impact.delta) <= 2 * impact.delta_se:
+        return "no difference"
+    return "better" if impact.delta < 0 else "worse"
+
+
+def _headline(
+    direction: Direction, versions: tuple[str | None, str], counts: Counts, path: PathFacts, impact: Impact
+) -> str:
+    champion, candidate = (f"the {label}" if label in ("champion", "candidate") else label for label in versions)
+    lower = "lower" if impact.delta < 0 else "higher"
+    text = {
+        "better": f"{candidate} is more accurate than {champion} on these data.",
+        "worse": f"{candidate} is less accurate than {champion} on these data.",
+        "no difference": f"These data show no difference in accuracy between {champion} and {candidate}.",
+        "not known": f"{candidate} has a {lower} {LOSS} than {champion}; whether by more than chance is not known.",
+        "no change": f"{champion} and {candidate} are the same function.",
+    }[direction]
+    if champion is None:
+        text = f"{candidate}, explained from zero in {len(path.steps)} steps."
+    if direction == "no change" and counts.changed:
+        text = f"Nothing that these data exercise changed from {champion or 'zero'} to {candidate}."
+    return f"T{text[1:]}" if text.startswith("the ") else text
+
+
+def _count_sentence(counts: Counts, path: PathFacts) -> str:
+    differ = f"{count(counts.changed)} of {count(counts.coefficients)} coefficients differ"
+    if counts.raw_changed != counts.changed or counts.raw_coefficients != counts.coefficients:
+        differ += f" ({count(counts.raw_changed)} of {count(counts.raw_coefficients)} in the models' own coding)"
+    if not path.steps:
+        return f"{differ}." if not counts.changed else f"{differ}, none of which these data exercise."
+    if path.steps[-1].kind != "rest" or len(path.steps[-1].moves) == 1:
+        steps = "the one step reaches" if len(path.steps) == 1 else f"{len(path.steps)} steps reach"
+        return f"{differ}; {steps} {significant(path.steps[-1].cost)}."
+    rest = path.steps[-1]
+    singles = len(path.steps) - 1
+    reached = significant(path.steps[-2].cost) if singles else significant(path.start_cost)
+    together = with_error(rest.delta, rest.delta_se)
+    return (
+        f"{differ}; the first {singles} steps reach {reached}, the other {len(rest.moves)} together change it by {together}."
+    )
+
+
+def certificate_sentence(path: PathFacts) -> str:
+    """What is proved about the order, in words."""
+    if not path.steps:
+        return ""
+    if path.status == "optimal":
+        return "No other order of these steps keeps the in-between models more accurate (proved)."
+    if path.status == "bounded":
+        return (
+            f"No order can be better by more than {significant(path.gap_per_step, 2)} per step on average "
+            f"({percent(path.gap)} of what an order could still change)."
+        )
+    return "How much better another order could be is not known."
+
+
+def limits(models: ModelPair, data: DataFacts, counts: Counts, has_rows: bool) -> tuple[str, ...]:
+    """What this report cannot tell, for these data and models."""
+    out = [
+        "These figures hold for the reference data named here. They say nothing of other populations or the future.",
+        "A coefficient is not a cause: correlated features share their effect, and another model may share it differently.",
+    ]
+    if data.role == "training":
+        out.append("The reference data were used for training: accuracy on new data will be worse, for either version.")
+    if data.role == "not stated":
+        out.append("Nobody stated whether the reference data were used for training.")
+    if not has_rows:
+        out.append("Only moments were at hand, not rows: there are no standard errors, flips, segments or absolute errors.")
+    if counts.not_exercised:
+        out.append(
+            f"{counts.not_exercised} coefficients are not exercised by this data: what a change of them does is unknown."
+        )
+    if data.rows_dropped:
+        why = "with a rare level or a missing value" if data.kind == "moments" else "with a missing value"
+        out.append(f"{count(data.rows_dropped)} rows {why} were left out; the models were not judged on such rows.")
+    if data.target_sd == 0:
+        out.append(
+            "The target is constant in the reference data: no share of its variation can be explained, and R² is undefined."
+        )
+    if any(m.regularisation.get("kind", "none") != "none" for m in (models.champion, models.candidate)):
+        out.append(
+            "The cost is the plain mean squared error: the penalty that a version was trained with is not part of it."
+        )
+    for who, model in (("champion", models.champion), ("candidate", models.candidate)):
+        if "declared" in model.source:
+            out.append(
+                f"The coefficients of the {who} are {model.source}; nobody checked that the model predicts with them."
+            )
+    return tuple(out)

@@ -1,0 +1,12 @@
+"""Write the JSON Schemas beside this file, for those who read our documents without us."""
+
+import json
+from pathlib import Path
+
+from coordpath_governance.reports.change_report import json_schema
+
+HERE = Path(__file__).parent
+
+if __name__ == "__main__":
+    text = json.dumps(json_schema(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    (HERE / "change_report.schema.json").write_text(text, encoding="utf-8")
