@@ -1,0 +1,7 @@
+"""Rendering: a complete change report document laid out as HTML and Markdown."""
+
+from __future__ import annotations
+
+from coordpath_governance.rendering.render import render_html, render_markdown, render_summary_markdown
+
+__all__ = ["render_html", "render_markdown", "render_summary_markdown"]

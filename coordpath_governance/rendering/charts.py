@@ -1,0 +1,28 @@
+"""The pictures of a report, as inline SVG text in a wide and a narrow layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coordpath_governance.rendering.dumbbell import Dumbbell, DumbbellRow, draw_dumbbell
+from coordpath_governance.rendering.waterfall import Waterfall, WaterfallStep, draw_waterfall
+
+__all__ = ["Dumbbell", "DumbbellRow", "Picture", "Waterfall", "WaterfallStep", "dumbbell", "waterfall"]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One chart in both layouts; the style sheet shows the one that fits."""
+
+    wide: str
+    narrow: str
+
+
+def waterfall(chart: Waterfall) -> Picture:
+    """The waterfall of the path."""
+    return Picture(draw_waterfall(chart), draw_waterfall(chart, narrow=True))
+
+
+def dumbbell(chart: Dumbbell) -> Picture:
+    """The dumbbell of the standardised coefficients."""
+    return Picture(draw_dumbbell(chart), draw_dumbbell(chart, narrow=True))

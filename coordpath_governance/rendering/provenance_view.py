@@ -1,0 +1,199 @@
+"""Where everything came from, and how to do it again. What nobody told is missing, and shown so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coordpath_governance.numbers import count, fixed, significant
+from coordpath_governance.rendering import wording
+from coordpath_governance.rendering.caps import Caps, Shown
+from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
+
+__all__ = ["FactRow", "PersonFact", "ProvenanceView", "RecheckView", "SideRow", "provenance_view", "recheck_view"]
+
+Lines = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SideRow:
+    """One fact of both versions; None is missing."""
+
+    name: str
+    old: str | None
+    new: str | None
+    code: bool
+
+
+@dataclass(frozen=True)
+class FactRow:
+    """One fact of the reference data; None is missing."""
+
+    name: str
+    value: str | None
+    code: bool = False
+
+
+@dataclass(frozen=True)
+class PersonFact:
+    """Something only people know; None is missing."""
+
+    name: str
+    lines: Lines | None
+
+
+@dataclass(frozen=True)
+class ProvenanceView:
+    """Section 9."""
+
+    has_champion: bool
+    old_label: str
+    new_label: str
+    versions: tuple[SideRow, ...]
+    data: tuple[FactRow, ...]
+    people: tuple[PersonFact, ...]
+    missing: int
+
+
+@dataclass(frozen=True)
+class RecheckView:
+    """Section 11."""
+
+    command: str
+    versions: Shown[tuple[str, str]]
+    settings: tuple[FactRow, ...]
+    problem: str | None
+    problem_size: str
+
+
+def provenance_view(document: ChangeReportDocument, caps: Caps) -> ProvenanceView:
+    """Section 9 of the report."""
+    champion, candidate = document.subject.champion, document.subject.candidate
+    people = _people(document, caps)
+    return ProvenanceView(
+        has_champion=champion is not None,
+        old_label=wording.version_label("Champion", caps.label(champion.label)) if champion else "No champion",
+        new_label=wording.version_label("Candidate", caps.label(candidate.label)),
+        versions=(*_versions(champion, candidate, caps), *_training(document, caps)),
+        data=_data(document, caps),
+        people=people,
+        missing=sum(fact.lines is None for fact in people),
+    )
+
+
+def _versions(champion: VersionFacts | None, candidate: VersionFacts, caps: Caps) -> tuple[SideRow, ...]:
+    def side(version: VersionFacts | None, field: str) -> str | None:
+        value = getattr(version, field) if version else None
+        return caps.label(value) if value else None
+
+    def aliases(version: VersionFacts | None) -> str | None:
+        return caps.label(", ".join(version.aliases)) if version and version.aliases else "none" if version else None
+
+    fields = (
+        ("Registered model", "name", False),
+        ("Version", "version", False),
+        ("URI", "uri", True),
+        ("Run", "run_id", True),
+        ("Model digest (SHA-256)", "digest", True),
+    )
+    rows = [SideRow(name, side(champion, key), side(candidate, key), code) for name, key, code in fields]
+    rows.insert(2, SideRow("Aliases", aliases(champion), aliases(candidate), code=False))
+    return tuple(rows)
+
+
+def _training(document: ChangeReportDocument, caps: Caps) -> tuple[SideRow, ...]:
+    """Facts about how each model was made, as its reader found them."""
+    old, new = document.models.get("champion"), document.models.get("candidate")
+    return tuple(
+        SideRow(name, _fact(old, key, caps), _fact(new, key, caps), code=False) for key, name in wording.MODEL_WORDS.items()
+    )
+
+
+def _fact(model: Mapping[str, object] | None, key: str, caps: Caps) -> str | None:
+    value = (model or {}).get(key)
+    if value is None or value in ("", {}):
+        return None
+    if isinstance(value, Mapping):
+        return caps.label(", ".join(f"{name} = {_plain(item)}" for name, item in value.items()))
+    return caps.label(_plain(value))
+
+
+def _plain(value: object) -> str:
+    """A setting of an estimator as text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return significant(value, 6).rstrip("0").rstrip(".") if value and value == round(value, 9) else significant(value, 6)
+    return "none" if value is None else str(value)
+
+
+def _data(document: ChangeReportDocument, caps: Caps) -> tuple[FactRow, ...]:
+    data = document.data
+    rows = f"{count(data.rows)} used, {count(data.rows_dropped)} dropped for missing values"
+    return (
+        FactRow("Data", caps.label(data.name)),
+        FactRow("Kind", data.kind),
+        FactRow("SHA-256", caps.label(data.sha256), code=True),
+        FactRow("Role", wording.ROLE_WORDS[data.role]),
+        FactRow("Period", caps.label(data.period) if data.period else None),
+        FactRow("Rows", rows),
+        FactRow("Target", caps.label(data.target)),
+        FactRow("Target mean and standard deviation", f"{significant(data.target_mean)}, {significant(data.target_sd)}"),
+        FactRow("Weights", caps.label(data.weight) if data.weight else "none: every row counts the same"),
+    )
+
+
+def _people(document: ChangeReportDocument, caps: Caps) -> tuple[PersonFact, ...]:
+    facts = document.facts
+    named = (
+        ("Owner", facts.owner),
+        ("Purpose", facts.purpose),
+        ("Tier", facts.tier),
+        ("Developer", facts.developer),
+        ("Validator", facts.validator),
+        ("Reason for the change", facts.reason),
+        ("Type of change", facts.change_type),
+        ("Planned in advance", facts.planned),
+    )
+    return tuple(PersonFact(name, caps.lines(value) if value and value.strip() else None) for name, value in named)
+
+
+def recheck_view(document: ChangeReportDocument, caps: Caps) -> RecheckView:
+    """Section 11 of the report; the problem stands here only while it is small."""
+    problem = problem_text(document.problem)
+    settings = document.settings
+    versions = [(caps.label(name), caps.label(value)) for name, value in sorted(document.recheck.versions.items())]
+    return RecheckView(
+        command=caps.sentence(document.recheck.command),
+        versions=Shown.first(versions, caps.entries),
+        settings=(
+            FactRow("Digest of this report", caps.label(document.digest), code=True),
+            FactRow("Seed", str(document.recheck.seed)),
+            FactRow("Solver asked for", caps.label(settings.solver)),
+            FactRow("Single steps at most", "no limit" if settings.max_steps is None else str(settings.max_steps)),
+            FactRow("Weight of later steps (γ)", significant(settings.gamma).rstrip("0").rstrip(".")),
+            FactRow("Time limit", f"{fixed(settings.time_limit, 0)} s"),
+        ),
+        problem=problem if len(problem) <= caps.problem else None,
+        problem_size=count(len(problem)),
+    )
+
+
+def problem_text(problem: Mapping[str, object]) -> str:
+    """The problem as JSON, a line for each key and for each row of a matrix; ASCII, so that nothing hides in it."""
+    lines: list[str] = []
+    for key, value in problem.items():
+        inner = value.items() if isinstance(value, dict) else None
+        if inner is None or not value:
+            lines.append(f" {json.dumps(key)}: {json.dumps(value)}")
+            continue
+        parts = ",\n".join(f"  {json.dumps(name)}: {_matrix(item)}" for name, item in inner)
+        lines.append(f" {json.dumps(key)}: {{\n{parts}}}")
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _matrix(value: object) -> str:
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple)):
+        return "[\n" + ",\n".join(f"   {json.dumps(row)}" for row in value) + "]"
+    return json.dumps(value)

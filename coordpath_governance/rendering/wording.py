@@ -1,0 +1,134 @@
+"""The sentences that do not change from report to report, and the few that follow from a status."""
+
+from __future__ import annotations
+
+from coordpath_governance.numbers import CostColumn, percent, significant
+from coordpath_governance.reports.document import ChangeReportDocument
+
+__all__ = [
+    "EMPTY_PATH",
+    "KIND_WORDS",
+    "MODEL_WORDS",
+    "NO_POLICY",
+    "READING",
+    "ROLE_WORDS",
+    "SECTIONS",
+    "VERDICT_MARKS",
+    "VERDICT_WORDS",
+    "certificate",
+    "cost_name",
+    "version_label",
+]
+
+SECTIONS = (
+    ("verdict", "Verdict"),
+    ("summary", "Summary"),
+    ("path", "The path, step by step"),
+    ("reading", "How to read this"),
+    ("coefficients", "Coefficients, old and new"),
+    ("orders", "Other orders beside ours"),
+    ("impact", "Impact on the reference data"),
+    ("policy", "Policy rules"),
+    ("provenance", "Provenance"),
+    ("limits", "What this cannot tell you"),
+    ("recheck", "How to recheck"),
+)
+
+VERDICT_WORDS = {"not assessed": "Not assessed", "pass": "Pass", "review": "Needs review", "fail": "Fail"}
+
+VERDICT_MARKS = {"not assessed": "○", "pass": "✔", "review": "◆", "fail": "✖"}
+
+ROLE_WORDS = {
+    "training": "training data: at least one version has seen these rows",
+    "holdout": "holdout: said not to be used to train either version",
+    "out-of-time": "out of time: said to be later than the training data",
+    "not stated": "not stated: whether a version was trained on these rows is not known",
+}
+
+KIND_WORDS = {
+    "coordinate": "",
+    "group": "group",
+    "baseline": "the average score",
+    "rest": "moved at once",
+    "preprocessing": "preprocessing, outside the certificate",
+}
+
+MODEL_WORDS = {
+    "estimator": "Estimator",
+    "regularisation": "Regularisation",
+    "library": "Library",
+    "family": "Family",
+    "link": "Link",
+    "target": "Target named by the model",
+    "has_intercept": "Intercept",
+    "source": "How it was read",
+}
+
+EMPTY_PATH = "The two models are the same function on these data's coordinates: nothing to explain."
+
+NO_POLICY = "No policy was applied."
+
+READING = (
+    (
+        "What a step is",
+        (
+            "Each step takes one coefficient, or one group that belongs together, from its old value to its new one. The "
+            "cost is that of the model at that point on the reference data; lower is better."
+        ),
+    ),
+    (
+        "What the order means",
+        (
+            "The order is a way of telling the change. It is not the sequence of events, not a cause and not a ranking of "
+            "importance."
+        ),
+    ),
+    (
+        "The models in between",
+        "They were never used and are not proposed. They only mark the way from one version to the other.",
+    ),
+    (
+        "What ± covers",
+        "One standard error over the rows of the reference data. It covers neither the choice of order nor future data.",
+    ),
+    (
+        "Average over all orders",
+        (
+            "What a step is worth on average if every order were equally likely (its Shapley value). Where it is far from "
+            "the step's own difference, the effect depends on what moved before."
+        ),
+    ),
+    (
+        "▲ and brackets",
+        (
+            "▲ marks a step that makes the model worse, at least until a later one completes it. Steps joined by a "
+            "bracket compensate one another and are to be read together."
+        ),
+    ),
+)
+
+
+def version_label(role: str, label: str) -> str:
+    """Role and label, or the role alone where the label says no more than that."""
+    return role if label.casefold() == role.casefold() else f"{role} {label}"
+
+
+def cost_name(document: ChangeReportDocument) -> str:
+    """What the cost is called; half of it where the problem is scaled so."""
+    cost = document.problem.get("cost")
+    halved = isinstance(cost, dict) and cost.get("scale") == "1/2n"
+    return "half the mean squared error" if halved else "mean squared error"
+
+
+def certificate(document: ChangeReportDocument, column: CostColumn) -> str:
+    """How good the order is, in words; "proved" is kept for an optimal one."""
+    path = document.path
+    if path.status == "optimal":
+        return "No other order of these steps keeps the in-between models more accurate (proved)."
+    if path.status == "bounded":
+        small = significant(column.scaled(path.gap_per_step), 2) + (f" {column.suffix}" if column.suffix else "")
+        return (
+            f"No order can be better by more than {small} per step on average "
+            f"({percent(path.gap)} of what any order could still change)."
+        )
+    return "This order was found by a rule of thumb: how much better another one could be was not established."

@@ -1,0 +1,176 @@
+"""Sample documents for every kind of report, each validated as a `ChangeReportDocument`."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from coordpath_governance.reports.document import ChangeReportDocument
+
+BIDI = "\u202e\u2066"
+HOSTILE = {
+    "html": "<script>alert(1)</script>",
+    "attribute": "\" onmouseover='x' data-x=\"",
+    "long": "W" * 5000,
+    "bidi": f"abc{BIDI}txt.exe",
+    "control": "bell\x07null\x00esc\x1b[31m",
+    "newline": "line one\nline two\r\n\u2028| three | four |",
+    "pipe": "a|b|c",
+    "backtick": "`code` ```fence",
+    "link": "[click](https://evil.example) ![x](https://evil.example/p.png) https://evil.example www.evil.example",
+    "mention": "@octocat #123 GH-7 :tada: $x^2$ mail@evil.example",
+    "emphasis": "*bold* _under_ ~~gone~~ # heading",
+    "empty": "",
+}
+
+
+def load(stem: str) -> ModuleType:
+    """A module beside this file: tests are imported by path, so it is too."""
+    name = f"coordpath_rendering_{stem}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{stem}.py"))
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+load("sample_cost")
+samples = load("samples")
+
+
+def small() -> dict[str, Any]:
+    """Eight features, a categorical group, the baseline, a worsening step with its bracket."""
+    return samples.build(samples.RENT, samples.correlation, samples.Evidence.best_order)
+
+
+def large() -> dict[str, Any]:
+    """Two hundred coefficients, ten steps and the rest; bounded, not proved."""
+    coefficients = samples.many(200)
+    made = samples.build(coefficients, samples.long_correlation, lambda evidence: evidence.greedy_order(10))
+    made["path"] |= {"status": "bounded", "solver": "local", "gap": 0.0031, "gap_per_step": 0.00042}
+    made["summary"]["sentences"][-1] = "No order can be better by more than 0.00042 per step on average."
+    return made
+
+
+def empty() -> dict[str, Any]:
+    """Two models that are the same function."""
+    same = tuple(samples.replace(c, old=c.new) for c in samples.RENT)
+    made = samples.build(same, samples.correlation, samples.Evidence.best_order)
+    made["summary"] = {"direction": "no change", "headline": "Nothing changed.", "sentences": []}
+    made["impact"] |= {"flips": None, "segments": [], "delta_se": None}
+    made["comparison"] = []
+    return made
+
+
+def first() -> dict[str, Any]:
+    """A first version: explained from nothing."""
+    made = samples.build(
+        tuple(samples.replace(c, old=0.0) for c in samples.RENT), samples.correlation, samples.Evidence.best_order
+    )
+    made["subject"]["champion"] = None
+    made["summary"]["headline"] = "v4 is more accurate than the zero model on these data."
+    made["models"]["champion"] = None
+    made["facts"] = {}
+    return made
+
+
+def moments() -> dict[str, Any]:
+    """From moments only: no standard errors, no shares, no quantiles, no flips."""
+    made = small()
+    for step in made["path"]["steps"]:
+        step |= {"delta_se": None, "share": None}
+    made["data"] |= {"kind": "moments", "role": "not stated", "period": None}
+    made["impact"] |= {"delta_se": None, "flips": None, "segments": []}
+    made["impact"]["shift"] |= {"p05": None, "p50": None, "p95": None, "largest": None}
+    for side in ("champion", "candidate"):
+        made["impact"][side] |= {"mae": None, "r2": None}
+    made["summary"]["direction"] = "not known"
+    return made
+
+
+def hostile(text: str) -> dict[str, Any]:
+    """The small sample with ``text`` wherever a user's text can stand."""
+    made = small()
+    made["subject"]["name"] = text
+    for side in ("champion", "candidate"):
+        made["subject"][side] |= dict.fromkeys(("label", "uri", "name", "version", "digest", "run_id"), text)
+        made["subject"][side]["aliases"] = [text]
+        made["models"][side] |= {"estimator": text, "library": text, "regularisation": {text: text}}
+    made["facts"] = dict.fromkeys(
+        ("owner", "purpose", "tier", "developer", "validator", "reason", "change_type", "planned"), text
+    )
+    made["assessment"] |= {"reason": text, "materiality": text}
+    made["summary"] |= {"headline": text, "sentences": [text] * 3}
+    made["data"] |= dict.fromkeys(("name", "sha256", "target", "weight", "period"), text)
+    for entry in made["coordinates"]:
+        entry |= {"label": text, "unit": text + "!", "column": text, "level": text}
+    for entry in made["raw"]:
+        entry["name"] = text
+    for step in made["path"]["steps"]:
+        step["feature"] = text
+        for move in step["moves"]:
+            move["feature"] = text
+    made["path"]["solver"] = text
+    made["counts"] |= {key: [text] for key in ("columns_added", "columns_dropped", "levels_added", "levels_dropped")}
+    for order in made["comparison"]:
+        order |= {"title": text, "order": [text] * len(order["order"])}
+    for segment in made["impact"]["segments"]:
+        segment |= {"segment": text, "value": text}
+    made["limits"] = [text]
+    made["recheck"] |= {"command": text, "versions": {text: text}}
+    made["problem"]["features"] = [text]
+    made["digest"] = text
+    return made
+
+
+@cache
+def plain(name: str) -> dict[str, Any]:
+    """A sample by its name, made once."""
+    return SAMPLES[name]()
+
+
+SAMPLES = {"small": small, "large": large, "empty": empty, "first": first, "moments": moments}
+
+
+def document(made: dict[str, Any]) -> ChangeReportDocument:
+    """Through the border, as a report would be read."""
+    return ChangeReportDocument.model_validate(made)
+
+
+@pytest.fixture
+def make():
+    """A factory: name of a sample, then sections to change, as plain dictionaries."""
+
+    def made(name: str = "small", **sections: Any) -> ChangeReportDocument:
+        changed = dict(plain(name))
+        for key, value in sections.items():
+            changed[key] = {**changed[key], **value} if isinstance(value, dict) else value
+        return document(changed)
+
+    return made
+
+
+@pytest.fixture
+def make_hostile():
+    """A factory: one kind of hostile text (or any text) in every place."""
+    return lambda kind: document(hostile(HOSTILE.get(kind, kind)))
+
+
+@pytest.fixture(params=sorted(SAMPLES))
+def sample(request: pytest.FixtureRequest) -> ChangeReportDocument:
+    """Every sample in turn."""
+    return document(plain(request.param))
+
+
+@pytest.fixture(params=sorted(HOSTILE))
+def hostile_sample(request: pytest.FixtureRequest) -> ChangeReportDocument:
+    """Every kind of hostile text in turn."""
+    return document(hostile(HOSTILE[request.param]))
