@@ -1,0 +1,93 @@
+"""`coordpath`: commands are loaded when they are called, and every ending has its exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from coordpath_governance._version import __version__
+from coordpath_governance.cli.screen import say_error
+from coordpath_governance.errors import EXIT_UNKNOWN, CoordpathError
+
+__all__ = ["cli", "main"]
+
+EXIT_INTERRUPTED = 130
+_COMMANDS = {
+    "demo": "the whole story on an embedded store: train, register, retrain, report, verify",
+    "report": "explain what changed between two versions, and attach the report",
+    "solve": "the solver alone: PROBLEM.json in, the path out",
+    "verify": "recheck a report offline",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in modules of the same name, imported only when one is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, without importing them."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f"coordpath_governance.cli.{cmd_name}_command").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, so that --help stays fast."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="coordpath")
+def cli() -> None:
+    """Proved, step-by-step explanations of what changed between two versions of a linear model.
+
+    Exit codes: 0 fine · 1 a check found a mismatch · 2 wrong use · 3 needs review · 4 something stopped us from knowing ·
+    130 interrupted.
+    """
+
+
+def main() -> NoReturn:
+    """Entry point: run a command and leave with its exit code; nothing unexpected ever counts as fine."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = cli.main(prog_name="coordpath", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.Abort:
+        say_error("interrupted")
+        return EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except CoordpathError as error:
+        say_error(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        say_error("interrupted")
+        return EXIT_INTERRUPTED
+    except SystemExit:
+        return EXIT_UNKNOWN
+    except Exception as error:
+        if os.environ.get("COORDPATH_DEBUG"):
+            raise
+        say_error(
+            f"unexpected {type(error).__name__}: {error}. This is a fault of coordpath; "
+            "set COORDPATH_DEBUG=1 to see where it happened."
+        )
+        return EXIT_UNKNOWN
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,67 @@
+"""The report in the terminal: verdict, headline, steps. The rest is in the attached page."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from coordpath_governance.numbers import cost_column, pair, significant
+from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
+from coordpath_governance.text import shorten, visible
+
+__all__ = ["show_overview"]
+
+_NAME_WIDTH = 40
+
+
+def show_overview(document: ChangeReportDocument) -> None:
+    """Print what a person wants to see at once."""
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    subject = document.subject
+    before = subject.champion.label if subject.champion else "zero"
+    console.print(Text(f"{visible(subject.name)}: {visible(before)} → {visible(subject.candidate.label)}", style="bold"))
+    console.print(f"Verdict: {document.assessment.verdict}. {document.assessment.reason}")
+    console.print()
+    console.print(Text(visible(document.summary.headline), style="bold"))
+    for sentence in document.summary.sentences:
+        console.print(visible(sentence))
+    if document.path.steps:
+        console.print()
+        console.print(_table(document))
+    for coordinate in document.coordinates:
+        if coordinate.changed and not coordinate.exercised:
+            console.print(f"Changed, but not exercised by this data: {visible(coordinate.label)}")
+
+
+def _table(document: ChangeReportDocument) -> Table:
+    path = document.path
+    costs = [path.start_cost, *(step.cost for step in path.steps)]
+    column = cost_column(costs, [step.delta for step in path.steps])
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in ("step", "what moves", "from", "to"):
+        table.add_column(
+            header, justify="right" if header in ("step", "from", "to") else "left", no_wrap=header != "what moves"
+        )
+    table.add_column(f"cost{column.suffix}", justify="right", no_wrap=True)
+    table.add_column("change", justify="right", no_wrap=True)
+    table.add_row("", "start", "", "", column.cost(path.start_cost), "")
+    for step in path.steps:
+        table.add_row(
+            str(step.k), Text(_what(step)), *_values(step), column.cost(step.cost), _delta(step, column.delta(step.delta))
+        )
+    return table
+
+
+def _what(step: StepFacts) -> str:
+    name = shorten(visible(step.feature), _NAME_WIDTH)
+    return f"{name} ({len(step.moves)} coefficients)" if len(step.moves) > 1 else name
+
+
+def _values(step: StepFacts) -> tuple[str, str]:
+    return pair(step.from_, step.to) if step.from_ is not None and step.to is not None else ("", "")
+
+
+def _delta(step: StepFacts, delta: str) -> str:
+    mark = "▲ " if step.worsens else ""
+    return f"{mark}{delta}" if step.delta_se is None else f"{mark}{delta} ± {significant(step.delta_se, 2)}"

@@ -1,0 +1,183 @@
+"""`coordpath report`: the main job."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+
+from coordpath_governance.cli.clock import utc_now
+from coordpath_governance.cli.overview import show_overview
+from coordpath_governance.cli.screen import progress_line, say
+from coordpath_governance.errors import UsageError
+from coordpath_governance.text import visible
+
+__all__ = ["command"]
+
+NO_CHAMPION = "none"
+ROLES = ("training", "holdout", "out-of-time", "not stated")
+
+
+def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """NaN and infinity are numbers for Python, but not for a report."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number.", ctx, param)
+    return value
+
+
+@click.command("report")
+@click.argument("name")
+@click.option(
+    "--champion",
+    metavar="ALIAS|VERSION|URI",
+    help="What to compare with; default: the alias 'champion'; 'none': explain from zero.",
+)
+@click.option("--candidate", metavar="VERSION|latest|URI", default="latest", show_default=True, help="What to explain.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), metavar="FILE", help="Reference data: csv, parquet or a folder of parquet."
+)
+@click.option("--target", metavar="COL", help="The column of the reference data that both models predict.")
+@click.option("--weight", metavar="COL", help="A column of row weights.")
+@click.option("--role", type=click.Choice(ROLES), help="What the reference data are to the models.")
+@click.option("--period", help="The period that the reference data cover, in words.")
+@click.option(
+    "--missing",
+    type=click.Choice(["fail", "drop"]),
+    default="fail",
+    show_default=True,
+    help="Rows that a model cannot score because a value is missing.",
+)
+@click.option(
+    "--max-steps", type=click.IntRange(min=1), default=10, show_default=True, help="Single steps before 'all the rest'."
+)
+@click.option("--all-steps", is_flag=True, help="Every changed coefficient is a step of its own.")
+@click.option(
+    "--gamma",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    callback=_finite,
+    help="Weight γᵏ of step k.",
+)
+@click.option("--threshold", type=float, callback=_finite, help="Count decisions 'score ≥ threshold' that flip.")
+@click.option(
+    "--segment",
+    "segments",
+    multiple=True,
+    metavar="COL",
+    help="Also tell the impact by the values of this column; repeatable.",
+)
+@click.option("--reason", help="Why the model changed.")
+@click.option("--change-type", help="Recalibration, feature change, redevelopment …")
+@click.option("--planned", help="Whether and how the change was planned.")
+@click.option("--owner", help="Who owns the model.")
+@click.option("--purpose", help="What the model is used for.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Also write the report's three files here.",
+)
+@click.option("--no-attach", is_flag=True, help="Do not touch the registry; needs --out.")
+@click.option("--tracking-uri", envvar="MLFLOW_TRACKING_URI", help="MLflow tracking store.")
+@click.option("--registry-uri", envvar="MLFLOW_REGISTRY_URI", help="MLflow registry, if it is another.")
+def command(name: str, out: Path | None, no_attach: bool, **options: Any) -> None:  # noqa: ANN401 - one per option above
+    """Explain what changed in the registered model NAME and attach the report to the candidate version.
+
+    Exits 0 once the report is made and attached.
+    """
+    if no_attach and out is None:
+        raise UsageError("--no-attach without --out would make a report and throw it away; add --out FOLDER")
+    _check_text(name, *options.values())
+    from coordpath_governance.registry.attach import attach
+    from coordpath_governance.registry.connection import connect
+
+    client = connect(options.pop("tracking_uri"), options.pop("registry_uri"))
+    report, champion, candidate = _make(client, name, options, attached=not no_attach)
+    show_overview(report.document)
+    if out is not None:
+        _write(out, report)
+        say(f"\nWritten to {visible(str(out))}")
+    if not no_attach:
+        attached = attach(client, champion, candidate, report, utc_now())
+        how = "Attached to" if attached.new else "Already attached to"
+        say(f"\n{how} {visible(candidate.uri)} under {attached.folder}")
+        say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}")
+
+
+def _check_text(*values: object) -> None:
+    """Bytes that are not UTF-8 reach Python as lone surrogates, which no report can hold."""
+    for value in values:
+        for text in value if isinstance(value, tuple) else (value,):
+            if isinstance(text, str | Path) and any("\ud800" <= char <= "\udfff" for char in str(text)):
+                raise UsageError(f"'{text}' is not valid UTF-8; write it in UTF-8")
+
+
+def _make(client: Any, name: str, options: dict[str, Any], *, attached: bool) -> Any:  # noqa: ANN401 - MlflowClient in, report and pointers out
+    from coordpath_governance.registry.version_report import report_on_versions
+    from coordpath_governance.registry.versions import point_at
+    from coordpath_governance.reports.document import ChangeFacts
+    from coordpath_governance.reports.make import settings_for
+
+    candidate = point_at(client, name, options["candidate"])
+    if attached and candidate.version is None:
+        raise UsageError(
+            f"{candidate.uri} is not a registered version, so there is nothing to attach a report to; "
+            "register it, or use --no-attach --out FOLDER"
+        )
+    champion = _champion(client, name, options["champion"], candidate)
+    facts = ChangeFacts(**{key: options[key] for key in ("reason", "change_type", "planned", "owner", "purpose")})
+    settings = settings_for(
+        max_steps=None if options["all_steps"] else options["max_steps"],
+        gamma=options["gamma"],
+        threshold=options["threshold"],
+        segments=tuple(dict.fromkeys(options["segments"])),
+    )
+    reference = _reference(client, candidate, options)
+    with progress_line() as progress:
+        report = report_on_versions(champion, candidate, reference, facts, settings, progress)
+    return report, champion, candidate
+
+
+def _reference(client: Any, candidate: Any, options: dict[str, Any]) -> Any:  # noqa: ANN401 - MlflowClient, pointer, Reference
+    from coordpath_governance.reference.sources import open_source
+    from coordpath_governance.registry.reference import reference_of
+    from coordpath_governance.reports.make import Reference
+
+    target, weight, role, period, missing = (options[key] for key in ("target", "weight", "role", "period", "missing"))
+    if options["data"] is None:
+        return reference_of(client, candidate, target, weight, role, period, missing)
+    if target is None:
+        raise UsageError("--data needs --target COL, the column that both models predict")
+    return Reference(open_source(options["data"]), target, weight, role or "not stated", period, missing)
+
+
+def _champion(client: Any, name: str, which: str | None, candidate: Any) -> Any:  # noqa: ANN401 - pointers
+    from coordpath_governance.registry.versions import find_champion, point_at
+
+    if which == NO_CHAMPION:
+        return None
+    champion = find_champion(client, name) if which is None else point_at(client, name, which)
+    if champion is None:
+        say(
+            f"'{visible(name)}' has no alias 'champion' yet: explaining {visible(candidate.label)} from zero. "
+            "Use --champion to compare with a version."
+        )
+    elif (champion.uri, champion.version) == (candidate.uri, candidate.version):
+        raise UsageError(
+            f"champion and candidate are both {candidate.uri}; nothing changed between them. "
+            "Name another version with --champion or --candidate."
+        )
+    return champion
+
+
+def _write(folder: Path, report: Any) -> None:  # noqa: ANN401 - ChangeReport, not imported before it is needed
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "change_report.json").write_bytes(report.to_bytes())
+        (folder / "change_report.html").write_text(report.to_html(), encoding="utf-8")
+        (folder / "change_report.md").write_text(report.to_markdown(), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write to '{folder}': {error.strerror}") from error

@@ -1,0 +1,114 @@
+"""`explain_change`: from two models, however they are named, to a change report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from coordpath_governance.errors import UsageError
+from coordpath_governance.models import from_estimator
+from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.reference.sources import TableSource, open_source
+from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
+from coordpath_governance.reports.make import (
+    DEFAULT_MAX_STEPS,
+    Progress,
+    Reference,
+    Request,
+    make_report,
+    settings_for,
+    version_facts,
+)
+
+if TYPE_CHECKING:
+    from coordpath_governance.reports.change_report import ChangeReport
+
+__all__ = ["explain_change"]
+
+Role = Literal["training", "holdout", "out-of-time", "not stated"]
+
+
+def explain_change(
+    champion: Any,  # noqa: ANN401 - a URI, an estimator, a LinearModel, or None
+    candidate: Any,  # noqa: ANN401 - a URI, an estimator or a LinearModel
+    *,
+    data: Any = None,  # noqa: ANN401 - a path or a DataFrame
+    target: Any = None,  # noqa: ANN401 - a column name or the target's values
+    weight: str | None = None,
+    role: Role | None = None,
+    period: str | None = None,
+    missing: Literal["fail", "drop"] = "fail",
+    max_steps: int | None = DEFAULT_MAX_STEPS,
+    gamma: float = 1.0,
+    threshold: float | None = None,
+    segments: Sequence[str] = (),
+    reason: str | None = None,
+    change_type: str | None = None,
+    planned: str | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> ChangeReport:
+    """Explain the change from ``champion`` (None: from zero) to ``candidate``.
+
+    Models are registry URIs (``models:/name/3``, ``models:/name@champion``), fitted scikit-learn estimators or pipelines, or
+    `LinearModel`s. ``data`` is a path (csv, parquet, folder of parquet) or a DataFrame that holds the features and the
+    column ``target``; ``target`` may also be the values themselves. Without ``data``, what the candidate's run logged
+    is used.
+    """
+    before, champion_facts = (None, None) if champion is None else _resolve(champion, "champion")
+    after, candidate_facts = _resolve(candidate, "candidate")
+    reference = _reference(candidate, data, target, weight, role, period, missing)
+    subject = Subject(name=name or candidate_facts.name or "model", champion=champion_facts, candidate=candidate_facts)
+    request = Request(
+        subject=subject,
+        facts=ChangeFacts(reason=reason, change_type=change_type, planned=planned),
+        settings=settings_for(max_steps=max_steps, gamma=gamma, threshold=threshold, segments=segments),
+    )
+    return make_report(before, after, reference, request, progress)
+
+
+def _resolve(model: Any, label: str) -> tuple[LinearModel, VersionFacts]:  # noqa: ANN401 - see explain_change
+    if isinstance(model, LinearModel):
+        return model, version_facts(model, label)
+    if isinstance(model, str | Path):
+        from coordpath_governance.registry.connection import connect
+        from coordpath_governance.registry.download import fetch_model
+        from coordpath_governance.registry.versions import point_at
+
+        fetched = fetch_model(point_at(connect(), None, str(model)))
+        return fetched.model, version_facts(fetched.model, fetched.pointer.label, fetched.pointer.aliases)
+    linear = from_estimator(model)
+    return linear, version_facts(linear, label)
+
+
+def _reference(
+    candidate: Any,  # noqa: ANN401 - see explain_change
+    data: Any,  # noqa: ANN401 - see explain_change
+    target: Any,  # noqa: ANN401 - see explain_change
+    weight: str | None,
+    role: Role | None,
+    period: str | None,
+    missing: Literal["fail", "drop"],
+) -> Reference:
+    if data is None:
+        if not isinstance(candidate, str | Path):
+            raise UsageError(
+                "give data= (a path or a DataFrame) and target=; only a registered model has logged reference data"
+            )
+        from coordpath_governance.registry.connection import connect
+        from coordpath_governance.registry.reference import reference_of
+        from coordpath_governance.registry.versions import point_at
+
+        client = connect()
+        return reference_of(client, point_at(client, None, str(candidate)), target, weight, role, period, missing)
+    if target is None:
+        raise UsageError("target= is missing: name the column of data that both models predict")
+    if isinstance(data, str | Path):
+        if not isinstance(target, str):
+            raise UsageError("target= must be a column name when data= is a path")
+        return Reference(open_source(Path(data)), target, weight, role or "not stated", period, missing)
+    if isinstance(target, str):
+        return Reference(TableSource(data), target, weight, role or "not stated", period, missing)
+    column = str(getattr(target, "name", None) or "target")
+    return Reference(TableSource(data.assign(**{column: target})), column, weight, role or "not stated", period, missing)

@@ -1,0 +1,1 @@
+"""The MLflow registry: the only package that talks to MLflow."""

@@ -1,0 +1,194 @@
+"""Attach a report to a version: write, read back, compare digests, and only then say so in tags.
+
+While files are being replaced the version carries no report tags, so a crash half-way leaves no half report that looks
+whole. Attaching the same report again changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from coordpath_governance.canonical import canonical_bytes, sha256_hex
+from coordpath_governance.errors import AttachError, NotFoundError, RegistryError
+from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.description import described
+from coordpath_governance.registry.versions import ModelPointer
+from coordpath_governance.rendering import render_summary_markdown
+from coordpath_governance.reports.change_report import ChangeReport
+
+__all__ = ["REPORT_FILES", "Attached", "attach", "report_folder"]
+
+REPORT_FILES = ("change_report.json", "change_report.html", "change_report.md")
+VERDICT_FILE = "verdict.json"
+_TAG_OF_COMPLETENESS = "coordpath.report_sha256"
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True)
+class Attached:
+    """Where the report is; ``new`` is False if the very same report was there already."""
+
+    folder: str
+    sha256: str
+    new: bool
+
+
+def report_folder(champion: ModelPointer | None, candidate: ModelPointer) -> str:
+    """coordpath/<name>/v<champion>-to-v<candidate>; a champion of another name adds it, no champion is "none"."""
+    name = _folder_name(candidate.name or "")
+    if champion is None:
+        before = "none"
+    elif champion.name == candidate.name:
+        before = f"v{champion.version}"
+    elif champion.name is not None:
+        before = f"v{champion.version}@{_folder_name(champion.name)}"
+    else:
+        before = f"uri-{sha256_hex(champion.uri.encode())[:12]}"
+    return f"coordpath/{name}/{before}-to-v{candidate.version}"
+
+
+def _folder_name(name: str) -> str:
+    """``name`` percent-encoded with = for %, and what is too long for a file system by its beginning and its digest.
+
+    MLflow decodes artifact paths until nothing changes: a folder with %20 in it cannot be read back, and takes with it
+    every download of the model it belongs to. An = is never left by percent-encoding, so different names stay different.
+    """
+    encoded = quote(name, safe="").replace("%", "=")
+    if len(encoded) <= _LONGEST_NAME:
+        return encoded
+    return f"{encoded[: _LONGEST_NAME // 2]}=={sha256_hex(name.encode())[:16]}"
+
+
+def attach(client: Any, champion: ModelPointer | None, candidate: ModelPointer, report: ChangeReport, now: str) -> Attached:  # noqa: ANN401 - MlflowClient
+    """Attach ``report`` to the candidate's version; ``now`` is the time (UTC) that verdict.json records."""
+    if candidate.name is None or candidate.version is None:
+        raise AttachError(f"{candidate.uri} is not a registered version, so there is nothing to attach a report to")
+    if candidate.model_id is None and candidate.run_id is None:
+        raise AttachError(
+            f"version {candidate.version} of '{candidate.name}' has neither a logged model nor a run that could hold "
+            "the report; register it from a run, or use --out FOLDER"
+        )
+    folder = report_folder(champion, candidate)
+    files = {
+        "change_report.json": report.to_bytes(),
+        "change_report.html": report.to_html().encode(),
+        "change_report.md": report.to_markdown().encode(),
+    }
+    digests = {name: sha256_hex(content) for name, content in files.items()}
+    files[VERDICT_FILE] = _verdict(report, digests, now)
+    tags = _tags(report, champion, candidate, folder)
+    new = not _is_attached(client, candidate, folder, files)
+    if new:
+        _remove_tag(client, candidate)
+        _write(client, candidate, folder, files)
+        if _stored(candidate, folder) != files:
+            raise AttachError(f"the report of {candidate.uri} did not read back as it was written; attach it again")
+    with _attaching(f"tagging {candidate.uri}"):
+        for key, value in tags.items():
+            client.set_model_version_tag(candidate.name, candidate.version, key, value)
+        current = client.get_model_version(candidate.name, candidate.version).description or ""
+        wanted = described(current, render_summary_markdown(report.document, f"{folder}/change_report.html"))
+        if wanted != current:
+            client.update_model_version(candidate.name, candidate.version, description=wanted)
+    return Attached(folder, digests["change_report.json"], new)
+
+
+def _tags(report: ChangeReport, champion: ModelPointer | None, candidate: ModelPointer, folder: str) -> dict[str, str]:
+    """The version tags, the one that tells a whole report last."""
+    document = report.document
+    return {
+        "coordpath.verdict": document.assessment.verdict,
+        "coordpath.report_path": folder,
+        "coordpath.champion_version": "none" if champion is None else str(champion.version or champion.uri),
+        "coordpath.status": document.path.status,
+        "coordpath.steps": str(len(document.path.steps)),
+        "coordpath.subject": f"{candidate.name}/{candidate.version}@sha256:{document.subject.candidate.digest}",
+        _TAG_OF_COMPLETENESS: report.sha256,
+    }
+
+
+def _verdict(report: ChangeReport, digests: dict[str, str], now: str) -> bytes:
+    """What was decided when, over which bytes; not part of the deterministic report."""
+    document = report.document
+    return canonical_bytes(
+        {
+            "schema": "coordpath.verdict/1",
+            "verdict": document.assessment.verdict,
+            "reason": document.assessment.reason,
+            "policy_sha256": None,
+            "subject": document.subject.model_dump(mode="json"),
+            "files": digests,
+            "made_at": now,
+            "tool": document.tool.model_dump(mode="json"),
+        }
+    )
+
+
+@contextmanager
+def _attaching(doing: str) -> Iterator[None]:
+    """Whatever the registry refuses here is no fault of the user's arguments."""
+    try:
+        with registry_errors(doing):
+            yield
+    except (NotFoundError, RegistryError) as error:
+        raise AttachError(str(error)) from error
+
+
+def _is_attached(client: Any, candidate: ModelPointer, folder: str, files: dict[str, bytes]) -> bool:  # noqa: ANN401 - MlflowClient
+    with _attaching(f"reading the tags of {candidate.uri}"):
+        tags = client.get_model_version(candidate.name, candidate.version).tags
+    if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files["change_report.json"]):
+        return False
+    stored = _stored(candidate, folder)
+    return all(stored.get(name) == files[name] for name in REPORT_FILES) and _same_but_for_time(
+        stored[VERDICT_FILE], files[VERDICT_FILE]
+    )
+
+
+def _same_but_for_time(stored: bytes, wanted: bytes) -> bool:
+    try:
+        before = json.loads(stored)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(before, dict) and before | {"made_at": None} == json.loads(wanted) | {"made_at": None}
+
+
+def _remove_tag(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 - MlflowClient
+    with _attaching(f"untagging {candidate.uri}"):
+        if _TAG_OF_COMPLETENESS in client.get_model_version(candidate.name, candidate.version).tags:
+            client.delete_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS)
+
+
+def _write(client: Any, candidate: ModelPointer, folder: str, files: dict[str, bytes]) -> None:  # noqa: ANN401 - MlflowClient
+    with tempfile.TemporaryDirectory(prefix="coordpath-") as local:
+        for name, content in files.items():
+            (Path(local) / name).write_bytes(content)
+        with _attaching(f"attaching the report to {candidate.uri}"):
+            if candidate.model_id is not None:
+                client.log_model_artifacts(candidate.model_id, local, folder)
+            else:
+                client.log_artifacts(candidate.run_id, local, folder)
+
+
+def _stored(candidate: ModelPointer, folder: str) -> dict[str, bytes]:
+    """The report's files as they can be read back now; empty if they are not all there."""
+    import mlflow
+
+    base = candidate.location if candidate.model_id is not None else f"runs:/{candidate.run_id}"
+    with tempfile.TemporaryDirectory(prefix="coordpath-") as local:
+        content = {}
+        for name in (*REPORT_FILES, VERDICT_FILE):
+            try:
+                with registry_errors(f"reading back {folder}/{name}"):
+                    path = mlflow.artifacts.download_artifacts(artifact_uri=f"{base}/{folder}/{name}", dst_path=local)
+            except (NotFoundError, RegistryError):
+                return {}
+            content[name] = Path(path).read_bytes()
+    return content

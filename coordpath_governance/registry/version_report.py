@@ -1,0 +1,30 @@
+"""A report on two versions of the registry: fetch both, then the common flow."""
+
+from __future__ import annotations
+
+from coordpath_governance.registry.download import fetch_model
+from coordpath_governance.registry.versions import ModelPointer
+from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.document import ChangeFacts, Settings, Subject
+from coordpath_governance.reports.make import Progress, Reference, Request, make_report, version_facts
+
+__all__ = ["report_on_versions"]
+
+
+def report_on_versions(
+    champion: ModelPointer | None,
+    candidate: ModelPointer,
+    reference: Reference,
+    facts: ChangeFacts,
+    settings: Settings,
+    progress: Progress | None = None,
+) -> ChangeReport:
+    """Read both models from their files and explain the change; no champion explains the candidate from zero."""
+    new = fetch_model(candidate)
+    old = None if champion is None else fetch_model(champion)
+    subject = Subject(
+        name=candidate.name or candidate.uri,
+        champion=None if old is None else version_facts(old.model, old.pointer.label, old.pointer.aliases),
+        candidate=version_facts(new.model, candidate.label, candidate.aliases),
+    )
+    return make_report(None if old is None else old.model, new.model, reference, Request(subject, facts, settings), progress)

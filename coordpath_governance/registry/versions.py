@@ -1,0 +1,143 @@
+"""Which model is meant: alias, version number, "latest" or URI, down to where its files and its run are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from coordpath_governance.errors import NotFoundError, UsageError
+from coordpath_governance.registry.connection import registry_errors
+
+__all__ = ["CHAMPION_ALIAS", "ModelPointer", "find_champion", "point_at"]
+
+CHAMPION_ALIAS = "champion"
+_MODEL_URI = re.compile(r"models:/(?P<name>[^/]+?)(?:@(?P<alias>[^/@]+)|/(?P<version>[^/]+))?")
+_LOGGED_MODEL = re.compile(r"models:/(?P<id>m-[0-9a-f]{32})")
+_MOST_DIGITS = 9
+_MAX_COPIES = 20
+
+
+@dataclass(frozen=True)
+class ModelPointer:
+    """One model: a registered version, or any URI that MLflow can download.
+
+    ``model_id`` is the LoggedModel behind a 3.x version; None for a 2.x-style version, whose files belong to ``run_id``.
+    ``location`` is where a registered version's files are: MLflow allows names that its own ``models:/`` URIs cannot carry.
+    """
+
+    uri: str
+    name: str | None = None
+    version: str | None = None
+    run_id: str | None = None
+    model_id: str | None = None
+    aliases: tuple[str, ...] = ()
+    description: str | None = None
+    location: str | None = None
+
+    @property
+    def label(self) -> str:
+        """How sentences call it."""
+        return f"v{self.version}" if self.version is not None else self.uri
+
+
+def point_at(client: Any, name: str | None, which: str) -> ModelPointer:  # noqa: ANN401 - MlflowClient
+    """Resolve alias, version number, "latest" or URI; the first three are of the registered model ``name``."""
+    match = _MODEL_URI.fullmatch(which)
+    if match and match["version"] is None and match["alias"] is None:
+        logged = _LOGGED_MODEL.fullmatch(which)
+        if logged is None:
+            raise UsageError(
+                f"'{which}' names no version; use models:/{match['name']}/VERSION or models:/{match['name']}@ALIAS"
+            )
+        return ModelPointer(uri=which, model_id=logged["id"])
+    if match:
+        return _registered(client, match["name"], match["alias"] or match["version"], is_alias=bool(match["alias"]))
+    if "/" in which or "\\" in which or ":" in which:
+        return ModelPointer(uri=which)
+    if name is None:
+        raise UsageError(f"'{which}' needs a registered model's name; use a URI such as models:/NAME/{which}")
+    return _registered(client, name, which, is_alias=not (_is_number(which) or which == "latest"))
+
+
+def find_champion(client: Any, name: str) -> ModelPointer | None:  # noqa: ANN401 - MlflowClient
+    """The version under the champion alias, None if nobody has set it yet."""
+    with registry_errors(f"looking up the registered model '{name}'"):
+        model = client.get_registered_model(name)
+    version = model.aliases.get(CHAMPION_ALIAS)
+    return None if version is None else _registered(client, name, str(version), is_alias=False)
+
+
+def _registered(client: Any, name: str, which: str, *, is_alias: bool) -> ModelPointer:  # noqa: ANN401 - MlflowClient
+    with registry_errors(f"looking up the registered model '{name}'"):
+        model = client.get_registered_model(name)
+    aliases = {str(alias): str(version) for alias, version in model.aliases.items()}
+    number = which
+    if is_alias:
+        if which not in aliases:
+            known = ", ".join(sorted(aliases)) or "none"
+            raise NotFoundError(f"the registered model '{name}' has no alias '{which}'; its aliases are: {known}")
+        number = aliases[which]
+    elif which == "latest":
+        number = _latest(client, model)
+    elif not _is_number(which):
+        raise UsageError(f"'{which}' is not a version of '{name}'; give a number, 'latest' or an alias")
+    number = number.lstrip("0") or "0"
+    if len(number) > _MOST_DIGITS:
+        raise NotFoundError(f"the registered model '{name}' has no version {number}")
+    with registry_errors(f"looking up version {number} of '{name}'"):
+        version = client.get_model_version(name, number)
+    number = str(version.version)
+    model_id = _logged_model(client, version.source, name, number)
+    return ModelPointer(
+        uri=f"models:/{name}/{number}",
+        name=name,
+        version=number,
+        run_id=version.run_id or None,
+        model_id=model_id,
+        aliases=tuple(sorted(alias for alias, target in aliases.items() if target == number)),
+        description=version.description or None,
+        location=_location(client, model_id, name, number),
+    )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _location(client: Any, model_id: str | None, name: str, number: str) -> str:  # noqa: ANN401 - MlflowClient
+    """Where the files of a version are."""
+    with registry_errors(f"locating the files of version {number} of '{name}'"):
+        if model_id is not None:
+            return str(client.get_logged_model(model_id).artifact_location)
+        return str(client.get_model_version_download_uri(name, number))
+
+
+def _latest(client: Any, model: Any) -> str:  # noqa: ANN401 - MlflowClient, RegisteredModel
+    """The highest version number: the model knows the latest of every stage, and a registry without stages is searched."""
+    found = model.latest_versions
+    if not found:
+        quote = "'" if '"' in model.name else '"'
+        with registry_errors(f"listing the versions of '{model.name}'"):
+            found = client.search_model_versions(
+                f"name = {quote}{model.name}{quote}", max_results=1, order_by=["version_number DESC"]
+            )
+    if not found:
+        raise NotFoundError(f"the registered model '{model.name}' has no versions yet; register one first")
+    return str(max(int(version.version) for version in found))
+
+
+def _logged_model(client: Any, source: str, name: str, number: str) -> str | None:  # noqa: ANN401 - MlflowClient
+    """Follow copies (models:/name/version) to the LoggedModel that holds the files, None for a 2.x-style version."""
+    for _ in range(_MAX_COPIES):
+        logged = _LOGGED_MODEL.fullmatch(source or "")
+        if logged:
+            return logged["id"]
+        match = _MODEL_URI.fullmatch(source or "")
+        if match is None or match["version"] is None:
+            return None
+        with registry_errors(f"following the copy {name} version {number} to {source}"):
+            source = client.get_model_version(match["name"], match["version"]).source
+    raise NotFoundError(
+        f"version {number} of '{name}' is a copy of a copy more than {_MAX_COPIES} times over; this is a loop"
+    )

@@ -1,0 +1,168 @@
+"""A real report in a real browser: from a file, and inside MLflow's own artifact viewer."""
+
+import json
+import os
+import uuid
+from pathlib import Path
+
+import pytest
+
+import coordpath_governance as cg
+
+pytestmark = pytest.mark.browser
+TARGET = "price"
+SHAPES = [(width, scheme) for width in (360, 1440) for scheme in ("light", "dark")]
+
+FAINT_TEXT = """
+(() => {
+  const parse = text => text.match(/[\\d.]+/g).map(Number).concat(1).slice(0, 4);
+  const over = (top, under) => [0, 1, 2].map(i => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
+  const light = c => { const f = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+                       return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
+  const behind = node => {
+    const layers = [];
+    for (; node; node = node.parentElement) {
+      const colour = parse(getComputedStyle(node).backgroundColor);
+      if (colour[3] > 0) layers.push(colour);
+      if (colour[3] === 1) break;
+    }
+    const canvas = matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18, 1] : [255, 255, 255, 1];
+    return layers.reverse().reduce((under, top) => over(top, under), canvas);
+  };
+  const faint = new Map();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text; (text = walker.nextNode());) {
+    const element = text.parentElement, style = getComputedStyle(element);
+    if (!text.data.trim() || !element.getClientRects().length || style.visibility === 'hidden') continue;
+    if (element.closest('svg') || ['STYLE', 'TITLE'].includes(element.tagName)) continue;
+    const ground = behind(element), ink = over(parse(style.color), ground);
+    const [a, b] = [light(ink), light(ground)].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
+    if (ratio < (large ? 3 : 4.5))
+      faint.set(element.tagName + '.' + element.className, ratio.toFixed(2) + ' ' + text.data.trim().slice(0, 40));
+  }
+  return [...faint].map(([where, what]) => where + ': ' + what);
+})()
+"""
+
+
+def keep_picture(page, name, **options):
+    """For whoever wants to look: set COORDPATH_SHOTS to a folder."""
+    if folder := os.environ.get("COORDPATH_SHOTS"):
+        page.picture(Path(folder) / f"{name}.png", **options)
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Pages from real data: the demo's change, a first version, no change at all, and names that are far too long."""
+    import numpy as np
+    import pandas as pd
+    from sklearn.linear_model import Ridge
+
+    folder = tmp_path_factory.mktemp("pages")
+    rng = np.random.default_rng(3)
+    columns = [
+        "area",
+        "age",
+        *(f"feature_number_{i}" for i in range(14)),
+        "w" * 300,
+        "a name with <b>tags</b> & many words " * 4,
+    ]
+    frame = pd.DataFrame(rng.normal(size=(300, len(columns))), columns=columns)
+    frame["region"] = rng.choice(["north", "south", "w" * 80], 300)
+    frame[TARGET] = 1e6 * (frame["area"] - 0.5 * frame["age"]) + rng.normal(0, 1e5, 300)
+    old, new = (Ridge().fit(rows[columns], rows[TARGET]) for rows in (frame[:150], frame))
+    facts = {"data": frame, "target": TARGET, "name": "House prices", "threshold": 0.0, "segments": ("region",)}
+    made = {
+        "change": cg.explain_change(old, new, **facts, reason="more rows", role="holdout", period="2025"),
+        "first": cg.explain_change(None, new, **facts),
+        "same": cg.explain_change(new, new, **facts),
+    }
+    pages = {}
+    for name, report in made.items():
+        pages[name] = folder / f"{name}.html"
+        pages[name].write_text(report.to_html(), encoding="utf-8")
+    return pages
+
+
+@pytest.mark.parametrize("kind", ["change", "first", "same"])
+def test_a_page_asks_for_nothing_and_complains_of_nothing(chromium, reports, kind):
+    with chromium.page() as page:
+        page.open(reports[kind].as_uri())
+        assert page.run("document.querySelector('h1').innerText") == "House prices"
+        assert page.complaints == []
+        assert page.requests == [reports[kind].as_uri()]
+        assert page.run("document.scripts.length") == 0
+        assert page.run("document.querySelectorAll('main > section, main section').length") >= 11
+        broken = page.run(
+            "[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.querySelector(a.hash)).length"
+        )
+        assert broken == 0
+
+
+@pytest.mark.parametrize("kind", ["change", "first", "same"])
+@pytest.mark.parametrize(("width", "scheme"), SHAPES)
+def test_a_page_fits_every_window_and_can_be_read(chromium, reports, kind, width, scheme):
+    with chromium.page() as page:
+        page.shape(width, scheme=scheme)
+        page.open(reports[kind].as_uri())
+        page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert page.run("innerWidth") == width
+        assert page.run("document.documentElement.scrollWidth") <= width
+        assert page.run(FAINT_TEXT) == []
+        keep_picture(page, f"report-{kind}-{width}-{scheme}")
+
+
+def test_dark_is_dark_and_light_is_light(chromium, reports):
+    grounds = {}
+    with chromium.page() as page:
+        for scheme in ("light", "dark"):
+            page.shape(1440, scheme=scheme)
+            page.open(reports["change"].as_uri())
+            colour = page.run("getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number)")
+            grounds[scheme] = sum(colour[:3]) / 3
+    assert grounds["light"] > 200
+    assert grounds["dark"] < 60
+
+
+def test_a_page_prints(chromium, reports):
+    with chromium.page() as page:
+        page.open(reports["change"].as_uri())
+        assert len(page.call("Page.printToPDF")["data"]) > 10_000
+        assert page.complaints == []
+
+
+@pytest.mark.server
+def test_the_viewer_of_mlflow_shows_the_report(chromium, remote, coordpath):
+    """Open the logged model's artifacts in MLflow's UI and click down the tree to our page."""
+    model = remote.fresh()
+    name = remote.register(f"Viewed {uuid.uuid4().hex[:6]}", remote.first, model)
+    assert coordpath("report", name, "--champion", "1", *remote.rows.args, "--segment", "town").code == 0
+    folder = remote.tags(name, 2)["coordpath.report_path"]
+    with chromium.page() as page:
+        page.shape(1440, 1000)
+        page.open(f"{remote.uri}/#/experiments/{remote.experiment}/models/{model.model_id}/artifacts")
+        for label in [*folder.split("/"), "change_report.html"]:
+            page.until(f"!!({find(label)})")
+            page.run(f"({find(label)}).click()")
+        page.until("!!document.querySelector('iframe')")
+        frame = page.run(
+            "({src: document.querySelector('iframe').src, sandbox: document.querySelector('iframe').sandbox.value})"
+        )
+        assert "allow-same-origin" not in frame["sandbox"]
+        assert page.until("document.querySelector('h1')?.innerText", in_frame=True) == name
+        assert page.until("document.documentElement.scrollWidth <= innerWidth", in_frame=True)
+        keep_picture(page, "mlflow-artifact-viewer", whole=False)
+        page.run(f"({find('change_report.md')}).click()")
+        page.until(f"document.body.innerText.includes('Change report: {name}')")
+        keep_picture(page, "mlflow-markdown-viewer", whole=False)
+        page.open(f"{remote.uri}/#/models/{name.replace(' ', '%20')}/versions/2")
+        page.until("document.body.innerText.includes('Full report')")
+        assert "coordpath:begin" not in page.run("document.body.innerText")
+        keep_picture(page, "mlflow-version-description", whole=False)
+
+
+def find(label):
+    """A script for a node of MLflow's artifact tree."""
+    return f"document.querySelector('[data-testid=artifact-tree-node][aria-label={json.dumps(label)}]')"

@@ -1,0 +1,353 @@
+"""The command line in processes of its own: solve, verify, help, interruption, and what may not be imported."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import coordpath_governance as cg
+from coordpath_governance.cli import main as command_line
+
+PROBLEM = {
+    "schema": "coordpath.problem/1",
+    "features": ["a", "b"],
+    "cost": {"kind": "quadratic", "gram": [[1, 0.9], [0.9, 1]], "linear": [1.274, 0.968], "constant": 2.04096},
+    "start": [0, 0],
+    "target": [2.12, -0.94],
+    "steps": {"min": 2, "max": 4},
+}
+
+
+@pytest.fixture
+def problem(tmp_path):
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps(PROBLEM), encoding="utf-8")
+    return path
+
+
+def test_solve_a_file_and_standard_input_and_into_a_file(spawn, problem, tmp_path):
+    direct = spawn("solve", problem)
+    assert direct.code == 0
+    path = json.loads(direct.out)
+    assert path["schema"] == "coordpath.path/1"
+    assert path["objective"] == pytest.approx(1.275742, abs=1e-6)
+    assert path == cg.solve(PROBLEM).to_dict()
+    assert spawn("solve", "-", stdin=problem.read_bytes()).out == direct.out
+    assert path["lower_bound"] <= path["objective"] + 1e-9
+    written = spawn("solve", problem, "-o", tmp_path / "path.json")
+    assert (written.code, written.out) == (0, "")
+    assert (tmp_path / "path.json").read_text(encoding="utf-8") == direct.out
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "not JSON: line 1"),
+        ("", "not JSON"),
+        ("[]", "give an object"),
+        ("{}", "features: is missing"),
+        ('{"features": [], "features": []}', "is there twice"),
+        ('{"features": ["a"], "cost": NaN}', "NaN"),
+        ("[" * 200_000, "nested too deeply"),
+        ('{"a":' * 200_000, "nested too deeply"),
+        (b"\xff\xfe", "not UTF-8"),
+        ('{"features": ["\\u001b[31mred"], "oops\\u001b[31m": 1}', "oops"),
+    ],
+)
+def test_a_bad_problem_is_wrong_use(coordpath, tmp_path, content, says):
+    path = tmp_path / "bad.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    outcome = coordpath("solve", path)
+    assert outcome.code == 2
+    assert says in outcome.err
+    assert "\x1b" not in outcome.err
+    assert outcome.out == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("solve", "{folder}/none.json"), "there is no file"),
+        (("solve", "{folder}"), "cannot read"),
+        (("solve",), "Missing argument"),
+        (("solve", "{problem}", "-o", "{folder}"), "is a directory"),
+        (("solve", "{problem}", "-o", "{folder}/no/such/path.json"), "cannot write"),
+        (("verify", "{folder}/none.json"), "there is no file"),
+        (("verify", "{folder}"), "cannot read"),
+        (("verify", "{problem}"), "not a change report: its schema is 'coordpath.problem/1'"),
+        (("sovle",), "No such command"),
+        (("solve", "--nope"), "No such option"),
+        (("report",), "Missing argument 'NAME'"),
+        (("report", "x", "--role", "nobody"), "nobody"),
+    ],
+)
+def test_wrong_use_is_2(coordpath, problem, tmp_path, args, says):
+    outcome = coordpath(*(arg.format(folder=tmp_path, problem=problem) for arg in args))
+    assert outcome.code == 2
+    assert says in outcome.err
+
+
+@pytest.mark.parametrize("command", [(), ("demo",), ("report",), ("solve",), ("verify",)])
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help(coordpath, command, flag):
+    outcome = coordpath(*command, flag)
+    assert outcome.code == 0
+    assert outcome.out.startswith("Usage: coordpath")
+    assert outcome.err == ""
+
+
+def test_version(spawn):
+    assert spawn("--version").out.strip() == f"coordpath, version {cg.__version__}"
+
+
+def test_solve_and_help_import_nothing_heavy(problem):
+    script = f"""
+import sys
+from coordpath_governance.cli.main import _run
+for args in (["--help"], ["solve", {str(problem)!r}]):
+    sys.argv = ["coordpath", *args]
+    assert _run() == 0
+heavy = {{"mlflow", "pandas", "gurobipy", "sklearn", "pyarrow", "jinja2", "pydantic", "requests"}} & set(sys.modules)
+sys.exit(", ".join(sorted(heavy)) or 0)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_terminal_that_cannot_show_a_character_stops_nothing(spawn, tmp_path, encoding):
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps({**PROBLEM, "features": ["→ β", "b"]}), encoding="utf-8")
+    outcome = spawn("solve", path, env={"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"})
+    assert outcome.code == 0
+    assert spawn("solve", tmp_path / "→.json", env={"PYTHONIOENCODING": encoding}).code == 2
+
+
+def slow_problem(tmp_path):
+    """Far more steps than can be proved at once, and nearly all the time in the world."""
+    rng = np.random.default_rng(1)
+    n = 300
+    root = rng.normal(size=(n, n)) + 2.0
+    document = {
+        "features": [f"f{i}" for i in range(n)],
+        "cost": {"gram": (root.T @ root).tolist(), "linear": rng.normal(size=n).tolist(), "constant": 1e6},
+        "start": rng.normal(size=n).tolist(),
+        "target": rng.normal(size=n).tolist(),
+        "solver": "exact",
+        "time_limit": 3600,
+    }
+    path = tmp_path / "slow.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+def test_ctrl_c_is_130(tmp_path):
+    """The process says when it is about to solve, so no clock is needed to interrupt it there."""
+    script = f"""
+import sys
+import coordpath_governance.cli.solve_command as command
+original = command.solve
+def solve(*args, **kwargs):
+    print("solving", flush=True)
+    return original(*args, **kwargs)
+command.solve = solve
+from coordpath_governance.cli.main import main
+sys.argv = ["coordpath", "solve", {str(slow_problem(tmp_path))!r}]
+main()
+"""
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "solving\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "coordpath: error: interrupted"
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_a_reader_that_went_away_is_not_a_verdict(problem):
+    """Exit code 1 means that a check failed; a closed pipe is 4."""
+    script = f"{{ {sys.executable} -m coordpath_governance solve {problem}; echo $? >&2; }} | true"
+    closed = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120)
+    assert closed.stderr.split()[-1] in ("0", "4")
+
+
+def test_a_full_disk_is_4(problem):
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        done = subprocess.run(
+            [sys.executable, "-m", "coordpath_governance", "solve", str(problem)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+        )
+    assert done.returncode == 4
+    assert "No space left" in done.stderr
+
+
+class UnexpectedError(Exception):
+    """What nobody thought of."""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (
+            UnexpectedError("with \x1b[31m colour"),
+            4,
+            "unexpected UnexpectedError: with ⟨U+001B⟩[31m colour. This is a fault of coordpath",
+        ),
+        (MemoryError(), 4, "unexpected MemoryError"),
+        (RecursionError("too deep"), 4, "unexpected RecursionError"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (EOFError(), 130, "interrupted"),
+        (SystemExit(0), 4, ""),
+        (BrokenPipeError(32, "gone"), 4, ""),
+    ],
+)
+def test_nothing_unexpected_counts_as_fine(coordpath, problem, monkeypatch, error, code, says):
+    def fail(_):
+        raise error
+
+    monkeypatch.setattr("coordpath_governance.cli.solve_command.parse_json", fail)
+    outcome = coordpath("solve", problem)
+    assert outcome.code == code
+    assert says in outcome.err
+
+
+def test_debugging_shows_where_it_happened(problem, monkeypatch):
+    def fail(_):
+        raise UnexpectedError
+
+    monkeypatch.setattr("coordpath_governance.cli.solve_command.parse_json", fail)
+    monkeypatch.setenv("COORDPATH_DEBUG", "1")
+    monkeypatch.setattr(sys, "argv", ["coordpath", "solve", str(problem)])
+    with pytest.raises(UnexpectedError):
+        command_line._run()
+
+
+def test_the_console_script_is_installed(tmp_path):
+    from importlib.metadata import entry_points
+
+    (script,) = [point for point in entry_points(group="console_scripts") if point.name == "coordpath"]
+    assert script.load() is command_line.main
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A small report, its rows and other rows."""
+    import pandas as pd
+    from sklearn.linear_model import LinearRegression
+
+    folder = tmp_path_factory.mktemp("verify")
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
+    frame["y"] = frame["a"] - 2 * frame["b"] + rng.normal(size=60)
+    frame.to_csv(folder / "rows.csv", index=False)
+    frame[::-1].to_csv(folder / "reversed.csv", index=False)
+    frame[1:].to_csv(folder / "fewer.csv", index=False)
+    frame.drop(columns="b").to_csv(folder / "narrower.csv", index=False)
+    old, new = (LinearRegression().fit(rows[["a", "b"]], rows["y"]) for rows in (frame[:30], frame))
+    report = cg.explain_change(old, new, data=folder / "rows.csv", target="y", threshold=0.5)
+    (folder / "report.json").write_bytes(report.to_bytes())
+    return folder
+
+
+def test_verify_a_good_report(spawn, made):
+    outcome = spawn("verify", made / "report.json")
+    assert outcome.code == 0
+    assert outcome.out.endswith("arithmetic and certificate hold; the data were not rechecked\n")
+    assert "not rechecked: the data" in outcome.out
+    outcome = spawn("verify", made / "report.json", "--data", made / "rows.csv")
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[-1] == "verified"
+    assert "MISMATCH" not in outcome.out
+
+
+@pytest.mark.parametrize("rows", ["reversed.csv", "fewer.csv", "narrower.csv"])
+def test_other_rows_are_a_mismatch(coordpath, made, rows):
+    outcome = coordpath("verify", made / "report.json", "--data", made / rows)
+    assert outcome.code == 1
+    assert "these are the data that the report names" in outcome.out
+    assert outcome.out.splitlines()[-1].startswith("NOT verified")
+
+
+def test_rows_that_are_not_there_are_wrong_use(coordpath, made):
+    outcome = coordpath("verify", made / "report.json", "--data", made / "none.csv")
+    assert outcome.code == 2
+    assert "there is no reference data" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff", b"null", b'{"schema": "coordpath.change_report/9"}', b"[" * 100_000, b"1e999"]
+)
+def test_what_is_no_report_is_wrong_use(coordpath, tmp_path, content):
+    (tmp_path / "other.json").write_bytes(content)
+    outcome = coordpath("verify", tmp_path / "other.json")
+    assert outcome.code == 2
+    assert outcome.out == ""
+
+
+def numbers(value, where=()):
+    """Where every number of a document stands."""
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from numbers(entry, (*where, key))
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield from numbers(entry, (*where, index))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield where
+
+
+def changed(document, where):
+    copy = json.loads(json.dumps(document))
+    part = copy
+    for key in where[:-1]:
+        part = part[key]
+    part[where[-1]] = part[where[-1]] * 1.01 + 1 if isinstance(part[where[-1]], float) else part[where[-1]] + 1
+    return copy
+
+
+def found_out(document, rows):
+    """Whether verify sees that something is wrong: as it is, and with a digest that a forger has computed afresh."""
+    from coordpath_governance.errors import CoordpathError
+    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.reports.compose import document_digest
+    from coordpath_governance.reports.verify import verify_report
+
+    try:
+        report = ChangeReport.from_bytes(json.dumps(document).encode())
+        plain = not verify_report(report).passed
+        forged = report.document.model_copy(update={"digest": document_digest(report.document)})
+        return plain, not verify_report(ChangeReport(forged), rows).passed
+    except CoordpathError:
+        return True, True
+
+
+def test_any_number_changed_is_a_mismatch(made):
+    document = json.loads((made / "report.json").read_bytes())
+    assert found_out(document, made / "rows.csv") == (False, False)
+    places = list(numbers(document))
+    assert len(places) > 100
+    unseen = [where for where in places if found_out(changed(document, where), made / "rows.csv") != (True, True)]
+    assert unseen == []
+
+
+def test_a_changed_number_is_1_on_the_command_line(spawn, made, tmp_path):
+    document = json.loads((made / "report.json").read_bytes())
+    (tmp_path / "forged.json").write_text(json.dumps(changed(document, ("impact", "delta"))), encoding="utf-8")
+    outcome = spawn("verify", tmp_path / "forged.json")
+    assert outcome.code == 1
+    assert "MISMATCH  arithmetic" in outcome.out
+    assert "impact.delta" in outcome.out
