@@ -137,6 +137,7 @@ def _categorical_column(pair: ModelPair, column: str) -> CategoricalColumn:
         levels=levels,
         numeric_levels=numeric_levels,
         refused_by=MappingProxyType(refused),
+        encoders=tuple((term.levels, term.numeric_levels) for term in terms),
     )
 
 

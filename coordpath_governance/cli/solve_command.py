@@ -31,7 +31,7 @@ def command(problem: Path, output: Path | None) -> None:
     document = parse_json(_read(problem))
     with progress_line() as progress:
         solution = solve(document, progress=lambda stage, *_: progress(stage, 0))
-    text = json.dumps(solution.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(solution.to_dict(), indent=2, allow_nan=False) + "\n"
     if output is None:
         click.echo(text, nl=False)
         return

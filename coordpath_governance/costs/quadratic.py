@@ -47,6 +47,7 @@ class QuadraticCost:
     _root: FloatArray = field(init=False, repr=False)
     _goal: FloatArray = field(init=False, repr=False)
     _minimum: float = field(init=False, repr=False)
+    _left_out: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         gram = _finite(self.gram, "gram", 2)
@@ -61,8 +62,8 @@ class QuadraticCost:
         if self.scale not in SCALES:
             raise ProblemError(f"cost.scale: {self.scale!r} is not known; use one of {', '.join(SCALES)}")
         exponents = _coordinate_exponents(gram)
-        root = _factor(gram, exponents)
-        goal = _goal(linear, exponents, root)
+        root, curvature = _factor(gram, exponents)
+        goal, outside = _goal(linear, exponents, root)
         minimum = float(self.constant) - _square(goal)
         if not np.isfinite(minimum):
             raise ProblemError("cost: its minimum overflows double precision; rescale the target variable")
@@ -74,6 +75,7 @@ class QuadraticCost:
             ("_root", _frozen(root)),
             ("_goal", _frozen(goal)),
             ("_minimum", minimum),
+            ("_left_out", (curvature, outside)),
         ):
             object.__setattr__(self, name, value)
 
@@ -103,10 +105,34 @@ class QuadraticCost:
         """The columns of R that belong to some coordinates, each times its own power of two."""
         return np.ldexp(self._root[:, columns], self._exponents[columns])
 
-    def blur(self, beta: ArrayLike) -> float:
-        """What rounding may do to the residual of β: a few units in the last place of what it is a difference of."""
-        largest = max(np.max(np.abs(vector), initial=0.0) for vector in (self.direction(beta), self._goal))
+    def blur(self, delta: ArrayLike) -> float:
+        """What rounding may do to R·δ: a few units in the last place of the largest product in it."""
+        scaled = np.ldexp(np.abs(np.asarray(delta, dtype=np.float64)), self._exponents)
+        return self._last_places(np.max(np.abs(self._root) @ scaled, initial=0.0))
+
+    def goal_blur(self) -> float:
+        """What rounding may do to R·β*."""
+        return self._last_places(np.max(np.abs(self._goal), initial=0.0))
+
+    def _last_places(self, largest: float) -> float:
         return 16 * float(np.finfo(np.float64).eps * largest * np.sqrt(self.size))
+
+    def explained(self) -> float:
+        """c(0) − min c: the size of what the features can explain, whatever the constant."""
+        return _square(self._goal)
+
+    def length(self, delta: ArrayLike) -> float:
+        """At least ‖δ‖, after scaling every coordinate by its power of two."""
+        with np.errstate(over="ignore"):
+            scaled = np.abs(np.ldexp(np.asarray(delta, dtype=np.float64), self._exponents))
+        return float(np.max(scaled, initial=0.0) * np.sqrt(self.size))
+
+    def left_out(self) -> tuple[float, float]:
+        """Largest eigenvalue that R leaves out, and the length of the part of ``linear`` outside its range.
+
+        A move of length d from a point of length s may change c by λ(2sd + d²) + 2bd more than R knows.
+        """
+        return self._left_out
 
     def excess(self, beta: ArrayLike) -> float:
         """c(β) − min c, never negative."""
@@ -156,8 +182,8 @@ def _coordinate_exponents(gram: FloatArray) -> NDArray[np.int64]:
     return exponents
 
 
-def _factor(gram: FloatArray, exponents: NDArray[np.int64]) -> FloatArray:
-    """R with RᵀR = the scaled gram matrix, one row for every eigenvalue above rounding."""
+def _factor(gram: FloatArray, exponents: NDArray[np.int64]) -> tuple[FloatArray, float]:
+    """R with RᵀR = the scaled gram matrix, one row for every eigenvalue above rounding; and the largest left out."""
     with np.errstate(over="ignore"):
         scaled = np.ldexp(gram, -(exponents[:, None] + exponents[None, :]))
     if not np.isfinite(scaled).all() or np.max(np.abs(scaled)) > 1e9:
@@ -175,22 +201,27 @@ def _factor(gram: FloatArray, exponents: NDArray[np.int64]) -> FloatArray:
             f"cost.gram: is not positive semi-definite (smallest eigenvalue {values[0]:.3g} after scaling to a unit "
             "diagonal); give XᵀX/n as it was computed, without rounding it"
         )
-    kept = values > 4 * len(values) * np.finfo(np.float64).eps * largest
+    eps = float(np.finfo(np.float64).eps)
+    kept = values > 4 * len(values) * eps * largest
     root: FloatArray = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    return root
+    left_out = 0.0 if kept.all() else float(np.abs(values[~kept]).max()) + 4 * eps * largest
+    return root, left_out
 
 
-def _goal(linear: FloatArray, exponents: NDArray[np.int64], root: FloatArray) -> FloatArray:
-    """R·β*, from RᵀRβ* = b; refuses a ``linear`` that no β* can meet."""
+def _goal(linear: FloatArray, exponents: NDArray[np.int64], root: FloatArray) -> tuple[FloatArray, float]:
+    """R·β*, from RᵀRβ* = b, and how much of b that misses; refuses a ``linear`` that no β* can meet."""
     mantissas, powers = np.frexp(linear)
     powers = powers.astype(np.int64) - exponents
     top = int(powers[linear != 0].max(initial=-4000))
     scaled = np.ldexp(mantissas, np.maximum(powers - top, -4000))
     goal: FloatArray = (root @ scaled) / np.sum(root * root, axis=1)
-    if np.linalg.norm(scaled - root.T @ goal) > _RANGE * np.linalg.norm(scaled):
+    outside = float(np.linalg.norm(scaled - root.T @ goal))
+    if outside > _RANGE * np.linalg.norm(scaled):
         raise ProblemError(
             "cost.linear: lies outside the range of cost.gram, so the cost is unbounded below and not a squared error; "
             "compute gram and linear from the same rows"
         )
+    if len(root) == len(linear):
+        outside = 0.0
     with np.errstate(over="ignore"):
-        return np.ldexp(goal, top)
+        return np.ldexp(goal, top), float(np.ldexp(outside, top))

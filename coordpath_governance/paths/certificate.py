@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["BOUNDED", "HEURISTIC", "OPTIMAL", "OPTIMAL_GAP", "Certificate", "Status", "certify"]
+__all__ = ["BOUNDED", "HEURISTIC", "OPTIMAL", "OPTIMAL_GAP", "ROUNDING_LEVEL", "Certificate", "Status", "certify"]
 
 Status = Literal["optimal", "bounded", "heuristic"]
 
@@ -21,6 +21,9 @@ HEURISTIC: Status = "heuristic"
 
 OPTIMAL_GAP = 1e-6
 """A path whose gap is at most this is called optimal."""
+
+ROUNDING_LEVEL = 1e-12
+"""Differences below this part of what the features explain are nothing but double precision."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ def certify(
     excess: float,
     bound: float,
     rounding: float,
+    scale: float,
     weight: float,
     exponents: tuple[int, int],
     solver: str,
@@ -51,13 +55,14 @@ def certify(
     """Certificate of a path with this ``excess`` when no path has less than ``bound``.
 
     ``bound`` as computed, ``rounding`` what floating point may have added to it: a difference within that is none, and
-    beyond it the bound is lowered by it. ``weight`` is Σα. These four are in units of 2^exponents[0] a unit of cost and
-    2^exponents[1] a unit of weight; the objective is as reported.
+    beyond it the bound is lowered by it. But a ``rounding`` that is itself large, both against the excess and against
+    ``scale`` (Σα times what the features explain), proves nothing. ``weight`` is Σα. These five are in units of
+    2^exponents[0] a unit of cost and 2^exponents[1] a unit of weight; the objective is as reported.
     """
     difference = excess - bound
-    if difference <= rounding:
+    if difference <= rounding <= max(OPTIMAL_GAP * excess, ROUNDING_LEVEL * scale):
         return Certificate(objective, objective, 0.0, 0.0, OPTIMAL, solver)
-    difference += rounding
+    difference = min(max(difference, 0.0) + rounding, max(excess, difference))
     gap = difference / excess if excess > 0 else 1.0
     status = OPTIMAL if gap <= OPTIMAL_GAP else BOUNDED
     lower_bound = objective - math.ldexp(difference, exponents[0] + exponents[1])

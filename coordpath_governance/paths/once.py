@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.outcome import Outcome, Stop, normalise
+from coordpath_governance.paths.outcome import Outcome, Stop, data_scale, normalise
 from coordpath_governance.paths.problem import REST_LABEL
-from coordpath_governance.paths.set_function import build_set_function
+from coordpath_governance.paths.set_function import build_set_function, order_chain
+from coordpath_governance.paths.solvers.heavy_units import light_units
 from coordpath_governance.paths.solvers.protocol import ChainTask, never
 from coordpath_governance.paths.solvers.table import choose_solver
 
@@ -32,16 +34,20 @@ def solve_once(
     """The best order the named solver finds, with its bound."""
     task, last, exponents = _task(problem, expired, progress)
     if not problem.changed:
-        return Outcome((), 0, 0.0, 0.0, 0.0, 1.0, exponents, "lattice")
-    found = choose_solver(solver, task).solve(task)
-    weight = float(task.alphas.sum()) + last
+        return Outcome((), 0, 0.0, 0.0, 0.0, 0.0, 1.0, exponents, "lattice")
+    light = light_units(task)
+    inner = replace(task, function=task.function.restrict((), light))
+    found = choose_solver(solver, inner).solve(inner)
+    order = order_chain([light[u] for u in found.order] if solver != "direct" else (), task.function.size)
     constant = last * task.function.excess(range(task.function.size))
+    weight = float(task.alphas.sum()) + last
     return Outcome(
-        order_stops(problem, found.order),
+        order_stops(problem, order),
         problem.most_terms,
-        task.evaluate(found.order) + constant,
+        task.evaluate(order) + constant,
         found.bound + constant,
-        task.function.rounding * weight,
+        inner.rounding,
+        data_scale(problem, exponents[0]) * weight,
         weight,
         exponents,
         found.solver,
@@ -56,7 +62,7 @@ def measure_order(problem: PathProblem, order: Sequence[int]) -> Outcome:
     task, last, exponents = _task(problem, never, None)
     excess = task.evaluate(order) + last * task.function.excess(range(size))
     weight = float(task.alphas.sum()) + last
-    return Outcome(order_stops(problem, order), problem.most_terms, excess, 0.0, 0.0, weight, exponents, "given")
+    return Outcome(order_stops(problem, order), problem.most_terms, excess, 0.0, 0.0, 0.0, weight, exponents, "given")
 
 
 def _task(

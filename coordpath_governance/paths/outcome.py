@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.path import StepKind
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["Outcome", "Stop", "certify_outcome", "normalise", "trace"]
+__all__ = ["Outcome", "Stop", "certify_outcome", "data_scale", "normalise", "trace"]
 
 _OVERFLOW = "cost: the objective overflows double precision; rescale the target variable or the weights"
 
@@ -39,8 +39,8 @@ class Stop:
 class Outcome:
     """Stops of the best path known, with its excess and a bound of it.
 
-    ``excess``, ``bound``, ``rounding`` and ``weight`` (Σα) are in units of 2^exponents[0] of cost and 2^exponents[1] of
-    weight.
+    ``excess``, ``bound``, ``rounding``, ``scale`` (see `certify`) and ``weight`` (Σα) are in units of
+    2^exponents[0] of cost and 2^exponents[1] of weight.
     """
 
     stops: tuple[Stop, ...]
@@ -48,6 +48,7 @@ class Outcome:
     excess: float
     bound: float
     rounding: float
+    scale: float
     weight: float
     exponents: tuple[int, int]
     solver: str
@@ -57,6 +58,13 @@ def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
     """The weights divided by a power of two so that the largest is near 1, and that power."""
     exponent = math.frexp(float(alphas.max(initial=0.0)))[1]
     return np.ldexp(alphas, -exponent), exponent
+
+
+def data_scale(problem: PathProblem, exponent: int) -> float:
+    """The size of the excesses of a problem, in units of 2^exponent: what the features explain, or the ends' excess."""
+    ends = [problem.start] if problem.target is None else [problem.start, problem.target]
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(max(problem.cost.explained(), *(problem.cost.excess(end) for end in ends)), -exponent))
 
 
 def trace(problem: PathProblem, stops: Sequence[Stop], terms: int) -> Path:
@@ -87,6 +95,7 @@ def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certi
             excess=outcome.excess,
             bound=outcome.bound,
             rounding=outcome.rounding,
+            scale=outcome.scale,
             weight=outcome.weight,
             exponents=outcome.exponents,
             solver=outcome.solver,

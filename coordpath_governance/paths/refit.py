@@ -56,7 +56,7 @@ class Refit:
         """What floating point may do to an excess of this size."""
         problem = self.problem
         ends = [problem.start] if problem.target is None else [problem.start, problem.target]
-        blur = math.ldexp(max(problem.cost.blur(end) for end in ends), -self.shift)
+        blur = math.ldexp(max(problem.cost.blur(end) for end in ends) + problem.cost.goal_blur(), -self.shift)
         return 64 * EPS * excess + blur * (2 * math.sqrt(excess) + blur)
 
     def value(self, slots: Slots, alphas: NDArray[np.float64]) -> tuple[float, tuple[Stop, ...]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.paths.once import solve_once
-from coordpath_governance.paths.outcome import Outcome, Stop, normalise
+from coordpath_governance.paths.outcome import Outcome, Stop, data_scale, normalise
 from coordpath_governance.paths.refit import Refit, least_excess, refitter
 from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights
 
@@ -116,7 +116,10 @@ def best_length(
     bound = min(other.bound + _times(total - weight, minimum) for other, total in found)
     own = refit.rounding(max(refit.excess(problem.start), best.excess / weight)) * weight
     rounding = max(own, *(other.rounding for other, _ in found))
-    return Outcome(best.stops, best.terms, best.excess, bound, rounding, weight, (refit.exponent, exponent), best.solver)
+    scale = data_scale(problem, refit.exponent) * weight
+    return Outcome(
+        best.stops, best.terms, best.excess, bound, rounding, scale, weight, (refit.exponent, exponent), best.solver
+    )
 
 
 def _times(weight: float, minimum: float) -> float:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.doubt import Doubt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,12 +32,12 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class SetFunction:
-    """e(S) over D units; real excess = e·2^exponent. ``blur`` is what rounding of the input may do to r₀."""
+    """e(S) over D units; real excess = e·2^exponent. ``doubt``: what the input's own rounding may do to it."""
 
     base: NDArray[np.float64]
     columns: NDArray[np.float64]
     exponent: int = 0
-    blur: float = 0.0
+    doubt: Doubt | None = None
 
     @property
     def size(self) -> int:
@@ -70,7 +71,11 @@ class SetFunction:
     def rounding(self) -> float:
         """What floating point may do to one e(S)."""
         magnitude = self.magnitude
-        return 8 * (self.size + 8) * EPS * magnitude + self.blur * (2 * math.sqrt(magnitude) + self.blur)
+        adding = 8 * (self.size + 8) * EPS * magnitude
+        if self.doubt is None:
+            return adding
+        blur = self.doubt.blur
+        return adding + blur * (2 * math.sqrt(magnitude) + blur) + self.doubt.left_out
 
     def excess(self, members: Sequence[int]) -> float:
         """e(S), accurate even where aᵀx + xᵀQx would cancel."""
@@ -86,7 +91,8 @@ class SetFunction:
     def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> SetFunction:
         """The same function of the units ``kept`` after ``moved`` have moved; all others stay."""
         base = self.base + self.columns[:, list(moved)].sum(axis=1)
-        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(kept)]), self.exponent, self.blur)
+        doubt = None if self.doubt is None else self.doubt.restrict(moved, kept)
+        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(kept)]), self.exponent, doubt)
 
 
 def build_set_function(problem: PathProblem) -> SetFunction:
@@ -99,15 +105,24 @@ def build_set_function(problem: PathProblem) -> SetFunction:
         change = target - start
     if not np.isfinite(change).all():
         raise ProblemError("target: differs from start by more than double precision holds; rescale the features")
+    unit_blur, lengths = np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
     for u, unit in enumerate(problem.changed):
         delta = np.zeros(len(start))
         members = list(unit.members)
         delta[members] = change[members]
         columns[:, u] = cost.direction(delta)
+        unit_blur[u], lengths[u] = cost.blur(delta), cost.length(delta)
     largest = max(float(np.max(np.abs(base), initial=0.0)), float(np.max(np.abs(columns), initial=0.0)))
     shift = math.frexp(largest)[1]
-    blur = math.ldexp(max(cost.blur(start), cost.blur(target)), -shift)
-    function = SetFunction(np.ldexp(base, -shift), np.ldexp(columns, -shift), 2 * shift, blur)
+    curvature, outside = cost.left_out()
+    doubt = Doubt(
+        math.ldexp(cost.blur(start) + cost.goal_blur(), -shift),
+        np.ldexp(unit_blur, -shift),
+        np.ldexp(lengths, -shift),
+        curvature,
+        2.0 * math.ldexp(curvature * cost.length(start) + outside, -shift),
+    )
+    function = SetFunction(np.ldexp(base, -shift), np.ldexp(columns, -shift), 2 * shift, doubt)
     if math.frexp(function.magnitude)[1] + function.exponent > 1020:
         raise ProblemError("cost: overflows double precision between start and target; rescale the target variable")
     return function

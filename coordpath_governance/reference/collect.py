@@ -14,6 +14,7 @@ __all__ = ["CollectedRows", "collect_moments"]
 
 Progress = Callable[[int], None]
 MAX_DESIGN_COLUMNS = 4000
+_FEWEST_EFFECTIVE_ROWS = 1.5
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,14 @@ def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | N
 def _check_enough(moments: Moments, name: str, tally: Tally) -> None:
     if tally.rows_read == 0:
         raise ReferenceDataError(f"'{name}' has no rows; give reference data with at least two")
-    if moments.rows == 0:
+    if moments.rows == 0 and tally.rows_dropped == tally.rows_read:
         raise ReferenceDataError(f"all {tally.rows_read} rows of '{name}' have a missing value; none is left after dropping")
+    if moments.rows == 0:
+        raise ReferenceDataError(f"all weights in '{name}' are zero; at least two rows must count")
     if moments.rows == 1:
         raise ReferenceDataError(f"'{name}' has one usable row; a cost and its standard error need at least two")
-    if moments.weight_sum <= 0:
-        raise ReferenceDataError(f"all weights in '{name}' are zero; at least one row must count")
+    effective = moments.weight_sum**2 / moments.weight_square_sum
+    if effective < _FEWEST_EFFECTIVE_ROWS:
+        raise ReferenceDataError(
+            f"the weights in '{name}' leave effectively {effective:.3g} rows ((Σw)²/Σw²); a standard error needs more"
+        )

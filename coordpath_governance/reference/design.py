@@ -44,12 +44,17 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class CategoricalColumn:
-    """A raw column read as levels; ``refused_by`` tells for which levels (or `OTHER_LEVEL`) which model would raise."""
+    """A raw column read as levels; ``refused_by`` tells for which levels (or `OTHER_LEVEL`) which model would raise.
+
+    ``encoders`` are the levels that each model knows, and whether these are numbers: a value that two encoders would take
+    for different levels cannot be read for both.
+    """
 
     column: str
     levels: tuple[str, ...]
     numeric_levels: bool
     refused_by: Mapping[str, str]
+    encoders: tuple[tuple[tuple[str, ...], bool], ...] = ()
 
 
 @dataclass(frozen=True)

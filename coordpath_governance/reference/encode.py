@@ -167,7 +167,7 @@ def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: 
                 "weights are counts or shares"
             )
     tally.rows_dropped += int(unusable.sum())
-    keep = ~unusable
+    keep = ~unusable & ~(weight == 0)
     counted = keep.copy() if plan.missing == "drop" else np.ones(rows, dtype=bool)
     for refusal in refusals:
         refusal.count(tally, counted)

@@ -87,9 +87,24 @@ def _numbers_of_texts(column: Any, name: str, first_row: int) -> list[float | No
 
 def read_levels(column: Any, categorical: CategoricalColumn, null_texts: Sequence[str]) -> Levels:  # noqa: ANN401 - pyarrow
     """The levels as the models' encoders would take them; a text for "missing" that is a known level is that level."""
-    text = level_reader(categorical.levels, categorical.numeric_levels)
+    read = level_reader(categorical.levels, categorical.numeric_levels)
     nulls = set(null_texts).difference(categorical.levels)
-    return _levels(column, categorical.column, lambda value: MISSING_LEVEL if value in nulls else text(value))
+    own = [(set(levels), level_reader(levels, numeric)) for levels, numeric in categorical.encoders]
+
+    def text(value: object) -> str:
+        if value in nulls:
+            return MISSING_LEVEL
+        label = read(value)
+        for known, read_alone in own:
+            alone = read_alone(value)
+            if alone != label and (alone in known or label in known):
+                raise ReferenceDataError(
+                    f"column '{categorical.column}': one model takes {str(value)[:60]!r} for the level '{alone[:60]}', both "
+                    f"together for '{label[:60]}'; train both models on one type of level (text, numbers, or true and false)"
+                )
+        return label
+
+    return _levels(column, categorical.column, text)
 
 
 def _levels(column: Any, name: str, text: Callable[[object], str]) -> Levels:  # noqa: ANN401 - pyarrow has no types

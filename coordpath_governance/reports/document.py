@@ -42,6 +42,8 @@ REPORT_SCHEMA = "coordpath.change_report/1"
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1 + 1e-9, allow_inf_nan=False)]
+Spread = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Role = Literal["training", "holdout", "out-of-time", "not stated"]
 
 
@@ -112,10 +114,10 @@ class DataFacts(Part):
     rows: Count
     rows_dropped: Count
     missing: Literal["fail", "drop"]
-    weight_sum: Finite
-    weight_square_sum: Finite
+    weight_sum: Spread
+    weight_square_sum: Spread
     target_mean: Finite
-    target_sd: Finite
+    target_sd: Spread
 
 
 class Settings(Part):
@@ -148,7 +150,7 @@ class CoordinateFacts(Part):
     standardised_old: Finite | None
     standardised_new: Finite | None
     mean: Finite
-    sd: Finite
+    sd: Spread
     rows: Count | None
     changed: bool
     exercised: bool
@@ -206,7 +208,7 @@ class StepFacts(Part):
     moves: tuple[Move, ...]
     cost: Finite
     delta: Finite
-    delta_se: Finite | None
+    delta_se: Spread | None
     share: Finite | None
     shapley: Finite
     worsens: bool
@@ -244,18 +246,18 @@ class ComparedOrder(Part):
 class ModelMetrics(Part):
     """Accuracy of one model; ``bias`` is mean target minus mean score, ``r2`` is None for a constant target."""
 
-    mse: Finite
-    rmse: Finite
+    mse: Spread
+    rmse: Spread
     r2: Finite | None
     bias: Finite
-    mae: Finite | None
+    mae: Spread | None
 
 
 class ScoreShift(Part):
     """Candidate's score minus champion's score over the reference rows; quantiles need rows."""
 
     mean: Finite
-    sd: Finite
+    sd: Spread
     p05: Finite | None
     p50: Finite | None
     p95: Finite | None
@@ -266,8 +268,8 @@ class Flips(Part):
     """Shares of the rows whose decision "score ≥ threshold" differs between the two models."""
 
     threshold: Finite
-    up: Finite
-    down: Finite
+    up: Share
+    down: Share
 
 
 class SegmentImpact(Part):
@@ -276,12 +278,12 @@ class SegmentImpact(Part):
     segment: str
     value: str
     rows: Count
-    champion_mse: Finite
-    candidate_mse: Finite
+    champion_mse: Spread
+    candidate_mse: Spread
     delta: Finite
-    delta_se: Finite | None
+    delta_se: Spread | None
     mean_shift: Finite
-    flips: Finite | None
+    flips: Share | None
 
 
 class Impact(Part):
@@ -290,7 +292,7 @@ class Impact(Part):
     champion: ModelMetrics
     candidate: ModelMetrics
     delta: Finite
-    delta_se: Finite | None
+    delta_se: Spread | None
     shift: ScoreShift
     flips: Flips | None
     segments: tuple[SegmentImpact, ...]
@@ -299,10 +301,10 @@ class Impact(Part):
 class RowEvidence(Part):
     """What only the rows can tell; recheckable with the data, not without them."""
 
-    step_se: tuple[Finite, ...]
-    total_se: Finite
-    champion_mae: Finite
-    candidate_mae: Finite
+    step_se: tuple[Spread, ...]
+    total_se: Spread
+    champion_mae: Spread
+    candidate_mae: Spread
     shift_p05: Finite
     shift_p50: Finite
     shift_p95: Finite

@@ -15,7 +15,7 @@ from coordpath_governance.paths import PathProblem, parse_problem, shapley, solv
 from coordpath_governance.paths.certificate import certify
 from coordpath_governance.paths.weights import ExplicitWeights, FinalWeights, GeometricWeights
 
-FIGURES = {"objective": 12.0, "rounding": 1e-12, "weight": 2.0, "exponents": (1, 0), "solver": "test"}
+FIGURES = {"objective": 12.0, "rounding": 1e-12, "scale": 1.0, "weight": 2.0, "exponents": (1, 0), "solver": "test"}
 
 
 def test_a_proved_path():
@@ -39,6 +39,14 @@ def test_a_bounded_path_gives_up_what_rounding_may_have_added():
 def test_a_gap_of_a_millionth_is_optimal():
     assert certify(excess=1.0, bound=1.0 - 9e-7, **FIGURES).status == "optimal"
     assert certify(excess=1.0, bound=1.0 - 2e-6, **FIGURES).status == "bounded"
+
+
+def test_a_rounding_that_is_itself_large_proves_nothing():
+    large = {**FIGURES, "rounding": 0.1}
+    certificate = certify(excess=1.0, bound=1.0, **large)
+    assert (certificate.status, certificate.gap) == ("bounded", pytest.approx(0.1))
+    assert certify(excess=1.0, bound=1.0, **{**large, "scale": 1e12}).status == "optimal"
+    assert certify(excess=0.05, bound=0.05, **large).gap == 1.0
 
 
 def test_a_gap_without_excess_is_whole():

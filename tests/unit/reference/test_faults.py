@@ -11,6 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from coordpath_governance.errors import NotFoundError, ReferenceDataError
+from coordpath_governance.models import CategoricalTerm, LinearModel
 from coordpath_governance.reference.collect import collect_moments
 from coordpath_governance.reference.sources import TableSource, open_source
 
@@ -165,6 +166,8 @@ def test_the_target_cannot_be_an_input(model, collect):
     ("weights", "says"),
     [
         ([0.0, 0.0, 0.0], "all weights in .* are zero"),
+        ([1.0, 0.0, 0.0], "one usable row"),
+        ([1.0, 1e-9, 1e-9], r"leave effectively 1 rows"),
         ([1.0, -2.0, 1.0], "the weight column 'w' is negative in row 2"),
         ([1.0, np.inf, 1.0], "column 'w' is infinite in row 2"),
         (["1", "heavy", "1"], "column 'w' should hold numbers but has 'heavy' in row 2"),
@@ -174,6 +177,34 @@ def test_faulty_weights(weights, says, model, collect):
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": 1.0, "w": weights})
     with pytest.raises(ReferenceDataError, match=says):
         collect(frame, model(["a"]), weight="w")
+
+
+def test_rows_of_weight_zero_do_not_count(model, collect):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 100.0], "y": 1.0, "w": [1.0, 1.0, 1.0, 0.0]})
+    assert collect(frame, model(["a"]), weight="w").moments.rows == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "values"),
+    [
+        (("True", "False"), ("true", "false"), ["true", "false"]),
+        (("True", "False"), ("yes", "no"), [0, 1]),
+    ],
+)
+def test_values_that_the_models_would_take_for_different_levels_are_refused(one, other, values, collect):
+    old, new = (LinearModel(0.0, (), (CategoricalTerm("c", levels, (0.0, 1.0), 0.0),)) for levels in (one, other))
+    frame = pd.DataFrame({"c": values * 20, "y": np.arange(40.0)})
+    assert collect(frame, old).moments.rows == 40
+    with pytest.raises(ReferenceDataError, match="column 'c': one model takes"):
+        collect(frame, old, candidate=new)
+
+
+def test_text_levels_beside_number_levels_are_read_where_both_agree(collect):
+    old = LinearModel(0.0, (), (CategoricalTerm("c", ("1", "2"), (0.0, 1.0), 0.0, numeric_levels=True),))
+    new = LinearModel(0.0, (), (CategoricalTerm("c", ("1", "2"), (0.0, 1.0), 0.0),))
+    assert collect(pd.DataFrame({"c": ["1", "2"] * 10, "y": np.arange(20.0)}), old, candidate=new).moments.rows == 20
+    with pytest.raises(ReferenceDataError, match="train both models on one type"):
+        collect(pd.DataFrame({"c": ["01", "2"] * 10, "y": np.arange(20.0)}), old, candidate=new)
 
 
 def test_a_weight_column_that_is_not_there(model, collect):

@@ -1,14 +1,24 @@
 """Any changed number is found: by the digest, and by arithmetic when the digest was forged too."""
 
 import copy
+import itertools
 import json
 import math
 
+import numpy as np
 import pytest
 
+from coordpath_governance import explain_change
+from coordpath_governance.alignment.change import align
+from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.errors import ReportFormatError
+from coordpath_governance.models import from_document, to_document
+from coordpath_governance.models.linear_model import LinearModel, NumericTerm
+from coordpath_governance.paths import Certificate, Solution, evaluate_order, parse_problem, solve_problem
 from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.reports.compose import document_digest
+from coordpath_governance.reports.compose import ReportFacts, compose, document_digest
+from coordpath_governance.reports.evidence import evidence_of
+from coordpath_governance.reports.problem import problem_document
 from coordpath_governance.reports.verify import verify_report
 
 NOT_DERIVED = ("rows.", "recheck.versions", "settings.time_limit", "settings.seed", "problem.time_limit", "problem.seed")
@@ -155,6 +165,97 @@ def test_data_that_cannot_be_used_are_a_finding(file_report, data_file, rows):
     result = verify_report(file_report, data_file)
     assert not result.passed
     assert "'a'" in " ".join(f for check in result.checks for f in check.findings)
+
+
+def test_at_the_scale_of_yen_no_figure_gets_more_room(rows, champion, candidate, tmp_path):
+    """Rounding is judged in each figure's own unit: E[y²] = 1e15 gives R², counts and shares no slack."""
+    factor = 1e7
+
+    def scaled(model):
+        document = to_document(model)
+        document["intercept"] *= factor
+        for term in document["numeric"]:
+            term["coefficient"] *= factor
+        for term in document["categorical"]:
+            term["effects"] = [effect * factor for effect in term["effects"]]
+        return from_document(document)
+
+    path = tmp_path / "yen.csv"
+    rows.assign(y=rows["y"] * factor).to_csv(path, index=False)
+    settings = {"data": path, "target": "y", "segments": ["region"], "threshold": 3.0 * factor}
+    report = explain_change(scaled(champion), scaled(candidate), **settings)
+    assert verify_report(report, path).passed
+    content = json.loads(report.to_bytes())
+    forgeries = {
+        ("impact", "candidate", "r2"): content["impact"]["candidate"]["r2"] + 0.01,
+        ("impact", "flips", "up"): 0.0,
+        ("counts", "changed"): 1,
+        ("data", "rows"): 10_000,
+        ("path", "gap"): 0.01,
+        ("coordinates", 1, "standardised_new"): content["coordinates"][1]["standardised_new"] + 100.0,
+        ("coordinates", 1, "sd"): content["coordinates"][1]["sd"] * 1.0001,
+        ("data", "target_sd"): 1e12,
+    }
+    for where, value in forgeries.items():
+        forged = forge(changed(content, where, value))
+        try:
+            assert not verify_report(forged, path).passed, where
+        except ReportFormatError:
+            continue
+
+
+@pytest.mark.parametrize("hidden", ["a", "b", "still", "colour"])
+def test_a_hidden_coordinate_is_found(report, hidden):
+    """Leave a column out of the evidence and make the report anew: consistent in itself, but not what the models are."""
+    document = report.document
+    evidence = evidence_of(document)
+    keep = [i for i, c in enumerate(evidence.moments.columns) if c.column != hidden]
+    moments = evidence.moments.mapped(
+        np.eye(len(evidence.moments.columns))[keep],
+        [evidence.moments.columns[i] for i in keep],
+        [evidence.moments.counts[i] for i in keep],
+    )
+    pair = ModelPair(evidence.champion, evidence.candidate)
+    change = align(pair, moments)
+    problem = parse_problem(problem_document(change, document.settings))
+    told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
+    forged = ChangeReport(compose(told, pair, change, problem, solve_problem(problem), None))
+    result = verify_report(forged)
+    assert not result.passed
+    assert any(f"{hidden}" in finding and "not there" in finding for check in result.checks for finding in check.findings)
+
+
+def test_the_worst_order_is_not_optimal_however_small_the_change(rows):
+    """The objective is nearly all noise; what counts is the part that an order can change."""
+    best = LinearModel(0.0, tuple(NumericTerm(n, v) for n, v in (("a", 2.0), ("b", -1.0), ("c", 0.5))))
+    near = LinearModel(0.0, tuple(NumericTerm(n, v) for n, v in (("a", 2.0 + 1e-5), ("b", -1.0 - 3e-5), ("c", 0.5 + 2e-5))))
+    report = explain_change(best, near, data=rows, target="y")
+    document, evidence = report.document, evidence_of(report.document)
+    pair = ModelPair(evidence.champion, evidence.candidate)
+    change = align(pair, evidence.moments)
+    orders = [evaluate_order(evidence.problem, o) for o in itertools.permutations(range(len(evidence.problem.changed)))]
+    worst = max(orders, key=lambda s: s.certificate.objective)
+    objective = worst.certificate.objective
+    claimed = Solution(evidence.problem, worst.path, Certificate(objective, objective, 0.0, 0.0, "optimal", "lattice"))
+    told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
+    forged = ChangeReport(compose(told, pair, change, evidence.problem, claimed, document.rows))
+    assert verify_report(report).passed
+    failed = [check.level for check in verify_report(forged).checks if not check.passed]
+    assert "certificate" in failed
+
+
+def test_a_forged_verdict_is_found_and_what_people_say_is_named_as_not_rechecked(report):
+    content = json.loads(report.to_bytes())
+    assert outcome(forge(changed(content, ("assessment", "verdict"), "pass")))
+    assert outcome(forge(changed(content, ("assessment", "materiality"), "none")))
+    said = verify_report(forge(changed(content, ("data", "period"), "the best quarter")))
+    assert any("what people said" in text and "period" in text for text in said.not_rechecked)
+
+
+@pytest.mark.parametrize("where", [("rows", "total_se"), ("rows", "step_se", 0), ("impact", "delta_se")])
+def test_a_negative_standard_error_is_no_report(report, where):
+    with pytest.raises(ReportFormatError, match="greater than or equal to 0"):
+        reread(changed(json.loads(report.to_bytes()), where, -1.0))
 
 
 @pytest.mark.parametrize(
