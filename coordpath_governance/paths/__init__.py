@@ -14,7 +14,7 @@ from coordpath_governance.paths.document import parse_json, parse_problem, probl
 from coordpath_governance.paths.path import Move, Path, Step
 from coordpath_governance.paths.problem import BASELINE, PathProblem, StepRange, Unit
 from coordpath_governance.paths.shapley import shapley
-from coordpath_governance.paths.solution import Solution, evaluate_order, solve_problem
+from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, solve_problem
 
 __all__ = [
     "BASELINE",
@@ -27,6 +27,7 @@ __all__ = [
     "StepRange",
     "Unit",
     "evaluate_order",
+    "greedy_order",
     "parse_json",
     "parse_problem",
     "problem_to_dict",

@@ -10,6 +10,8 @@ from coordpath_governance.paths.once import measure_order, solve_once
 from coordpath_governance.paths.outcome import certify_outcome, trace
 from coordpath_governance.paths.problem import PathProblem
 from coordpath_governance.paths.revisits import solve_revisits
+from coordpath_governance.paths.set_function import build_set_function
+from coordpath_governance.paths.solvers.listed import forward_order
 from coordpath_governance.paths.solvers.protocol import never
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.outcome import Outcome
     from coordpath_governance.paths.path import Path
 
-__all__ = ["PATH_SCHEMA", "Solution", "evaluate_order", "solve_problem"]
+__all__ = ["PATH_SCHEMA", "Solution", "evaluate_order", "greedy_order", "solve_problem"]
 
 PATH_SCHEMA = "coordpath.path/1"
 
@@ -75,6 +77,11 @@ def solve_problem(
 def evaluate_order(problem: PathProblem, order: Sequence[int]) -> Solution:
     """A given order (indices into ``problem.changed``) as a solution; its bound is only Σα·min c."""
     return _conclude(problem, measure_order(problem, order))
+
+
+def greedy_order(problem: PathProblem) -> tuple[int, ...]:
+    """The order that always moves the unit that lowers the cost most, as indices into ``problem.changed``."""
+    return tuple(forward_order(build_set_function(problem)))
 
 
 def _conclude(problem: PathProblem, outcome: Outcome) -> Solution:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coordpath_governance.errors import ReferenceDataError
-from coordpath_governance.reference.encode import ReadingPlan, Tally, encode_rows
+from coordpath_governance.reference.encode import EncodedRows, ReadingPlan, Tally, encode_rows
 from coordpath_governance.reference.moments import Moments, MomentsAccumulator
 from coordpath_governance.reference.sources import RowSource
 
@@ -14,15 +14,19 @@ __all__ = ["CollectedRows", "collect_moments"]
 
 Progress = Callable[[int], None]
 MAX_DESIGN_COLUMNS = 4000
+KEPT_CELLS = 20_000_000
+"""Numbers (160 MB) up to which the rows are kept for the second pass instead of being read again."""
+
 _FEWEST_EFFECTIVE_ROWS = 1.5
 
 
 @dataclass(frozen=True)
 class CollectedRows:
-    """The moments and how many rows were left out because a value was missing."""
+    """The moments, how many rows were left out because a value was missing, and the rows themselves if they are few."""
 
     moments: Moments
     rows_dropped: int
+    kept: tuple[EncodedRows, ...] | None
 
 
 def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | None = None) -> CollectedRows:
@@ -37,14 +41,19 @@ def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | N
         raise ReferenceDataError(f"the target '{plan.target}' is also an input of the models; name the right target column")
     tally = Tally()
     accumulator = MomentsAccumulator(columns)
+    kept: list[EncodedRows] | None = []
     for chunk in encode_rows(source, plan, tally):
         accumulator.add(chunk.design, chunk.target, chunk.weight)
+        if kept is not None:
+            kept.append(chunk)
+            if accumulator.rows * (len(columns) + 2) > KEPT_CELLS:
+                kept = None
         if progress is not None:
             progress(tally.rows_read)
     tally.raise_for_refusals()
     moments = accumulator.result()
     _check_enough(moments, source.name, tally)
-    return CollectedRows(moments, tally.rows_dropped)
+    return CollectedRows(moments, tally.rows_dropped, None if kept is None else tuple(kept))
 
 
 def _check_enough(moments: Moments, name: str, tally: Tally) -> None:

@@ -48,6 +48,13 @@ class ReadingPlan:
         weight = [self.weight] if self.weight is not None else []
         return list(dict.fromkeys([*self.design.raw_columns, self.target, *weight, *self.segments]))
 
+    @property
+    def number_columns(self) -> set[str]:
+        """Raw columns that are read as numbers and as nothing else."""
+        as_text = {c.column for c in self.design.categorical} | set(self.segments)
+        as_numbers = {c.column for c in self.design.numeric} | {self.target, self.weight or self.target}
+        return as_numbers - as_text
+
 
 @dataclass(frozen=True)
 class EncodedRows:
@@ -92,7 +99,7 @@ def encode_rows(source: RowSource, plan: ReadingPlan, tally: Tally) -> Iterator[
     _check_columns(source, plan)
     width = len(plan.design.columns) + 2
     most = max(1, _CELLS_PER_CHUNK // width)
-    for batch in source.chunks(plan.columns):
+    for batch in source.chunks(plan.columns, plan.number_columns):
         for start in range(0, batch.num_rows, most):
             yield _encode(batch.slice(start, most), plan, tally, source.null_texts)
 

@@ -8,7 +8,7 @@ Per row i and step k the loss is (y_i − score_k(i))². The standard error of a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -137,8 +137,12 @@ def measure_rows(
     scores: RowScores,
     path: PathOnRows,
     progress: Callable[[int], None] | None = None,
+    kept: Iterable[EncodedRows] | None = None,
 ) -> RowMeasures:
-    """Stream all rows once more. Raises if the rows disagree with the moments that the path was computed from."""
+    """Go through all rows once more, from ``kept`` if they are at hand.
+
+    Raises if the source has changed or the rows disagree with the moments that the path was computed from.
+    """
     picks = np.zeros((len(scores.units), len(path.steps)))
     for k, units in enumerate(path.steps):
         for unit in units:
@@ -146,7 +150,7 @@ def measure_rows(
     sums = _Sums(0, 0.0, np.zeros(len(path.steps)), np.zeros(len(path.steps)))
     edges = path.shift_mean + max(path.shift_sd, 1e-300) * np.linspace(-_REACH, _REACH, _BINS + 1)
     tally = Tally()
-    for chunk in encode_rows(source, plan, tally):
+    for chunk in encode_rows(source, plan, tally) if kept is None else kept:
         _add_chunk(sums, chunk, scores, picks, path, edges)
         if progress is not None:
             progress(tally.rows_read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -49,12 +50,20 @@ class ChangeReport:
 
     def to_html(self) -> str:
         """One self-contained page."""
+        return self._html
+
+    def to_markdown(self) -> str:
+        """GitHub Markdown, complete on its own."""
+        return self._markdown
+
+    @cached_property
+    def _html(self) -> str:
         from coordpath_governance.rendering import render_html
 
         return render_html(self.document)
 
-    def to_markdown(self) -> str:
-        """GitHub Markdown, complete on its own."""
+    @cached_property
+    def _markdown(self) -> str:
         from coordpath_governance.rendering import render_markdown
 
         return render_markdown(self.document)

@@ -114,7 +114,7 @@ def make_report(
     design = lay_out(pair)
     told = progress or (lambda _stage, _count: None)
     source = reference.data
-    plan = None
+    plan = kept = None
     if isinstance(source, LoggedReference):
         if request.settings.threshold is not None or request.settings.segments:
             raise UsageError("a threshold or segments need rows; the reference data are logged moments only: give --data")
@@ -123,7 +123,7 @@ def make_report(
     else:
         plan = ReadingPlan(design, reference.target, reference.weight, request.settings.segments, reference.missing)
         collected = collect_moments(source, plan, lambda n: told("reading rows", n))
-        moments, dropped = collected.moments, collected.rows_dropped
+        moments, dropped, kept = collected.moments, collected.rows_dropped, collected.kept
     change = align(pair, merge_rare_levels(pair, moments))
     problem = parse_problem(problem_document(change, request.settings))
     told("finding the best order", len(problem.changed))
@@ -132,7 +132,7 @@ def make_report(
     if plan is not None and not isinstance(source, LoggedReference):
         on_rows = _path_on_rows(change, problem, solution, request.settings.threshold)
         scores = UnitScores.of(pair, moments, change)
-        measures = measure_rows(source, plan, scores, on_rows, lambda n: told("measuring rows", n))
+        measures = measure_rows(source, plan, scores, on_rows, lambda n: told("measuring rows", n), kept)
         rows = _row_evidence(measures, request.settings.threshold)
     facts = ReportFacts(
         subject=request.subject,

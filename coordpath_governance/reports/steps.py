@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coordpath_governance.alignment.change import Change
-from coordpath_governance.paths import PathProblem, Solution, shapley, solve_problem
+from coordpath_governance.paths import PathProblem, Solution, evaluate_order, greedy_order, shapley
 from coordpath_governance.paths.path import Path, Step
 from coordpath_governance.reports.document import ComparedOrder, Move, PathFacts, RowEvidence, StepFacts
 
@@ -118,8 +118,8 @@ def compare_orders(problem: PathProblem, solution: Solution, labels: Labels) -> 
     """Ours, greedy and direct, with how much worse an average step of the others is."""
     told: dict[OrderName, Solution] = {
         "ours": solution,
-        "greedy": solve_problem(problem, solver="greedy"),
-        "direct": solve_problem(problem, solver="direct"),
+        "greedy": evaluate_order(problem, greedy_order(problem)),
+        "direct": evaluate_order(problem, range(len(problem.changed))),
     }
     weight = float(problem.alphas(solution.path.terms).sum())
     return tuple(

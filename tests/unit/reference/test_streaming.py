@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ class CountingSource:
     def column_names(self) -> list[str]:
         return list(self._frame.columns)
 
-    def chunks(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
         for start in range(0, len(self._frame), self._size):
             batch = pa.RecordBatch.from_pandas(self._frame[list(columns)].iloc[start : start + self._size])
             self._alive.append(weakref.ref(batch))
