@@ -90,7 +90,14 @@ def _train(rows: Any, period: str, client: Any) -> ModelPointer:  # noqa: ANN401
     encode = make_column_transformer((StandardScaler(), numeric), (OneHotEncoder(drop="first"), ["sex"]))
     model = make_pipeline(encode, Ridge(alpha=1.0)).fit(inputs, rows[TARGET])
     with mlflow.start_run(run_name=f"patients {period}"):
-        logged = mlflow.sklearn.log_model(model, name="model", registered_model_name=NAME, pip_requirements=["scikit-learn"])
+        logged = mlflow.sklearn.log_model(
+            model,
+            name="model",
+            registered_model_name=NAME,
+            serialization_format="skops",  # the default from MLflow 3.14 on
+            skops_trusted_types=["numpy.dtype", "sklearn.compose._column_transformer._RemainderColsList"],
+            pip_requirements=["scikit-learn"],
+        )
     return point_at(client, NAME, str(logged.registered_model_version))
 
 

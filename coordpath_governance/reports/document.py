@@ -246,7 +246,7 @@ class ComparedOrder(Part):
 class ModelMetrics(Part):
     """Accuracy of one model; ``bias`` is mean target minus mean score, ``r2`` is None for a constant target."""
 
-    mse: Spread
+    mse: Finite
     rmse: Spread
     r2: Finite | None
     bias: Finite
@@ -278,8 +278,8 @@ class SegmentImpact(Part):
     segment: str
     value: str
     rows: Count
-    champion_mse: Spread
-    candidate_mse: Spread
+    champion_mse: Finite
+    candidate_mse: Finite
     delta: Finite
     delta_se: Spread | None
     mean_shift: Finite

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from coordpath_governance.alignment.change import align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.errors import CoordpathError, NotFoundError, ReferenceDataError
@@ -108,8 +110,8 @@ def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Che
         solution = _recorded_solution(document, evidence.problem, Labels.of(change))
         told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
         again = compose(told, pair, change, evidence.problem, solution, document.rows)
-    except CoordpathError as error:
-        return Check("arithmetic", what, (f"the report cannot be recomputed: {error}",))
+    except (CoordpathError, ValidationError) as error:
+        return Check("arithmetic", what, (f"the report cannot be recomputed: {str(error)[:300]}",))
     found = _differences(document, again)
     return Check("arithmetic", what, tuple(found))
 

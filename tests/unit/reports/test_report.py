@@ -141,6 +141,15 @@ def test_a_constant_target_is_told(rows, champion, candidate):
     assert any("constant" in text for text in document.limits)
 
 
+def test_a_perfect_fit_has_no_error_but_for_rounding(rows):
+    frame = rows[["a", "b", "c"]].assign(y=0.1 + 0.3 * rows["a"] - 0.7 * rows["b"] + 0.9 * rows["c"])
+    old = LinearModel(0.1, tuple(NumericTerm(n, v) for n, v in (("a", 0.3), ("b", -0.7), ("c", 0.8))))
+    new = LinearModel(0.1, tuple(NumericTerm(n, v) for n, v in (("a", 0.3), ("b", -0.7), ("c", 0.9))))
+    document = explain_change(old, new, data=frame, target="y").document
+    assert document.impact.candidate.mse == pytest.approx(0.0, abs=1e-12)
+    assert document.path.status == "optimal"
+
+
 def test_to_frame_has_one_row_a_step(report):
     frame = report.to_frame()
     assert list(frame["feature"]) == [step.feature for step in report.document.path.steps]
