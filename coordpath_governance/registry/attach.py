@@ -167,14 +167,17 @@ def _remove_tag(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 -
 
 
 def _write(client: Any, candidate: ModelPointer, folder: str, files: dict[str, bytes]) -> None:  # noqa: ANN401 - MlflowClient
+    """Upload a folder that holds the report's folder: MLflow 3.10 cannot be told where in a model files should go."""
     with tempfile.TemporaryDirectory(prefix="coordpath-") as local:
+        inside = Path(local, folder)
+        inside.mkdir(parents=True)
         for name, content in files.items():
-            (Path(local) / name).write_bytes(content)
+            (inside / name).write_bytes(content)
         with _attaching(f"attaching the report to {candidate.uri}"):
             if candidate.model_id is not None:
-                client.log_model_artifacts(candidate.model_id, local, folder)
+                client.log_model_artifacts(candidate.model_id, local)
             else:
-                client.log_artifacts(candidate.run_id, local, folder)
+                client.log_artifacts(candidate.run_id, local)
 
 
 def _stored(candidate: ModelPointer, folder: str) -> dict[str, bytes]:

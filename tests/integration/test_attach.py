@@ -245,8 +245,8 @@ def test_a_file_cut_off_on_its_way_is_an_error_and_no_tag(case, monkeypatch):
     new = case.make("drift")
     upload = case.store.client.log_model_artifacts
 
-    def cut(model_id, local, folder):
-        upload(model_id, local, folder)
+    def cut(model_id, local):
+        upload(model_id, local)
         (case.folder / "change_report.html").write_bytes(b"<html>")
 
     with monkeypatch.context() as patch:
