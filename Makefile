@@ -17,10 +17,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.ready-to-run: pyproject.toml | $(BIN)/python
+	@echo "Installing into $(VENV), once: a minute or two"
 	$(PIP) --editable .
 	@touch $@
 
 $(VENV)/.ready-to-test: pyproject.toml | $(BIN)/python
+	@echo "Installing into $(VENV), once: a minute or two"
 	$(PIP) --editable '.[test]'
 	@touch $@ $(VENV)/.ready-to-run
 

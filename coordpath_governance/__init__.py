@@ -17,14 +17,26 @@ from coordpath_governance.errors import CoordpathError
 
 if TYPE_CHECKING:
     from coordpath_governance.explain import explain_change
-    from coordpath_governance.models import LinearModel
+    from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm
     from coordpath_governance.paths import solve
     from coordpath_governance.registry.reference import log_reference
     from coordpath_governance.reports.change_report import ChangeReport
 
-__all__ = ["ChangeReport", "CoordpathError", "LinearModel", "__version__", "explain_change", "log_reference", "solve"]
+__all__ = [
+    "CategoricalTerm",
+    "ChangeReport",
+    "CoordpathError",
+    "LinearModel",
+    "NumericTerm",
+    "__version__",
+    "explain_change",
+    "log_reference",
+    "solve",
+]
 
 _HOME = {
+    "CategoricalTerm": "coordpath_governance.models",
+    "NumericTerm": "coordpath_governance.models",
     "ChangeReport": "coordpath_governance.reports.change_report",
     "LinearModel": "coordpath_governance.models",
     "explain_change": "coordpath_governance.explain",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
+from shutil import which
 from typing import Any
 
 from coordpath_governance.cli.clock import utc_now
@@ -15,7 +17,7 @@ from coordpath_governance.reference.sources import open_source
 from coordpath_governance.registry.attach import attach
 from coordpath_governance.registry.connection import connect
 from coordpath_governance.registry.version_report import report_on_versions
-from coordpath_governance.registry.versions import CHAMPION_ALIAS, ModelPointer, find_champion, point_at
+from coordpath_governance.registry.versions import CHAMPION_ALIAS, ModelPointer, point_at
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.reports.make import Reference, settings_for
@@ -40,9 +42,10 @@ def tell_story(folder: Path, say: Callable[[str], None]) -> None:
     mlflow.set_experiment("demo")
     patients, holdout = _patients(folder)
 
-    say("1. A model is trained on the first 200 patients and registered; its first report explains it from zero.\n")
+    say("1. A model is trained on the first 200 patients and registered. With no champion yet, it is explained from zero.\n")
     first = _train(patients[:200], "1 to 200", client)
-    _report(client, find_champion(client, NAME), first, holdout, "first version")
+    report, place = _report(client, None, first, holdout, "first version")
+    say(f"   {report.document.summary.headline} Attached to version {first.version} under {place}.")
     client.set_registered_model_alias(NAME, CHAMPION_ALIAS, first.version)
 
     say("\n2. It is retrained with 130 newer patients and registered again. What changed?\n")
@@ -51,17 +54,22 @@ def tell_story(folder: Path, say: Callable[[str], None]) -> None:
     show_overview(report.document)
 
     say("\n3. Somebody else checks the report against the rows.\n")
-    for check in verify_report(report, holdout).checks:
+    verification = verify_report(report, holdout)
+    for check in verification.checks:
         say(f"   {'ok' if check.passed else 'MISMATCH'}  {check.level}: {check.what}")
+    say(f"   {verification.conclusion}")
     written = folder / "report"
     written.mkdir(exist_ok=True)
     (written / "change_report.html").write_text(report.to_html(), encoding="utf-8")
+    (written / "change_report.md").write_text(report.to_markdown(), encoding="utf-8")
     (written / "change_report.json").write_bytes(report.to_bytes())
+    commands = Path(sys.executable).parent
+    coordpath, mlflow_command = (quote(which(name) or str(commands / name)) for name in ("coordpath", "mlflow"))
     say(
         f"\nWhere to look:\n"
         f"   the report     {written / 'change_report.html'}\n"
-        f"   check it       coordpath verify {quote(str(written / 'change_report.json'))} --data {quote(str(holdout))}\n"
-        f"   in MLflow      mlflow server --backend-store-uri {quote(store)}\n"
+        f"   check it       {coordpath} verify {quote(str(written / 'change_report.json'))} --data {quote(str(holdout))}\n"
+        f"   in MLflow      {mlflow_command} server --backend-store-uri {quote(store)}\n"
         f"                  then Models → {NAME} → Version {second.version} → Source Model → Artifacts → {place}"
     )
 

@@ -46,6 +46,8 @@ def explain_change(
     reason: str | None = None,
     change_type: str | None = None,
     planned: str | None = None,
+    owner: str | None = None,
+    purpose: str | None = None,
     name: str | None = None,
     progress: Progress | None = None,
 ) -> ChangeReport:
@@ -62,7 +64,7 @@ def explain_change(
     subject = Subject(name=name or candidate_facts.name or "model", champion=champion_facts, candidate=candidate_facts)
     request = Request(
         subject=subject,
-        facts=ChangeFacts(reason=reason, change_type=change_type, planned=planned),
+        facts=ChangeFacts(owner=owner, purpose=purpose, reason=reason, change_type=change_type, planned=planned),
         settings=settings_for(max_steps=max_steps, gamma=gamma, threshold=threshold, segments=segments),
     )
     return make_report(before, after, reference, request, progress)

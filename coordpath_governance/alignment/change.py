@@ -233,7 +233,7 @@ def _label(column: DesignColumn) -> str:
     if column.kind == "missing":
         return f"{column.column} is missing"
     if column.kind.startswith("rare"):
-        what = f"{column.column} = ({len(column.merged)} rare levels)"
+        what = f"{column.column} = ({len(column.merged)} merged levels)"
         side = {"rare": "", "rare-champion": ", as in the champion", "rare-candidate": ", as in the candidate"}
         return what + side[column.kind]
     return f"{column.column} = {column.level}"

@@ -104,6 +104,8 @@ def command(name: str, out: Path | None, no_attach: bool, **options: Any) -> Non
         attached = attach(client, champion, candidate, report, utc_now())
         how = "Attached to" if attached.new else "Already attached to"
         say(f"\n{how} {visible(candidate.uri)} under {attached.folder}")
+        if attached.replaced is not None:
+            say(f"It replaces the report with SHA-256 {attached.replaced}")
         say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}")
 
 

@@ -33,11 +33,15 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class Attached:
-    """Where the report is; ``new`` is False if the very same report was there already."""
+    """Where the report is; ``new`` is False if the very same report was there already.
+
+    ``replaced`` is the SHA-256 of another report that stood in the same place before.
+    """
 
     folder: str
     sha256: str
     new: bool
+    replaced: str | None = None
 
 
 def report_folder(champion: ModelPointer | None, candidate: ModelPointer) -> str:
@@ -85,7 +89,9 @@ def attach(client: Any, champion: ModelPointer | None, candidate: ModelPointer, 
     files[VERDICT_FILE] = _verdict(report, digests, now)
     tags = _tags(report, champion, candidate, folder)
     new = not _is_attached(client, candidate, folder, files)
+    replaced = None
     if new:
+        replaced = _replaced(client, candidate, folder)
         _remove_tag(client, candidate)
         _write(client, candidate, folder, files)
         if _stored(candidate, folder) != files:
@@ -97,7 +103,7 @@ def attach(client: Any, champion: ModelPointer | None, candidate: ModelPointer, 
         wanted = described(current, render_summary_markdown(report.document, f"{folder}/change_report.html"))
         if wanted != current:
             client.update_model_version(candidate.name, candidate.version, description=wanted)
-    return Attached(folder, digests["change_report.json"], new)
+    return Attached(folder, digests["change_report.json"], new, replaced)
 
 
 def _tags(report: ChangeReport, champion: ModelPointer | None, candidate: ModelPointer, folder: str) -> dict[str, str]:
@@ -158,6 +164,13 @@ def _same_but_for_time(stored: bytes, wanted: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(before, dict) and before | {"made_at": None} == json.loads(wanted) | {"made_at": None}
+
+
+def _replaced(client: Any, candidate: ModelPointer, folder: str) -> str | None:  # noqa: ANN401 - MlflowClient
+    """The digest of the whole report that is about to be replaced, as the version's tags tell it."""
+    with _attaching(f"reading the tags of {candidate.uri}"):
+        tags = client.get_model_version(candidate.name, candidate.version).tags
+    return tags.get(_TAG_OF_COMPLETENESS) if tags.get("coordpath.report_path") == folder else None
 
 
 def _remove_tag(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 - MlflowClient

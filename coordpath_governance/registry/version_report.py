@@ -24,7 +24,13 @@ def report_on_versions(
     old = None if champion is None else fetch_model(champion)
     subject = Subject(
         name=candidate.name or candidate.uri,
-        champion=None if old is None else version_facts(old.model, old.pointer.label, old.pointer.aliases),
+        champion=None if old is None else version_facts(old.model, _label(old.pointer, candidate), old.pointer.aliases),
         candidate=version_facts(new.model, candidate.label, candidate.aliases),
     )
     return make_report(None if old is None else old.model, new.model, reference, Request(subject, facts, settings), progress)
+
+
+def _label(champion: ModelPointer, candidate: ModelPointer) -> str:
+    """A champion of another registered model is called by its name too."""
+    same = champion.name is None or champion.name == candidate.name
+    return champion.label if same else f"{champion.name} {champion.label}"

@@ -159,9 +159,14 @@ def _unexercised(document: ChangeReportDocument) -> str:
 def _axis_note(chart: Waterfall | None) -> str:
     if chart is None:
         return ""
-    zero = "starts" if chart.starts_at_zero() else "does not start"
-    note = f"The axis {zero} at zero; it is drawn to show the differences between steps."
-    return f"{note} The first step runs off it, at the mark //." if chart.breaks() else note
+    note = "The axis starts at zero."
+    if not chart.starts_at_zero():
+        note = "The axis does not start at zero; it is drawn to show the differences between steps."
+    return (
+        f"{note} The first step is larger than the axis (in the drawing it breaks at the mark //)."
+        if chart.breaks()
+        else note
+    )
 
 
 def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: CostColumn) -> StepView:

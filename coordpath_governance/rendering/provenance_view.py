@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coordpath_governance.numbers import count, fixed, significant
+from coordpath_governance.numbers import count, significant
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
@@ -173,7 +173,9 @@ def recheck_view(document: ChangeReportDocument, caps: Caps) -> RecheckView:
             FactRow("Solver asked for", caps.label(settings.solver)),
             FactRow("Single steps at most", "no limit" if settings.max_steps is None else str(settings.max_steps)),
             FactRow("Weight of later steps (γ)", significant(settings.gamma).rstrip("0").rstrip(".")),
-            FactRow("Time limit", f"{fixed(settings.time_limit, 0)} s"),
+            FactRow(
+                "Time limit", "none: the work is bounded" if settings.time_limit is None else f"{settings.time_limit:g} s"
+            ),
         ),
         problem=problem if len(problem) <= caps.problem else None,
         problem_size=count(len(problem)),

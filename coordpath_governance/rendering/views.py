@@ -90,7 +90,7 @@ def report_view(document: ChangeReportDocument, caps: Caps) -> ReportView:
     """All sections of ``document``, shortened to ``caps``."""
     subject = document.subject
     path = path_view(document, caps)
-    old = caps.label(subject.champion.label) if subject.champion else "first version"
+    old = caps.label(subject.champion.label) if subject.champion else "zero"
     new = caps.label(subject.candidate.label)
     name = caps.label(subject.name)
     return ReportView(

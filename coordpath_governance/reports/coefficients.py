@@ -7,7 +7,7 @@ from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reports.document import CoordinateFacts, Counts, RawChange
 
-__all__ = ["coordinate_facts", "count_changes", "raw_changes"]
+__all__ = ["coordinate_facts", "count_changes", "merged_levels", "raw_changes"]
 
 RAW_TOLERANCE = 1e-9
 INTERCEPT = "(intercept)"
@@ -40,6 +40,12 @@ def _facts(c: Coordinate) -> CoordinateFacts:
     )
 
 
+def merged_levels(change: Change) -> tuple[str, ...]:
+    """The levels that stand together because one of them has too few rows, by column."""
+    sources = [c.source for c in change.coordinates if c.source is not None and c.source.kind == "rare"]
+    return tuple(f"{source.column} ({', '.join(source.merged)})" for source in sources)
+
+
 def raw_changes(pair: ModelPair) -> tuple[RawChange, ...]:
     """Every number of the models' own vectors, the intercept first."""
     old, new = _raw(pair.champion, pair.has_champion), _raw(pair.candidate, present=True)
@@ -50,7 +56,15 @@ def _raw(model: LinearModel, present: bool) -> dict[str, float]:
     if not present:
         return {}
     values = {INTERCEPT: model.intercept} if model.has_intercept else {}
-    return values | {raw.name: raw.value for raw in model.raw}
+    if model.raw:
+        return values | {raw.name: raw.value for raw in model.raw}
+    values |= {term.column: term.coefficient for term in model.numeric}
+    levels = (
+        (f"{term.column}_{level}", effect)
+        for term in model.categorical
+        for level, effect in zip(term.levels, term.effects, strict=True)
+    )
+    return values | dict(levels)
 
 
 def _raw_change(name: str, old: float | None, new: float | None) -> RawChange:

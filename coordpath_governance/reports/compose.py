@@ -12,7 +12,7 @@ from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.models.coefficients_json import to_document
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution
-from coordpath_governance.reports.coefficients import coordinate_facts, count_changes, raw_changes
+from coordpath_governance.reports.coefficients import coordinate_facts, count_changes, merged_levels, raw_changes
 from coordpath_governance.reports.document import (
     REPORT_SCHEMA,
     Assessment,
@@ -83,7 +83,7 @@ def compose(
         comparison=compare_orders(problem, solution, labels) if path.steps else (),
         impact=impact,
         rows=rows,
-        limits=limits(pair, told.data, counts, rows is not None),
+        limits=limits(pair, told.data, counts, impact, merged_levels(change), rows is not None),
         recheck=Recheck(
             command=f"coordpath verify change_report.json --data {data_name}",
             versions=told.versions,

@@ -126,7 +126,7 @@ class Settings(Part):
     max_steps: int | None
     gamma: Finite
     solver: str
-    time_limit: Finite
+    time_limit: Finite | None
     seed: int
     threshold: Finite | None
     segments: tuple[str, ...]

@@ -43,7 +43,6 @@ __all__ = ["DEFAULT_MAX_STEPS", "Progress", "Reference", "Request", "make_report
 Progress = Callable[[str, int], None]
 
 DEFAULT_MAX_STEPS = 10
-DEFAULT_TIME_LIMIT = 60.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,6 @@ def settings_for(
     gamma: float = 1.0,
     threshold: float | None = None,
     segments: Sequence[str] = (),
-    time_limit: float = DEFAULT_TIME_LIMIT,
     seed: int = 0,
 ) -> Settings:
     """Settings with the report's defaults."""
@@ -81,7 +79,7 @@ def settings_for(
         max_steps=max_steps,
         gamma=gamma,
         solver="auto",
-        time_limit=time_limit,
+        time_limit=None,
         seed=seed,
         threshold=threshold,
         segments=tuple(segments),

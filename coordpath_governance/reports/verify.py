@@ -14,13 +14,14 @@ from pydantic import ValidationError
 
 from coordpath_governance.alignment.change import align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
-from coordpath_governance.errors import CoordpathError, NotFoundError, ReferenceDataError
+from coordpath_governance.errors import CoordpathError, NotFoundError, ReferenceDataError, UsageError
 from coordpath_governance.paths import Certificate, PathProblem, Solution, evaluate_order, solve_problem
 from coordpath_governance.paths.certificate import OPTIMAL_GAP
-from coordpath_governance.reference.logged import read_reference
+from coordpath_governance.reference.logged import LoggedReference, read_reference
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.coefficients import merged_levels
 from coordpath_governance.reports.compare import differences, rounding_of
 from coordpath_governance.reports.compose import ReportFacts, compose, document_digest
 from coordpath_governance.reports.document import ChangeReportDocument
@@ -34,6 +35,11 @@ __all__ = ["Check", "Verification", "verify_report"]
 _LAST_PLACES = 1e-14
 """Objectives are written in double precision: two that are the same may differ by this part of them."""
 _DATA = "the data: whether the moments, standard errors and impact come from the rows named (give --data FILE)"
+_TABLE = (
+    "the digest of the data: the report was made from a table in memory, which no file can be compared with byte for byte"
+)
+_ROWS = "the rows behind the logged moments: the moments were taken as the run logged them"
+_HOW_THE_FILE_IS_CALLED = ("data.sha256", "data.name", "data.kind", "recheck.command")
 _NEVER = (
     "the models: whether coefficients and facts are those of the model files (compare the model digests with the registry)",
     "what people said: role and period of the data, owner, purpose, reason, type of change; names, versions and run ids",
@@ -93,6 +99,7 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
         result.not_rechecked.append(_DATA)
     else:
         result.checks.extend(_check_data(document, evidence, data, progress))
+        result.not_rechecked.extend({"table": [_TABLE], "moments": [_ROWS]}.get(document.data.kind, []))
     result.not_rechecked.extend(_NEVER)
     return result
 
@@ -133,7 +140,8 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     labels = (champion.label if champion else None, document.subject.candidate.label)
     summary = summarise(labels, document.data, document.counts, document.path, document.impact)
     pair = ModelPair(evidence.champion, evidence.candidate)
-    stated = limits(pair, document.data, document.counts, document.rows is not None)
+    merged = merged_levels(align(pair, evidence.moments))
+    stated = limits(pair, document.data, document.counts, document.impact, merged, document.rows is not None)
     findings = [] if summary == document.summary else ["summary: the sentences do not say what the figures say"]
     findings += [] if stated == document.limits else ["limits: the list is not the one that follows from models and data"]
     return Check("arithmetic", "the sentences follow from the figures", tuple(findings))
@@ -194,16 +202,12 @@ def _check_certificate(document: ChangeReportDocument, problem: PathProblem) -> 
 
 def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, progress: Progress | None) -> list[Check]:
     facts = document.data
-    if facts.kind == "moments":
-        source: Any = read_reference(_content(path))
-    else:
-        source = open_source(path)
-    found = (
-        ()
-        if source.sha256 == facts.sha256
-        else (f"the report names {facts.sha256[:16]}…, the data are {source.sha256[:16]}…",)
-    )
-    checks = [Check("data", "these are the data that the report names (SHA-256)", found)]
+    source: Any = _logged(document, path) if facts.kind == "moments" else open_source(path)
+    checks = []
+    if facts.kind != "table":
+        same = source.sha256 == facts.sha256
+        found = () if same else (f"the report names {facts.sha256[:16]}…, the data are {source.sha256[:16]}…",)
+        checks.append(Check("data", "these are the data that the report names (SHA-256)", found))
     reference = Reference(source, facts.target, facts.weight, facts.role, facts.period, facts.missing)
     request = Request(document.subject, document.facts, document.settings)
     what = "moments, standard errors and impact follow from the data"
@@ -211,19 +215,20 @@ def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, 
         again = make_report(evidence.champion, evidence.candidate, reference, request, progress).document
     except ReferenceDataError as error:
         return [*checks, Check("data", what, (str(error),))]
-    found_again = _differences(document, again)
-    return [*checks, Check("data", what, tuple(f for f in found_again if not f.startswith(("data.sha256", "data.name"))))]
+    found_again = [f for f in _differences(document, again) if not f.startswith(_HOW_THE_FILE_IS_CALLED)]
+    return [*checks, Check("data", what, tuple(found_again))]
 
 
-def _content(path: Path) -> bytes:
-    """The bytes of a logged reference.json, which is what a report on logged moments names as its data."""
+def _logged(document: ChangeReportDocument, path: Path) -> LoggedReference:
+    """The logged reference.json, which is what a report on logged moments names as its data."""
+    run = document.subject.candidate.run_id
+    what = f"this report was made from logged moments: give coordpath/reference.json of the run {run or 'that logged them'}"
     try:
-        return path.read_bytes()
+        return read_reference(path.read_bytes())
     except OSError as error:
-        raise NotFoundError(
-            f"cannot read '{path}' ({error.strerror}); this report was made from logged moments, "
-            "so --data is the run's reference.json"
-        ) from error
+        raise NotFoundError(f"cannot read '{path}' ({error.strerror}); {what}") from error
+    except ReferenceDataError as error:
+        raise UsageError(f"'{path}' holds no logged moments; {what}") from error
 
 
 def _differences(document: ChangeReportDocument, again: ChangeReportDocument) -> list[str]:

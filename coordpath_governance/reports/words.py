@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from coordpath_governance.alignment.layout import ModelPair
-from coordpath_governance.numbers import count, pair, percent, significant, with_error
+from coordpath_governance.numbers import cost_column, count, percent, significant, with_error
+from coordpath_governance.reference.moments import MIN_COUNT
 from coordpath_governance.reports.document import Counts, DataFacts, Impact, PathFacts, Summary
 
 __all__ = ["certificate_sentence", "limits", "summarise"]
@@ -24,7 +25,8 @@ _ROLE = {
 def summarise(versions: tuple[str | None, str], data: DataFacts, counts: Counts, path: PathFacts, impact: Impact) -> Summary:
     """Headline and sentences; ``versions`` are the labels of champion (None: from zero) and candidate."""
     direction = _direction(path, impact)
-    before, after = pair(impact.champion.mse, impact.candidate.mse)
+    column = cost_column([path.start_cost, *(s.cost for s in path.steps)], [s.delta for s in path.steps])
+    before, after = (column.cost(cost) + column.suffix for cost in (impact.champion.mse, impact.candidate.mse))
     period = f", {data.period}" if data.period else ""
     change = with_error(impact.delta, impact.delta_se)
     says = {
@@ -108,7 +110,9 @@ def certificate_sentence(path: PathFacts) -> str:
     return "How much better another order could be is not known."
 
 
-def limits(models: ModelPair, data: DataFacts, counts: Counts, has_rows: bool) -> tuple[str, ...]:
+def limits(
+    models: ModelPair, data: DataFacts, counts: Counts, impact: Impact, merged: tuple[str, ...], has_rows: bool
+) -> tuple[str, ...]:
     """What this report cannot tell, for these data and models."""
     out = [
         "These figures hold for the reference data named here. They say nothing of other populations or the future.",
@@ -121,9 +125,15 @@ def limits(models: ModelPair, data: DataFacts, counts: Counts, has_rows: bool) -
     if not has_rows:
         out.append("Only moments were at hand, not rows: there are no standard errors, flips, segments or absolute errors.")
     if counts.not_exercised:
+        are = "1 coefficient is" if counts.not_exercised == 1 else f"{count(counts.not_exercised)} coefficients are"
+        out.append(f"{are} not exercised by this data: what a change there does is unknown.")
+    if merged:
         out.append(
-            f"{counts.not_exercised} coefficients are not exercised by this data: what a change of them does is unknown."
+            f"Levels with fewer than {MIN_COUNT} rows are merged with the next smallest, so that no row can be recognised: "
+            f"{', '.join(merged)}. Their effects are represented exactly, but not told one by one."
         )
+    if all(metrics.r2 is not None and metrics.r2 < 0 for metrics in (impact.champion, impact.candidate)):
+        out.append("Both versions predict these data worse than their mean would: check that the target column is right.")
     if data.rows_dropped:
         why = "with a rare level or a missing value" if data.kind == "moments" else "with a missing value"
         out.append(f"{count(data.rows_dropped)} rows {why} were left out; the models were not judged on such rows.")

@@ -142,9 +142,9 @@ def test_levels_are_merged_until_the_merged_cell_is_large_enough(linear, aligned
     assert cells == {
         "c = d": 30,
         "c = e": 0,
-        "c = (2 rare levels)": 16,
-        "c = (2 rare levels), as in the champion": None,
-        "c = (2 rare levels), as in the candidate": None,
+        "c = (2 merged levels)": 16,
+        "c = (2 merged levels), as in the champion": None,
+        "c = (2 merged levels), as in the candidate": None,
     }
 
 

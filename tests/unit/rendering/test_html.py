@@ -158,7 +158,7 @@ def test_changes_that_the_data_do_not_exercise_are_never_harmless(make):
 
 def test_first_version(make):
     text = words(render_html(make("first")))
-    assert "First version: Candidate v4, explained from a model with all coefficients zero" in text
+    assert "No champion: Candidate v4, explained from a model with all coefficients zero" in text
     assert "There is no champion" in text
     assert "8 of 8 are missing" in text
 
@@ -263,7 +263,7 @@ def test_rare_levels_are_named(make):
     document = make()
     rare = document.coordinates[-2].model_copy(update={"kind": "rare", "merged": ("Old Port", "Quay")})
     text = words(render_html(document.model_copy(update={"coordinates": (*document.coordinates[:-2], rare)})))
-    assert "rare levels merged: Old Port, Quay" in text
+    assert "merged, since one has too few rows: Old Port, Quay" in text
 
 
 def test_models_that_cannot_score_a_level(make):

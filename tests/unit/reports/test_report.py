@@ -75,7 +75,7 @@ def test_levels_with_few_rows_are_not_shown_on_their_own(report, rows):
     assert 0 < (rows["colour"] == "teal").sum() < 10
     labels = [c.label for c in report.document.coordinates]
     assert "colour = teal" not in labels
-    assert any("rare levels" in label for label in labels)
+    assert any("merged levels" in label for label in labels)
     assert all(c.rows is None or c.rows == 0 or c.rows >= 10 for c in report.document.coordinates)
 
 
@@ -148,6 +148,18 @@ def test_a_perfect_fit_has_no_error_but_for_rounding(rows):
     document = explain_change(old, new, data=frame, target="y").document
     assert document.impact.candidate.mse == pytest.approx(0.0, abs=1e-12)
     assert document.path.status == "optimal"
+
+
+def test_a_model_without_raw_coefficients_is_told_by_its_terms(rows, candidate):
+    declared = LinearModel(0.0, (NumericTerm("a", 1.5),), source="declared by the author in coefficients.json")
+    document = explain_change(declared, candidate, data=rows, target="y").document
+    assert next(raw.old for raw in document.raw if raw.name == "a") == 1.5
+    assert any("declared" in text for text in document.limits)
+
+
+def test_a_target_that_neither_model_predicts_is_told(rows, champion, candidate):
+    document = explain_change(champion, candidate, data=rows.assign(y=rows["y"] + 1000.0), target="y").document
+    assert any("check that the target column is right" in text for text in document.limits)
 
 
 def test_to_frame_has_one_row_a_step(report):

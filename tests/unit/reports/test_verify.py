@@ -11,13 +11,15 @@ import pytest
 from coordpath_governance import explain_change
 from coordpath_governance.alignment.change import align
 from coordpath_governance.alignment.layout import ModelPair
-from coordpath_governance.errors import ReportFormatError
+from coordpath_governance.errors import NotFoundError, ReportFormatError, UsageError
 from coordpath_governance.models import from_document, to_document
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.paths import Certificate, Solution, evaluate_order, parse_problem, solve_problem
+from coordpath_governance.reference.logged import collect_reference, read_reference
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.compose import ReportFacts, compose, document_digest
 from coordpath_governance.reports.evidence import evidence_of
+from coordpath_governance.reports.make import Reference, Request, make_report
 from coordpath_governance.reports.problem import problem_document
 from coordpath_governance.reports.verify import verify_report
 
@@ -140,6 +142,34 @@ def test_with_the_data_it_is_verified(file_report, data_file):
     result = verify_report(file_report, data_file)
     assert result.passed
     assert result.conclusion == "verified"
+
+
+def test_the_same_data_under_another_name_are_the_same_data(file_report, data_file):
+    assert verify_report(file_report, data_file.rename(data_file.with_name("received by mail.csv"))).conclusion == "verified"
+
+
+def test_a_report_on_a_table_is_rechecked_by_its_rows_and_says_what_that_leaves_open(report, data_file, rows):
+    result = verify_report(report, data_file)
+    assert result.passed
+    assert any("table in memory" in text for text in result.not_rechecked)
+    rows.assign(y=rows["y"] + 0.01).to_csv(data_file, index=False)
+    assert not verify_report(report, data_file).passed
+
+
+def test_a_report_on_logged_moments_wants_these_moments(rows, champion, candidate, data_file, tmp_path):
+    frame = rows[rows["colour"] != "teal"]
+    content = collect_reference(frame, "y", weight=None, role="holdout", period=None, missing="fail")
+    (tmp_path / "reference.json").write_bytes(content)
+    facts = explain_change(champion, candidate, data=frame, target="y").document
+    request = Request(facts.subject, facts.facts, facts.settings)
+    report = make_report(champion, candidate, Reference(read_reference(content), "y", role="holdout"), request)
+    result = verify_report(report, tmp_path / "reference.json")
+    assert result.passed
+    assert any("rows behind the logged moments" in text for text in result.not_rechecked)
+    with pytest.raises(UsageError, match=r"reference\.json"):
+        verify_report(report, data_file)
+    with pytest.raises(NotFoundError, match=r"reference\.json"):
+        verify_report(report, tmp_path / "nothing.json")
 
 
 def test_row_evidence_is_found_out_by_the_data(file_report, data_file):
