@@ -42,7 +42,7 @@ def tell_story(folder: Path, say: Callable[[str], None]) -> None:
     mlflow.set_experiment("demo")
     patients, holdout = _patients(folder)
 
-    say("1. A model is trained on the first 200 patients and registered. With no champion yet, it is explained from zero.\n")
+    say("1. A model is trained on the first 200 patients, registered, and explained from zero.\n")
     first = _train(patients[:200], "1 to 200", client)
     report, place = _report(client, None, first, holdout, "first version")
     say(f"   {report.document.summary.headline} Attached to version {first.version} under {place}.")

@@ -43,7 +43,7 @@ def test_a_second_run_carries_on(told):
     assert tags == {
         1: "coordpath/progression/none-to-v1",
         2: "coordpath/progression/v1-to-v2",
-        3: "coordpath/progression/v1-to-v3",
+        3: "coordpath/progression/none-to-v3",
         4: "coordpath/progression/v3-to-v4",
     }
     document = json.loads((folder / "report" / "change_report.json").read_text(encoding="utf-8"))
