@@ -24,7 +24,7 @@ WEIGHTS = [
 problems = st.fixed_dictionaries(
     {
         "seed": st.integers(0, 10**6),
-        "size": st.integers(1, 6),
+        "size": st.integers(1, 7),
         "dependent": st.booleans(),
         "grouped": st.booleans(),
         "unchanged": st.integers(0, 2),
@@ -52,6 +52,27 @@ def test_every_solver_against_all_orders(parameters, document, oracle):
             assert certificate.status == "optimal"
             assert certificate.gap == certificate.gap_per_step == 0.0
             assert abs(Fraction(certificate.objective) - optimum) <= tolerance
+
+
+@pytest.mark.parametrize("max_steps", [None, 3])
+@pytest.mark.parametrize("dependent", [False, True])
+def test_seven_units_against_all_5040_orders(dependent, max_steps, document, oracle):
+    made = document(
+        seed=7,
+        size=7,
+        dependent=dependent,
+        grouped=False,
+        unchanged=0,
+        weights=None,
+        max_steps=max_steps,
+        scale=0,
+    )
+    problem = parse_problem(made)
+    judge = oracle(problem)
+    certificate = solve_problem(problem).certificate
+    assert len(problem.changed) == 7
+    assert certificate.status == "optimal"
+    assert abs(Fraction(certificate.objective) - judge.optimum()) <= judge.spread() * Fraction(1, 10**11)
 
 
 @settings(max_examples=30, deadline=None)
