@@ -7,9 +7,9 @@ from collections import Counter
 from types import MappingProxyType
 
 from coordpath_governance.errors import AlignmentError
-from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
+from coordpath_governance.models.linear_model import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design, DesignColumn, NumericColumn
-from coordpath_governance.reference.levels import number_text
+from coordpath_governance.reference.levels import number_of, number_text
 
 __all__ = ["ModelPair", "lay_out"]
 
@@ -28,6 +28,36 @@ class ModelPair:
         _check_terms(self.champion, "champion")
         _check_terms(candidate, "candidate")
         self._check_comparable()
+        for side in (0, 1):
+            self._read_numbers_as_levels(side)
+
+    def _read_numbers_as_levels(self, side: int) -> None:
+        """Write a slope as effects of levels where the other model encodes the same column and raises on anything else.
+
+        On every value that both can score β·x is an effect of the level x, so a 0/1 column and its dummy are one coordinate.
+        """
+        other = 1 - side
+        for column, term in list(self._numeric[side].items()):
+            encoded = self._categorical[other].get(column)
+            used_twice = column in self._categorical[side] or column in self._numeric[other]
+            if encoded is None or encoded.unknown is not None or used_twice:
+                continue
+            effects = {level: _effect_of_number(term, level) for level in encoded.levels}
+            known = {level: effect for level, effect in effects.items() if effect is not None}
+            if set(effects) - set(known) <= {MISSING_LEVEL}:
+                numbers = encoded.numeric_levels
+                self._categorical[side][column] = CategoricalTerm(column, tuple(known), tuple(known.values()), None, numbers)
+                del self._numeric[side][column]
+
+    @property
+    def columns_as_numbers(self) -> list[str]:
+        """Raw columns with a numeric term: the candidate's, then what was dropped."""
+        return list(dict.fromkeys([*self._numeric[1], *self._numeric[0]]))
+
+    @property
+    def columns_as_levels(self) -> list[str]:
+        """Raw columns with a categorical term: the candidate's, then what was dropped."""
+        return list(dict.fromkeys([*self._categorical[1], *self._categorical[0]]))
 
     def _check_comparable(self) -> None:
         for what in ("family", "link", "target"):
@@ -103,14 +133,19 @@ def _zero_model(candidate: LinearModel) -> LinearModel:
     )
 
 
+def _effect_of_number(term: NumericTerm, level: str) -> float | None:
+    """What a slope adds for a level that is a number (or missing); None for a level that is none, or where it raises."""
+    if level == MISSING_LEVEL:
+        return term.missing
+    number = number_of(level)
+    return None if number is None else term.coefficient * number
+
+
 def lay_out(pair: ModelPair) -> Design:
     """The design of the union of both models' columns: the candidate's order first, then what was dropped."""
-    models = (pair.candidate, pair.champion)
-    numeric_names = dict.fromkeys(t.column for m in models for t in m.numeric)
-    categorical_names = dict.fromkeys(t.column for m in models for t in m.categorical)
     return Design(
-        numeric=tuple(NumericColumn(name, _missing_refused_by(pair, name)) for name in numeric_names),
-        categorical=tuple(_categorical_column(pair, name) for name in categorical_names),
+        numeric=tuple(NumericColumn(name, _missing_refused_by(pair, name)) for name in pair.columns_as_numbers),
+        categorical=tuple(_categorical_column(pair, name) for name in pair.columns_as_levels),
     )
 
 

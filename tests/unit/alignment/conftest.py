@@ -81,6 +81,14 @@ class RowOracle:
         rows = frame.to_dict("records")
         self.centred = any(m.has_intercept or m.intercept for m in (champion, candidate))
         self.parts = [_parts(model, rows) for model in (champion, candidate)]
+        for own, other, encoder in ((0, 1, candidate), (1, 0, champion)):
+            for term in encoder.categorical:
+                as_number, as_level = (term.column, False), (term.column, True)
+                once = (
+                    as_number in self.parts[own] and as_level not in self.parts[own] and as_number not in self.parts[other]
+                )
+                if once and term.unknown is None:
+                    self.parts[own][as_level] = self.parts[own].pop(as_number)
         self.units = sorted(set().union(*self.parts))
         self.intercepts = (champion.intercept, candidate.intercept)
 
