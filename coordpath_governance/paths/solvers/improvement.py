@@ -19,7 +19,7 @@ from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Improvement", "improve"]
+__all__ = ["Improvement", "first_polish", "improve", "shuffle"]
 
 _WINDOW, _STRIDE = 10, 4
 _SHUFFLES = 24
@@ -54,12 +54,21 @@ class Improvement:
 
 def improve(task: ChainTask) -> tuple[tuple[int, ...], float]:
     """A good order and its weighted sum; the same for the same task unless the deadline cuts it short."""
+    return shuffle(task, *first_polish(task))
+
+
+def first_polish(task: ChainTask) -> tuple[tuple[int, ...], float]:
+    """The better of the two greedy orders, polished: nearly always a good order, and quickly."""
     effort = _Effort(task)
-    best = _polish(task, forward_order(task.function), effort)
-    value = task.evaluate(best)
-    rival = _polish(task, backward_order(task.function), effort)
-    if task.evaluate(rival) < value - task.tie:
-        best, value = rival, task.evaluate(rival)
+    orders = [_polish(task, start(task.function), effort) for start in (forward_order, backward_order)]
+    forward, backward = (task.evaluate(order) for order in orders)
+    return (tuple(orders[1]), backward) if backward < forward - task.tie else (tuple(orders[0]), forward)
+
+
+def shuffle(task: ChainTask, order: tuple[int, ...], value: float) -> tuple[tuple[int, ...], float]:
+    """Seeded shuffles of segments, each polished, the best kept."""
+    effort = _Effort(task)
+    best = list(order)
     random = np.random.default_rng(task.seed)
     for _ in range(_shuffles(task)):
         candidate = _polish(task, _shuffle_segment(best, task.depth, random), effort)

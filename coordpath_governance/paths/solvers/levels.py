@@ -16,7 +16,7 @@ import numpy as np
 from coordpath_governance.paths.chained_bounds import ChainedBounds, bound_chains, largest_units, no_chains
 from coordpath_governance.paths.relaxation import LevelBounds, bound_levels
 from coordpath_governance.paths.set_function import order_chain
-from coordpath_governance.paths.solvers.improvement import improve
+from coordpath_governance.paths.solvers.improvement import first_polish, shuffle
 from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 
 if TYPE_CHECKING:
@@ -76,19 +76,21 @@ class Levels:
 
     def solve(self, task: ChainTask) -> Found:
         """The best chain known, proved or with the bound at which the work stopped."""
-        incumbent, best = improve(task)
+        incumbent, best = first_polish(task)
         if task.depth == 0:
             return Found(incumbent, 0.0, self.name)
         levels = bound_levels(task.function, task.depth)
-        task.report("improvement", best, float(task.alphas @ levels.values))
-        candidates = _candidates(task, levels, best)
-        inner = ChainTask(task.function.restrict((), candidates), task.alphas, task.seed, task.expired, task.progress)
-        inner_levels = LevelBounds(levels.values, levels.reduced[:, candidates])
-        linear = _linear_rest(inner.alphas, inner_levels)
+        task.report("first order", best, float(task.alphas @ levels.values))
+        candidates, inner, inner_levels = _narrow(task, levels, best)
         if len(candidates) <= WIDEST:
-            quick = self._search(inner, _Rest(*linear, no_chains(task.depth)), best, min(_QUICK_WORK, self.work))
+            rest = _Rest(*_linear_rest(task.alphas, inner_levels), no_chains(task.depth))
+            quick = self._search(inner, rest, best, min(_QUICK_WORK, self.work))
             if quick.complete:
                 return _found(task, candidates, incumbent, quick, quick.bound)
+        incumbent, best = shuffle(task, incumbent, best)
+        task.report("improvement", best, float(task.alphas @ levels.values))
+        candidates, inner, inner_levels = _narrow(task, levels, best)
+        linear = _linear_rest(task.alphas, inner_levels)
         chained = bound_chains(inner.function, inner.alphas, inner_levels, best)
         bound = min(best, max(float(task.alphas @ levels.values), float(chained.after[0, 0])))
         if len(candidates) > WIDEST:
@@ -121,6 +123,13 @@ def _found(task: ChainTask, candidates: list[int], incumbent: tuple[int, ...], s
     if searched.order is not None:
         incumbent = order_chain([candidates[u] for u in searched.order], task.function.size)
     return Found(incumbent, bound, Levels.name)
+
+
+def _narrow(task: ChainTask, levels: LevelBounds, best: float) -> tuple[list[int], ChainTask, LevelBounds]:
+    """The candidates of a chain better than ``best``, and task and bounds of only these."""
+    candidates = _candidates(task, levels, best)
+    inner = ChainTask(task.function.restrict((), candidates), task.alphas, task.seed, task.expired, task.progress)
+    return candidates, inner, LevelBounds(levels.values, levels.reduced[:, candidates])
 
 
 def _candidates(task: ChainTask, levels: LevelBounds, best: float) -> list[int]:

@@ -83,7 +83,8 @@ def test_lattice_and_levels_agree(chain_task, size, depth, correlation):
 def test_levels_finds_what_improvement_missed(chain_task, monkeypatch):
     task = chain_task(12, 11, seed=4)
     worst = tuple(reversed(Lattice().solve(task).order))
-    monkeypatch.setattr(levels, "improve", lambda task: (worst, task.evaluate(worst)))
+    monkeypatch.setattr(levels, "first_polish", lambda task: (worst, task.evaluate(worst)))
+    monkeypatch.setattr(levels, "shuffle", lambda task, order, value: (order, value))
     monkeypatch.setattr(levels, "_MERGE", 50)
     monkeypatch.setattr(levels, "_CHUNK", 100)
     found = Levels().solve(task)
@@ -227,7 +228,8 @@ def test_the_backward_start_can_win(chain_task, monkeypatch):
 def test_levels_that_grow_too_wide_are_given_up(chain_task, monkeypatch):
     task = chain_task(12, 11, seed=4)
     worst = tuple(reversed(Lattice().solve(task).order))
-    monkeypatch.setattr(levels, "improve", lambda task: (worst, task.evaluate(worst)))
+    monkeypatch.setattr(levels, "first_polish", lambda task: (worst, task.evaluate(worst)))
+    monkeypatch.setattr(levels, "shuffle", lambda task, order, value: (order, value))
     monkeypatch.setattr(levels, "_MERGE", 50)
     monkeypatch.setattr(levels, "_CHUNK", 100)
     found = Levels(12 * 60).solve(task)
