@@ -13,7 +13,7 @@ from coordpath_governance.paths.problem import REST_LABEL
 from coordpath_governance.paths.set_function import build_set_function, order_chain
 from coordpath_governance.paths.solvers.heavy_units import light_units
 from coordpath_governance.paths.solvers.protocol import ChainTask, never
-from coordpath_governance.paths.solvers.table import choose_solver
+from coordpath_governance.paths.solvers.table import choose_chain_solver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def solve_once(
         return Outcome((), 0, 0.0, 0.0, 0.0, 0.0, 1.0, exponents, "lattice")
     light = light_units(task)
     inner = replace(task, function=task.function.restrict((), light))
-    found = choose_solver(solver, inner).solve(inner)
+    found = choose_chain_solver(solver, inner).solve(inner)
     order = order_chain([light[u] for u in found.order] if solver != "direct" else (), task.function.size)
     constant = last * task.function.excess(range(task.function.size))
     weight = float(task.alphas.sum()) + last

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coordpath_governance.paths.free_end import solve_free_end
+from coordpath_governance.paths.longer import solve_longer
 from coordpath_governance.paths.once import measure_order, solve_once
 from coordpath_governance.paths.outcome import certify_outcome, trace
 from coordpath_governance.paths.problem import PathProblem
-from coordpath_governance.paths.revisits import solve_revisits
 from coordpath_governance.paths.set_function import build_set_function
 from coordpath_governance.paths.solvers.listed import forward_order
 from coordpath_governance.paths.solvers.protocol import never
@@ -65,13 +64,8 @@ def solve_problem(
     """
     name = problem.solver if solver is None else solver
     expired = never if clock is None or problem.time_limit is None else _deadline(clock, problem.time_limit)
-    if problem.target is None:
-        outcome = solve_free_end(problem, name, expired)
-    elif problem.moves_once:
-        outcome = solve_once(problem, name, expired, progress)
-    else:
-        outcome = solve_revisits(problem, name, expired, progress)
-    return _conclude(problem, outcome)
+    solve = solve_once if problem.moves_once else solve_longer
+    return _conclude(problem, solve(problem, name, expired, progress))
 
 
 def evaluate_order(problem: PathProblem, order: Sequence[int]) -> Solution:

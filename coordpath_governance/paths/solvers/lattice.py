@@ -31,7 +31,11 @@ class Lattice:
     name = "lattice"
 
     def __init__(self, most_units: int = LARGEST) -> None:
-        self.most_units: int | None = most_units
+        self.most_units = most_units
+
+    def lacks(self, task: ChainTask) -> str | None:
+        """Its table has 2^D numbers."""
+        return None if task.function.size <= self.most_units else f"takes up to {self.most_units} units"
 
     def solve(self, task: ChainTask) -> Found:
         """An order that no other beats."""

@@ -69,10 +69,13 @@ class Levels:
     """
 
     name = "levels"
-    most_units: int | None = None
 
     def __init__(self, work: int = 90_000_000) -> None:
         self.work = work
+
+    def lacks(self, _task: ChainTask) -> str | None:
+        """Nothing: it takes any number of units."""
+        return None
 
     def solve(self, task: ChainTask) -> Found:
         """The best chain known, proved or with the bound at which the work stopped."""

@@ -20,7 +20,10 @@ class Greedy:
     """At each step the unit whose move to its target lowers the cost most."""
 
     name = "greedy"
-    most_units: int | None = None
+
+    def lacks(self, _task: ChainTask) -> str | None:
+        """Nothing: it takes any number of units."""
+        return None
 
     def solve(self, task: ChainTask) -> Found:
         """The greedy order with a bound on all orders."""
@@ -32,7 +35,10 @@ class Direct:
     """The order in which the features are listed."""
 
     name = "direct"
-    most_units: int | None = None
+
+    def lacks(self, _task: ChainTask) -> str | None:
+        """Nothing: it takes any number of units."""
+        return None
 
     def solve(self, task: ChainTask) -> Found:
         """The listed order with a bound on all orders."""

@@ -1,14 +1,15 @@
-"""What a solver of "n single steps, then the rest" is given, and what it gives back.
+"""What a solver is given, and what it gives back.
 
-Moving every unit once is the case n = D − 1: the last unit has no choice. The chain ∅ ⊂ S₁ ⊂ … ⊂ S_n costs
-Σ_{k≤n} αₖ e(S_k); the term of the full set is the same for all and is left out.
+A *chain* task is "n single steps, then the rest": only the order is open. Moving every unit once is the case n = D − 1,
+since the last unit has no choice. The chain ∅ ⊂ S₁ ⊂ … ⊂ S_n costs Σ_{k≤n} αₖ e(S_k); the term of the full set is the
+same for all and is left out. A *walk* task has K terms at which any unit may move to any value, again or not at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ChainTask", "Found", "OrderSolver", "never"]
+    from coordpath_governance.paths.floors import Floors
+    from coordpath_governance.paths.walks import Walks
+
+__all__ = ["ChainTask", "Found", "Solver", "WalkTask", "never"]
 
 
 def never() -> bool:
@@ -66,22 +70,71 @@ class ChainTask:
             self.progress(stage, value, bound)
 
 
+@dataclass(frozen=True, eq=False)
+class WalkTask:
+    """Choose the unit that moves at each of K terms (or `REST`): Σ αₖ‖r_k‖² with the best values is to be least.
+
+    ``alphas`` has K entries, none negative, of size near 1. With a fixed end every changed unit must be visited, and the
+    walk ends at the target. ``first`` is a walk that is known. ``floors`` bound every term.
+    """
+
+    walks: Walks
+    alphas: NDArray[np.float64]
+    floors: Floors
+    first: tuple[int, ...]
+    seed: int = 0
+    expired: Callable[[], bool] = field(default=never, repr=False)
+    progress: Callable[[str, float, float], None] | None = field(default=None, repr=False)
+
+    @property
+    def terms(self) -> int:
+        """K."""
+        return len(self.alphas)
+
+    @property
+    def spare(self) -> int:
+        """r: terms beyond one for every changed unit, to rest or to visit again. With a free end, all of them."""
+        return self.terms - len(self.walks.changed)
+
+    @property
+    def floor(self) -> float:
+        """Σ αₖ·(floor of term k): no walk is better."""
+        return float(self.alphas @ self.floors.of_terms(self.terms))
+
+    def evaluate(self, sequence: Sequence[int]) -> float:
+        """Σ αₖ‖r_k‖² along a sequence with its best values."""
+        return self.walks.value(sequence, self.alphas)[0]
+
+    def report(self, stage: str, value: float, bound: float) -> None:
+        """Tell whoever listens how far it has come."""
+        if self.progress is not None:
+            self.progress(stage, value, bound)
+
+
 @dataclass(frozen=True)
 class Found:
-    """An order of all units (the first n count) and a number below which no chain goes, rounding aside."""
+    """A chain or a walk, and a number below which none goes, rounding aside.
+
+    ``order``: of a chain, all units, of which the first n count; of a walk, K units or rests.
+    """
 
     order: tuple[int, ...]
     bound: float
     solver: str
 
 
-class OrderSolver(Protocol):
-    """One way of choosing the chain."""
+Task = TypeVar("Task", contravariant=True)
+
+
+class Solver(Protocol[Task]):
+    """One way of choosing a chain, or a walk."""
 
     name: str
-    most_units: int | None
-    """Most units it takes, None for any number; checked before it starts."""
 
-    def solve(self, task: ChainTask) -> Found:
-        """The best chain it finds, with a valid bound."""
+    def lacks(self, task: Task, /) -> str | None:
+        """What this solver needs and the task does not give, as the end of "solver x: …"; None if it takes the task."""
+        ...
+
+    def solve(self, task: Task) -> Found:
+        """The best it finds, with a valid bound."""
         ...

@@ -1,7 +1,7 @@
-"""Best values along a fixed sequence of units, and the least excess that few units can reach.
+"""Walks: sequences of units that move one after the other, with the best values along them.
 
 For a sequence i₁ … i_K the values are a linear least-squares problem: min Σ αₖ ‖r₀ + Σ_{j≤k} C_{iⱼ} δⱼ‖², where with a
-fixed end the increments of every unit add up to its change. A rest (None) moves nothing.
+fixed end the increments of every unit add up to its change. A rest moves nothing.
 """
 
 from __future__ import annotations
@@ -21,26 +21,40 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["Refit", "Slots", "least_excess", "refitter"]
+__all__ = ["REST", "Walks", "prepare_walks"]
 
-Slots = Sequence[int | None]
-
-_WHOLE_TABLE = 12
-"""Most units for which every subset is tried; 2^12 projections take a moment."""
-
-_SAFETY = 1e-9
-"""What a bound gives up, relative to the excess it starts from: projections on nearly dependent columns are not exact."""
+REST = -1
+"""The entry of a sequence at which nothing moves."""
 
 
 @dataclass(frozen=True, eq=False)
-class Refit:
-    """A problem prepared for sequences: residual and unit columns divided by a power of two."""
+class Walks:
+    """A problem prepared for sequences of its units, in units of 2^shift a unit of residual.
+
+    ``base`` is r₀; ``blocks[u]`` the columns C_u of unit u, each divided by its ``norms`` to length 1 (or zero where the
+    data do not exercise it); ``changes[u]`` how the residual moves when unit u goes to its target, None if the end is free.
+    """
 
     problem: PathProblem
     base: NDArray[np.float64]
     blocks: tuple[NDArray[np.float64], ...]
     norms: tuple[NDArray[np.float64], ...]
+    changes: tuple[NDArray[np.float64], ...] | None
     shift: int
+
+    @property
+    def size(self) -> int:
+        """Number of units, those that need not move included."""
+        return len(self.blocks)
+
+    @property
+    def changed(self) -> tuple[int, ...]:
+        """Units that a fixed end moves; none if the end is free."""
+        problem = self.problem
+        if problem.target is None:
+            return ()
+        moved = problem.start != problem.target
+        return tuple(u for u, unit in enumerate(problem.units) if moved[list(unit.members)].any())
 
     @property
     def exponent(self) -> int:
@@ -59,9 +73,9 @@ class Refit:
         blur = math.ldexp(max(problem.cost.blur(end) for end in ends) + problem.cost.goal_blur(), -self.shift)
         return 64 * EPS * excess + blur * (2 * math.sqrt(excess) + blur)
 
-    def value(self, slots: Slots, alphas: NDArray[np.float64]) -> tuple[float, tuple[Stop, ...]]:
+    def value(self, sequence: Sequence[int], alphas: NDArray[np.float64]) -> tuple[float, tuple[Stop, ...]]:
         """Σαₖ·excess along the sequence with its best values, and the stops."""
-        stops = self._stops(slots, self._increments(slots, alphas))
+        stops = self._stops(sequence, self._increments(sequence, alphas))
         total, current, at = 0.0, self.excess(self.problem.start), 0
         for k, alpha in enumerate(alphas.tolist(), start=1):
             if at < len(stops) and stops[at].k == k:
@@ -69,19 +83,19 @@ class Refit:
             total += alpha * current
         return total, stops
 
-    def _increments(self, slots: Slots, alphas: NDArray[np.float64]) -> list[NDArray[np.float64] | None]:
+    def _increments(self, sequence: Sequence[int], alphas: NDArray[np.float64]) -> list[NDArray[np.float64] | None]:
         """Best δ for every slot but those that the fixed end decides (None)."""
-        target, rank, terms = self.problem.target, len(self.base), len(slots)
-        final = {u: j for j, u in enumerate(slots) if u is not None} if target is not None else {}
+        rank, terms = len(self.base), len(sequence)
+        final = {u: j for j, u in enumerate(sequence) if u != REST} if self.changes is not None else {}
         fixed = np.repeat(self.base[None, :], terms, axis=0)
         columns: list[NDArray[np.float64]] = []
         places: list[tuple[int, int]] = []
-        for j, u in enumerate(slots):
-            if u is None:
+        for j, u in enumerate(sequence):
+            if u == REST:
                 continue
             end = final.get(u, terms)
-            if end == j:
-                fixed[j:] += self._change(u)
+            if self.changes is not None and end == j:
+                fixed[j:] += self.changes[u]
                 continue
             design = np.zeros((terms, rank, self.blocks[u].shape[1]))
             design[j:end] = self.blocks[u]
@@ -101,22 +115,13 @@ class Refit:
                 at += width
         return increments
 
-    def _change(self, u: int) -> NDArray[np.float64]:
-        """How the residual moves when unit u goes from start to target."""
-        problem = self.problem
-        delta = np.zeros(len(problem.start))
-        members = list(problem.units[u].members)
-        target = problem.start if problem.target is None else problem.target
-        delta[members] = target[members] - problem.start[members]
-        return np.ldexp(problem.cost.direction(delta), -self.shift)
-
-    def _stops(self, slots: Slots, increments: list[NDArray[np.float64] | None]) -> tuple[Stop, ...]:
+    def _stops(self, sequence: Sequence[int], increments: list[NDArray[np.float64] | None]) -> tuple[Stop, ...]:
         problem = self.problem
         beta = problem.start
         target = beta if problem.target is None else problem.target
         stops: list[Stop] = []
-        for k, (u, delta) in enumerate(zip(slots, increments, strict=True), start=1):
-            if u is None:
+        for k, (u, delta) in enumerate(zip(sequence, increments, strict=True), start=1):
+            if u == REST:
                 continue
             unit = problem.units[u]
             members = list(unit.members)
@@ -130,7 +135,7 @@ class Refit:
         return tuple(stops)
 
 
-def refitter(problem: PathProblem) -> Refit:
+def prepare_walks(problem: PathProblem) -> Walks:
     """Prepare a problem; columns are brought to length 1, so that units of any scale are fitted alike."""
     base = problem.cost.residual(problem.start)
     ends = [base] if problem.target is None else [base, problem.cost.residual(problem.target)]
@@ -142,38 +147,21 @@ def refitter(problem: PathProblem) -> Refit:
         lengths[lengths == 0] = 1.0
         blocks.append(columns / lengths)
         norms.append(lengths)
-    return Refit(problem, np.ldexp(base, -shift), tuple(blocks), tuple(norms), shift)
+    changes = None if problem.target is None else _changes(problem, shift)
+    return Walks(problem, np.ldexp(base, -shift), tuple(blocks), tuple(norms), changes, shift)
+
+
+def _changes(problem: PathProblem, shift: int) -> tuple[NDArray[np.float64], ...]:
+    """How the residual moves when each unit goes from start to target."""
+    change = np.zeros(len(problem.start)) if problem.target is None else problem.target - problem.start
+    moves = []
+    for unit in problem.units:
+        delta = np.zeros(len(change))
+        members = list(unit.members)
+        delta[members] = change[members]
+        moves.append(np.ldexp(problem.cost.direction(delta), -shift))
+    return tuple(moves)
 
 
 def _largest(columns: NDArray[np.float64]) -> float:
     return float(np.max(np.abs(columns), initial=0.0)) or 1.0
-
-
-def least_excess(refit: Refit, beta: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """For k = 0 … most: a lower bound on the excess of any model that differs from ``beta`` in at most k units."""
-    residual = np.ldexp(refit.problem.cost.residual(beta), -refit.shift)
-    own = float(residual @ residual)
-    least = np.full(len(refit.blocks) + 1, np.inf)
-    least[0] = own
-    depth = len(refit.blocks) if len(refit.blocks) <= _WHOLE_TABLE else 1
-    _descend(residual, list(refit.blocks), 0, depth, least)
-    least = np.minimum.accumulate(least)
-    if depth == 1:
-        least[2:] = 0.0
-    least[1:] = np.maximum(least[1:] - _SAFETY * own, 0.0)
-    return np.concatenate([least, np.full(max(0, most + 1 - len(least)), least[-1])])[: most + 1]
-
-
-def _descend(
-    residual: NDArray[np.float64], blocks: list[NDArray[np.float64]], count: int, depth: int, least: NDArray[np.float64]
-) -> None:
-    """Depth first over subsets: project one more block out of the residual and of the blocks after it."""
-    least[count] = min(least[count], float(residual @ residual))
-    if count == depth:
-        return
-    for i, block in enumerate(blocks):
-        lengths = np.sqrt(np.sum(block * block, axis=0))
-        basis = np.linalg.qr(block[:, lengths > 0] / lengths[lengths > 0])[0]
-        inner = residual - basis @ (basis.T @ residual)
-        later = [other - basis @ (basis.T @ other) for other in blocks[i + 1 :]] if count + 1 < depth else []
-        _descend(inner, later, count + 1, depth, least)

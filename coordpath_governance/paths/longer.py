@@ -1,0 +1,158 @@
+"""Paths of a number of terms that is given or chosen by the loss: units may rest, move again, or end anywhere.
+
+Every allowed number of terms is a problem of its own. Lengths whose floors already exceed the best objective known are
+not searched: the paper's model loss is a minimum over K, and beyond some K the terms alone cost more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.paths.floors import Floors, find_floors
+from coordpath_governance.paths.once import solve_once
+from coordpath_governance.paths.outcome import Outcome, Stop, data_scale, normalise
+from coordpath_governance.paths.solvers.protocol import WalkTask
+from coordpath_governance.paths.solvers.table import choose_walk_solver
+from coordpath_governance.paths.starts import place, stagewise
+from coordpath_governance.paths.walks import Walks, prepare_walks
+from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from coordpath_governance.paths.problem import PathProblem
+
+__all__ = ["solve_longer"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """The best path known with so many terms (None if that length was not searched), and a bound on all of them."""
+
+    terms: int
+    weight: float
+    bound: float
+    excess: float = np.inf
+    rounding: float = 0.0
+    stops: tuple[Stop, ...] | None = None
+    solver: str = ""
+
+
+def solve_longer(
+    problem: PathProblem,
+    solver: str,
+    expired: Callable[[], bool],
+    progress: Callable[[str, float, float], None] | None,
+) -> Outcome:
+    """The best path over the allowed numbers of terms."""
+    walks = prepare_walks(problem)
+    floors = find_floors(walks, problem.most_terms)
+    _, exponent = normalise(problem.alphas(problem.most_terms))
+    with np.errstate(over="ignore"):
+        minimum = float(np.ldexp(problem.cost.minimum(), -walks.exponent))
+    lengths = _Lengths(problem, walks, floors, solver, exponent, expired, progress)
+    found: list[_Candidate] = []
+    best = np.inf
+    base = float(np.ldexp(problem.alphas(problem.least_terms), -exponent).sum())
+    for terms in range(problem.least_terms, problem.most_terms + 1):
+        alphas = np.ldexp(problem.alphas(terms), -exponent)
+        more = _times(float(alphas.sum()) - base, minimum)
+        floor = float(alphas @ floors.of_terms(terms))
+        if found and (floor + more >= best or expired()):
+            found.append(_Candidate(terms, float(alphas.sum()), floor))
+            continue
+        candidate = lengths.solve(terms, alphas)
+        found.append(candidate)
+        best = min(best, candidate.excess + more)
+    return _choose(problem, walks, exponent, minimum, found)
+
+
+def _choose(problem: PathProblem, walks: Walks, exponent: int, minimum: float, found: list[_Candidate]) -> Outcome:
+    """The candidate with the least objective; the bound is the least over all lengths.
+
+    Objectives of different lengths are compared with Σα·min c added, which is where they differ most.
+    """
+    base = found[0].weight
+    best = min(found, key=lambda each: each.excess + _times(each.weight - base, minimum))
+    bound = min(each.bound + _times(each.weight - best.weight, minimum) for each in found)
+    own = walks.rounding(max(walks.excess(problem.start), best.excess / best.weight)) * best.weight
+    return Outcome(
+        best.stops or (),
+        best.terms,
+        best.excess,
+        bound,
+        max(own, *(each.rounding for each in found)),
+        data_scale(problem, walks.exponent) * best.weight,
+        best.weight,
+        (walks.exponent, exponent),
+        best.solver,
+    )
+
+
+def _times(weight: float, minimum: float) -> float:
+    return weight * minimum if weight else 0.0
+
+
+class _Lengths:
+    """One problem at different numbers of terms."""
+
+    def __init__(
+        self,
+        problem: PathProblem,
+        walks: Walks,
+        floors: Floors,
+        solver: str,
+        exponent: int,
+        expired: Callable[[], bool],
+        progress: Callable[[str, float, float], None] | None,
+    ) -> None:
+        self.problem, self.walks, self.floors = problem, walks, floors
+        self.solver, self.exponent = solver, exponent
+        self.expired, self.progress = expired, progress
+        self.once = None if problem.target is None else solve_once(_once_problem(problem), solver, expired, progress)
+
+    def solve(self, terms: int, alphas: NDArray[np.float64]) -> _Candidate:
+        """The best path of so many terms that the solver finds."""
+        once = self.once
+        weight = float(alphas.sum())
+        if once is not None and terms == len(once.stops):
+            scale = float(np.ldexp(1.0, sum(once.exponents) - self.walks.exponent - self.exponent))
+            bound, excess, rounding = once.bound * scale, once.excess * scale, once.rounding * scale
+            return _Candidate(terms, weight, bound, excess, rounding, once.stops, once.solver)
+        task = WalkTask(self.walks, alphas, self.floors, self._first(alphas), self.problem.seed, self.expired, self.progress)
+        found = choose_walk_solver(self.solver, task).solve(task)
+        excess, stops = self.walks.value(found.order, alphas)
+        return _Candidate(terms, weight, max(found.bound, task.floor), excess, 0.0, stops, found.solver)
+
+    def _first(self, alphas: NDArray[np.float64]) -> tuple[int, ...]:
+        """A walk to begin with: with a free end the stagewise one, otherwise the best order with rests between."""
+        if self.once is None:
+            return stagewise(self.walks, len(alphas))
+        along = [self.walks.excess(self.problem.start)] + [self.walks.excess(stop.beta) for stop in self.once.stops]
+        return place(np.array(along), alphas, _visited(self.problem, self.once.stops))
+
+
+def _once_problem(problem: PathProblem) -> PathProblem:
+    """Every unit once, under the same weights if that length is allowed, otherwise under the first of them."""
+    size = len(problem.changed)
+    if problem.least_terms == size:
+        return replace(problem, steps=None)
+    first = problem.alphas(problem.most_terms)[:size]
+    weights = ExplicitWeights(tuple(first.tolist())) if first.sum() > 0 else GeometricWeights()
+    return replace(problem, steps=None, weights=weights)
+
+
+def _visited(problem: PathProblem, stops: tuple[Stop, ...]) -> list[int]:
+    """The unit that moved at each stop, as an index into ``problem.units``."""
+    owner = {i: u for u, unit in enumerate(problem.units) for i in unit.members}
+    before = problem.start
+    visited: list[int] = []
+    for stop in stops:
+        visited.append(owner[int(np.flatnonzero(stop.beta != before)[0])])
+        before = stop.beta
+    return visited

@@ -1,0 +1,29 @@
+"""The walk a task begins with, as it is: the greedy and the direct solver of walks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordpath_governance.paths.solvers.protocol import Found
+
+if TYPE_CHECKING:
+    from coordpath_governance.paths.solvers.protocol import WalkTask
+
+__all__ = ["FirstWalk"]
+
+
+class FirstWalk:
+    """Greedy: the stagewise walk of a free end, or the greedy order. Direct: the listed order. Rests where they are best."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def lacks(self, task: WalkTask) -> str | None:
+        """The direct order goes from model to model."""
+        if self.name == "direct" and task.walks.changes is None:
+            return "needs a target, since every unit goes straight to it"
+        return None
+
+    def solve(self, task: WalkTask) -> Found:
+        """The first walk with the floors as its bound."""
+        return Found(task.first, task.floor, self.name)

@@ -1,0 +1,49 @@
+"""Walks to begin with: an order spread over more terms, and the stagewise walk of a free end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.paths.walks import REST, Walks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["place", "stagewise"]
+
+
+def place(along: NDArray[np.float64], alphas: NDArray[np.float64], order: Sequence[int]) -> tuple[int, ...]:
+    """When to make each step of an order so that the weighted sum with rests is least; among equals, early.
+
+    ``along[j]`` is the excess after j steps. D(k, j) = αₖ·along[j] + min(D(k−1, j), D(k−1, j−1)).
+    """
+    terms, steps = len(alphas), len(order)
+    table = np.full((terms + 1, steps + 1), np.inf)
+    table[0, 0] = 0.0
+    for k in range(1, terms + 1):
+        stepped = np.concatenate([[np.inf], table[k - 1, :-1]])
+        table[k] = alphas[k - 1] * along + np.minimum(table[k - 1], stepped)
+    walk = [REST] * terms
+    j = steps
+    for k in range(terms, 0, -1):
+        if j and table[k - 1, j] > table[k - 1, j - 1]:
+            j -= 1
+            walk[k - 1] = order[j]
+    return tuple(walk)
+
+
+def stagewise(walks: Walks, terms: int) -> tuple[int, ...]:
+    """Forward stagewise: at each term the unit whose best value lowers the cost most, the first listed among equals."""
+    residual = walks.base.copy()
+    bases = [np.linalg.qr(block[:, np.any(block, axis=0)])[0] for block in walks.blocks]
+    walk: list[int] = []
+    for _ in range(terms):
+        gains = [float(np.sum(np.square(basis.T @ residual))) for basis in bases]
+        chosen = int(np.argmax(gains))
+        residual = residual - bases[chosen] @ (bases[chosen].T @ residual)
+        walk.append(chosen)
+    return tuple(walk)
