@@ -28,25 +28,25 @@ def say_error(text: str) -> None:
 
 
 class ProgressLine:
-    """One line on standard error, shown only past two seconds and rewritten in place on a terminal."""
+    """Progress on standard error, past two seconds: one line rewritten in place on a terminal, else a line now and then."""
 
     def __init__(self) -> None:
         self._start = self._last = time.monotonic()
         self._shown = False
-        self._stage = ""
 
-    def __call__(self, stage: str, count: int) -> None:
-        """Tell where we are."""
+    def __call__(self, stage: str, state: int | str) -> None:
+        """Tell where we are: a stage, and how many rows or how far."""
         now = time.monotonic()
-        if now - self._start < _PATIENCE or now - self._last < _REFRESH:
+        terminal = sys.stderr.isatty()
+        if now - self._start < _PATIENCE or now - self._last < (_REFRESH if terminal else _PATIENCE):
             return
         self._last = now
-        if sys.stderr.isatty():
-            click.echo(f"\r\x1b[K{stage}: {count:,}", nl=False, err=True)
+        line = f"{stage}: {state:,}" if isinstance(state, int) else f"{stage}: {state}"
+        if terminal:
+            click.echo(f"\r\x1b[K{line}", nl=False, err=True)
             self._shown = True
-        elif stage != self._stage:
-            click.echo(f"{stage} …", err=True)
-        self._stage = stage
+        else:
+            click.echo(line, err=True)
 
     def close(self) -> None:
         """Wipe the line."""

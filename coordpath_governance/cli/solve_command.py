@@ -11,6 +11,8 @@ import click
 from coordpath_governance.cli.screen import progress_line
 from coordpath_governance.errors import NotFoundError, UsageError
 from coordpath_governance.paths import parse_json, solve
+from coordpath_governance.paths.how_far import how_far
+from coordpath_governance.paths.patience import heeding_interrupts
 
 __all__ = ["command"]
 
@@ -27,14 +29,25 @@ def command(problem: Path, output: Path | None) -> None:
     """Find the best coordinate path of PROBLEM.json ("-": standard input) and print it as JSON.
 
     The input is a `coordpath.problem/1` document, the output a `coordpath.path/1` document; docs/formats.md describes both.
+    Past its time limit, or on Ctrl-C, it is the best path so far with its gap; after Ctrl-C the exit code is 130.
     """
     document = parse_json(_read(problem))
-    with progress_line() as progress:
-        solution = solve(document, progress=lambda stage, *_: progress(stage, 0))
+    with heeding_interrupts() as interrupted, progress_line() as progress:
+
+        def show(stage: str, best: float, bound: float) -> None:
+            progress(stage, how_far(best, bound))
+
+        solution = solve(document, progress=show, interrupted=interrupted)
     text = json.dumps(solution.to_dict(), indent=2, allow_nan=False) + "\n"
     if output is None:
         click.echo(text, nl=False)
-        return
+    else:
+        _write(output, text)
+    if interrupted():
+        raise click.Abort
+
+
+def _write(output: Path, text: str) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -12,6 +12,7 @@ from typing import Any
 from coordpath_governance.paths.certificate import Certificate
 from coordpath_governance.paths.document import parse_json, parse_problem, problem_to_dict
 from coordpath_governance.paths.path import Move, Path, Step
+from coordpath_governance.paths.patience import heeding_interrupts
 from coordpath_governance.paths.problem import BASELINE, PathProblem, StepRange, Unit
 from coordpath_governance.paths.shapley import shapley
 from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, solve_problem
@@ -42,6 +43,15 @@ def solve(
     *,
     clock: Callable[[], float] = time.monotonic,
     progress: Callable[[str, float, float], None] | None = None,
+    interrupted: Callable[[], bool] | None = None,
 ) -> Solution:
-    """Solve a problem document (`coordpath.problem/1`); ``.to_dict()`` of the answer is `coordpath.path/1`."""
-    return solve_problem(parse_problem(problem), clock=clock, progress=progress)
+    """Solve a problem document (`coordpath.problem/1`); ``.to_dict()`` of the answer is `coordpath.path/1`.
+
+    When the problem's ``time_limit`` has passed, or on Ctrl-C, it is the best path so far with the gap that is proved of it.
+    A second Ctrl-C raises `KeyboardInterrupt`. Whoever passes ``interrupted`` handles the signal instead.
+    """
+    parsed = parse_problem(problem)
+    if interrupted is not None:
+        return solve_problem(parsed, clock=clock, progress=progress, interrupted=interrupted)
+    with heeding_interrupts() as pressed:
+        return solve_problem(parsed, clock=clock, progress=progress, interrupted=pressed)

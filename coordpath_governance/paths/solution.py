@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from coordpath_governance.paths.longer import solve_longer
 from coordpath_governance.paths.once import measure_order, solve_once
 from coordpath_governance.paths.outcome import certify_outcome, trace
+from coordpath_governance.paths.patience import until
 from coordpath_governance.paths.problem import PathProblem
 from coordpath_governance.paths.set_function import build_set_function
 from coordpath_governance.paths.solvers.listed import forward_order
@@ -55,15 +56,16 @@ def solve_problem(
     solver: str | None = None,
     clock: Callable[[], float] | None = None,
     progress: Callable[[str, float, float], None] | None = None,
+    interrupted: Callable[[], bool] | None = None,
 ) -> Solution:
     """The best path that ``solver`` (default: the problem's own) finds, with what is proved about it.
 
     ``time_limit`` counts only if a monotonic ``clock`` is passed: a stop by time alone makes the answer depend on the
-    machine, one by amount of work does not. ``progress`` is called with a stage, the best sum and the bound so far, in
-    the solver's own units.
+    machine, one by amount of work does not. The same goes for ``interrupted``, which is asked often whether to stop.
+    ``progress`` is called with a stage, the best sum and the bound so far, in the solver's own units.
     """
     name = problem.solver if solver is None else solver
-    expired = never if clock is None or problem.time_limit is None else _deadline(clock, problem.time_limit)
+    expired = until(clock, problem.time_limit, interrupted) or never
     solve = solve_once if problem.moves_once else solve_longer
     return _conclude(problem, solve(problem, name, expired, progress))
 
@@ -81,8 +83,3 @@ def greedy_order(problem: PathProblem) -> tuple[int, ...]:
 def _conclude(problem: PathProblem, outcome: Outcome) -> Solution:
     path = trace(problem, outcome.stops, outcome.terms)
     return Solution(problem, path, certify_outcome(problem, outcome, path))
-
-
-def _deadline(clock: Callable[[], float], seconds: float) -> Callable[[], bool]:
-    end = clock() + seconds
-    return lambda: clock() >= end

@@ -16,6 +16,7 @@ from coordpath_governance.alignment.unit_scores import UnitScores
 from coordpath_governance.errors import UsageError
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution, parse_problem, solve_problem
+from coordpath_governance.paths.how_far import how_far
 from coordpath_governance.reference.collect import collect_moments
 from coordpath_governance.reference.encode import ReadingPlan
 from coordpath_governance.reference.logged import LoggedReference, Role, moments_for_design
@@ -40,7 +41,8 @@ from coordpath_governance.reports.steps import Labels, steps_as_units
 
 __all__ = ["DEFAULT_MAX_STEPS", "Progress", "Reference", "Request", "make_report", "settings_for", "version_facts"]
 
-Progress = Callable[[str, int], None]
+Progress = Callable[[str, int | str], None]
+"""Told a stage and how many rows, or how far."""
 
 DEFAULT_MAX_STEPS = 10
 
@@ -125,7 +127,9 @@ def make_report(
     change = align(pair, merge_rare_levels(pair, moments))
     problem = parse_problem(problem_document(change, request.settings))
     told("finding the best order", len(problem.changed))
-    solution = solve_problem(problem)
+    solution = solve_problem(
+        problem, progress=lambda stage, best, bound: told(f"finding the best order, {stage}", how_far(best, bound))
+    )
     rows = None
     if plan is not None and not isinstance(source, LoggedReference):
         on_rows = _path_on_rows(change, problem, solution, request.settings.threshold)

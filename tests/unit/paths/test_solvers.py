@@ -136,15 +136,15 @@ def test_progress_is_told(document):
 
 
 def test_auto_takes_the_table_for_few_and_levels_for_many(chain_task):
-    assert table.choose_solver("auto", chain_task(24, 1)).name == "lattice"
-    assert table.choose_solver("exact", chain_task(25, 1)).name == "levels"
-    assert table.choose_solver("local", chain_task(3, 1)).name == "local"
+    assert table.choose_chain_solver("auto", chain_task(24, 1)).name == "lattice"
+    assert table.choose_chain_solver("exact", chain_task(25, 1)).name == "levels"
+    assert table.choose_chain_solver("local", chain_task(3, 1)).name == "local"
 
 
 def test_a_solver_that_is_too_small_is_not_started(chain_task, monkeypatch):
-    monkeypatch.setitem(table.SOLVER_TABLE, "exact", lambda: (Lattice(5),))
-    with pytest.raises(SolverUnavailableError, match="6 units"):
-        table.choose_solver("exact", chain_task(6, 1))
+    monkeypatch.setitem(table.CHAIN_SOLVERS, "exact", (Lattice(5),))
+    with pytest.raises(SolverUnavailableError, match="up to 5 units"):
+        table.choose_chain_solver("exact", chain_task(6, 1))
 
 
 def test_best_move_is_the_best_of_all_insertions_and_swaps():
@@ -198,7 +198,7 @@ def test_greedy_orders(chain_task):
 
 @pytest.mark.parametrize("more", [{"max_steps": 9}, {"max_steps": 4}])
 def test_the_same_problem_gives_the_same_answer(document, more, monkeypatch):
-    monkeypatch.setitem(table.SOLVER_TABLE, "auto", lambda: (Levels(500_000),))
+    monkeypatch.setitem(table.CHAIN_SOLVERS, "auto", (Levels(500_000),))
     problem = {**document(11, 27), **more, "solver": "auto", "seed": 3}
     assert solve(problem).to_dict() == solve(problem).to_dict()
 
