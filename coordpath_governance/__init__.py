@@ -18,7 +18,7 @@ from coordpath_governance.errors import CoordpathError
 if TYPE_CHECKING:
     from coordpath_governance.explain import explain_change
     from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm
-    from coordpath_governance.paths import solve
+    from coordpath_governance.paths import model_loss, pareto_front, solve
     from coordpath_governance.registry.reference import log_reference
     from coordpath_governance.reports.change_report import ChangeReport
 
@@ -31,6 +31,8 @@ __all__ = [
     "__version__",
     "explain_change",
     "log_reference",
+    "model_loss",
+    "pareto_front",
     "solve",
 ]
 
@@ -41,6 +43,8 @@ _HOME = {
     "LinearModel": "coordpath_governance.models",
     "explain_change": "coordpath_governance.explain",
     "log_reference": "coordpath_governance.registry.reference",
+    "model_loss": "coordpath_governance.paths",
+    "pareto_front": "coordpath_governance.paths",
     "solve": "coordpath_governance.paths",
 }
 

@@ -1,6 +1,7 @@
 """Coordinate paths: the best step-by-step way from one linear model to another, with a certificate.
 
-`solve` takes the problem document and answers at once; `solve_problem` takes a `PathProblem`.
+`solve` takes the problem document and answers at once; `solve_problem` takes a `PathProblem`. `model_loss` and
+`pareto_front` (interpretability loss of a model; loss against cost) take either.
 """
 
 from __future__ import annotations
@@ -11,6 +12,17 @@ from typing import Any
 
 from coordpath_governance.paths.certificate import Certificate
 from coordpath_governance.paths.document import parse_json, parse_problem, problem_to_dict
+from coordpath_governance.paths.front import Front, FrontPoint
+from coordpath_governance.paths.front_tracing import pareto_front
+from coordpath_governance.paths.losses import (
+    ModelLoss,
+    cost_sequence,
+    dominates,
+    model_complexity,
+    model_loss,
+    path_complexity,
+    path_loss,
+)
 from coordpath_governance.paths.path import Move, Path, Step
 from coordpath_governance.paths.patience import heeding_interrupts
 from coordpath_governance.paths.problem import BASELINE, PathProblem, StepRange, Unit
@@ -20,6 +32,9 @@ from coordpath_governance.paths.solution import Solution, evaluate_order, greedy
 __all__ = [
     "BASELINE",
     "Certificate",
+    "Front",
+    "FrontPoint",
+    "ModelLoss",
     "Move",
     "Path",
     "PathProblem",
@@ -27,10 +42,17 @@ __all__ = [
     "Step",
     "StepRange",
     "Unit",
+    "cost_sequence",
+    "dominates",
     "evaluate_order",
     "greedy_order",
+    "model_complexity",
+    "model_loss",
+    "pareto_front",
     "parse_json",
     "parse_problem",
+    "path_complexity",
+    "path_loss",
     "problem_to_dict",
     "shapley",
     "solve",

@@ -1,0 +1,214 @@
+"""Tracing the Pareto front between the loss of a model and its cost, by weighted sums.
+
+F(λ) = min c(β_K) + λ Σₖ αₖ c(βₖ) is concave in λ, so what is known at two values of λ encloses it between them: from above
+by the models found, from below by the chord. The front is refined where the two are furthest apart, until they are
+nowhere further apart than the resolution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
+from coordpath_governance.paths.front import Front, FrontPoint
+from coordpath_governance.paths.losses import as_problem, path_loss
+from coordpath_governance.paths.path import Path
+from coordpath_governance.paths.problem import PathProblem, StepRange
+from coordpath_governance.paths.solution import Solution, solve_problem
+from coordpath_governance.paths.weights import FinalWeights, GeometricWeights, Weights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["pareto_front"]
+
+_FINEST = 1e-6
+"""Finest resolution: beyond it, differences drown in the tolerance of `optimal`."""
+
+_SAME = 1e-9
+"""Models whose values differ by less than this part of c(start) − min c are one point of the front."""
+
+
+@dataclass(frozen=True)
+class _Tradeoff:
+    """λ·αₖ, plus 1 on the last term: c(β_K) + λ Σ αₖ c(βₖ)."""
+
+    weights: Weights
+    lam: float
+
+    def alphas(self, terms: int) -> NDArray[np.float64]:
+        alphas = self.lam * self.weights.alphas(terms)
+        alphas[-1] += 1.0
+        return alphas
+
+    def to_dict(self) -> dict[str, object]:
+        return {"final": 1.0, "lambda": self.lam, **self.weights.to_dict()}
+
+
+@dataclass(frozen=True)
+class _Known:
+    """At this λ, F is at least ``lower``."""
+
+    lam: float
+    lower: float
+
+
+def pareto_front(
+    problem: PathProblem | Mapping[str, Any],
+    *,
+    resolution: float = 1e-3,
+    solver: str | None = None,
+    clock: Callable[[], float] | None = None,
+) -> Front:
+    """The supported Pareto front of a problem with a free end; ``steps`` (its maximum) is N, the longest path.
+
+    ``weights`` are those of the loss: gamma, alpha or p. ``resolution`` is relative to c(start) − min c. ``clock`` makes
+    the problem's time limit count, for each λ by itself.
+    """
+    problem = as_problem(problem)
+    _check(problem, resolution)
+    return _Tracer(problem, resolution, solver, clock).trace()
+
+
+def _check(problem: PathProblem, resolution: float) -> None:
+    if problem.target is not None:
+        raise ProblemError("target: a front is over all models; give null")
+    if isinstance(problem.weights, FinalWeights):
+        raise ProblemError("weights: the front tries every lambda itself; give gamma, alpha or p")
+    if not _FINEST <= resolution <= 1:
+        raise ProblemError(f"resolution: {resolution} is not a part of the range of costs; give {_FINEST:g} to 1")
+    if not problem.alphas(problem.most_terms)[0] > 0:
+        raise ProblemError("weights: the first is 0, so that a first step is free and nothing is traded; make it positive")
+    if problem.cost.minimum() < 0:
+        raise ProblemError("cost: is negative somewhere, so that longer paths would pay by themselves; add a constant")
+
+
+class _Tracer:
+    """Solves for one λ after the other."""
+
+    def __init__(
+        self, problem: PathProblem, resolution: float, solver: str | None, clock: Callable[[], float] | None
+    ) -> None:
+        self.problem, self.resolution, self.solver, self.clock = problem, resolution, solver, clock
+        cost = problem.cost.value(problem.start)
+        self.points = [FrontPoint(cost, 0.0, Path(cost, (), 0), tuple(problem.start.tolist()))]
+        self.known: list[_Known] = []
+        self.least = self._least_cost()
+        self.range = cost - self.least
+
+    def trace(self) -> Front:
+        tolerance = self.resolution * self.range
+        if tolerance > 0:
+            self._span(tolerance)
+            self._refine(tolerance)
+        shortfall = self._shortfall()
+        status = OPTIMAL if shortfall <= tolerance * (1 + _SAME) else BOUNDED
+        return Front(self.problem, _hull(self.points, _SAME * self.range), self.resolution, shortfall, status)
+
+    def _solve(self, steps: int | StepRange, weights: Weights) -> Solution:
+        return solve_problem(replace(self.problem, steps=steps, weights=weights), solver=self.solver, clock=self.clock)
+
+    def _least_cost(self) -> float:
+        """No model reached in N steps costs less."""
+        if self.problem.most_terms >= len(self.problem.units):
+            return self.problem.cost.minimum()
+        bound = self._solve(self.problem.most_terms, FinalWeights(1.0, 0.0)).certificate.lower_bound
+        return max(bound, self.problem.cost.minimum())
+
+    def _span(self, tolerance: float) -> None:
+        """From the λ at which the start is best to one so small that the cost alone decides."""
+        first = float(self.problem.alphas(self.problem.most_terms)[0])
+        once = first * self._solve(1, GeometricWeights()).certificate.lower_bound
+        if not once > 0:
+            raise ProblemError(
+                "cost: one step brings it to 0, so that there is nothing to trade; solve with steps 1 instead"
+            )
+        lam = self.range / once
+        self.known.append(_Known(lam, self.points[0].cost))
+        while True:
+            lam /= 8
+            last = self._probe(lam)
+            if last.cost - self.least <= tolerance or lam * last.loss <= 1e-3 * tolerance:
+                return
+
+    def _probe(self, lam: float) -> FrontPoint:
+        """Solve at λ; the best point there."""
+        solution = self._solve(StepRange(1, self.problem.most_terms), _Tradeoff(self.problem.weights, lam))
+        self.points.append(_point(solution, self.problem.weights, lam))
+        self.known.append(_Known(lam, min(self.points[0].cost, solution.certificate.lower_bound)))
+        self.known.sort(key=lambda each: -each.lam)
+        return self._best(lam)
+
+    def _best(self, lam: float) -> FrontPoint:
+        return min(self.points, key=lambda point: point.value(lam))
+
+    def _refine(self, tolerance: float) -> None:
+        """Between two values of λ, try the one at which their best models are equally good, the worst place first."""
+        while True:
+            worst, at = tolerance, 0.0
+            for high, low in pairwise(self.known):
+                lam, above = self._crossing(high.lam, low.lam)
+                chord = _chord(
+                    high.lam, self._best(high.lam).value(high.lam), low.lam, self._best(low.lam).value(low.lam), lam
+                )
+                if above - chord > worst:
+                    worst, at = above - chord, lam
+            if not at:
+                return
+            self._probe(at)
+
+    def _crossing(self, high: float, low: float) -> tuple[float, float]:
+        """Where the best models at two values of λ are equally good, and their value there."""
+        first, second = self._best(high), self._best(low)
+        if second.loss <= first.loss:
+            return high, first.value(high)
+        lam = min(max((first.cost - second.cost) / (second.loss - first.loss), low), high)
+        return lam, min(first.value(lam), second.value(lam))
+
+    def _shortfall(self) -> float:
+        """The most by which F can lie below the points: at the known λ, at crossings between them, and towards 0."""
+        found = [max(0.0, self._best(each.lam).value(each.lam) - each.lower) for each in self.known]
+        for high, low in pairwise(self.known):
+            lam, above = self._crossing(high.lam, low.lam)
+            found.append(above - _chord(high.lam, high.lower, low.lam, low.lower, lam))
+        found += [self._best(each.lam).cost - self.least for each in self.known[-1:]]
+        return max(found, default=0.0)
+
+
+def _point(solution: Solution, weights: Weights, lam: float) -> FrontPoint:
+    problem, path = solution.problem, solution.path
+    values = dict(zip(problem.features, problem.start.tolist(), strict=True))
+    for step in path.steps:
+        values |= {move.feature: move.after for move in step.moves}
+    return FrontPoint(path.costs()[-1], path_loss(path, weights), path, tuple(values.values()), lam, solution.certificate)
+
+
+def _chord(high: float, at_high: float, low: float, at_low: float, lam: float) -> float:
+    """The straight line through two values of a function, at λ."""
+    share = (lam - low) / (high - low)
+    return share * at_high + (1 - share) * at_low
+
+
+def _hull(points: list[FrontPoint], same: float) -> tuple[FrontPoint, ...]:
+    """The lower left convex hull, each point with the λ at which it is best."""
+    hull: list[FrontPoint] = []
+    for point in sorted(points, key=lambda each: (each.loss, each.cost)):
+        if hull and point.cost >= hull[-1].cost - same:
+            continue
+        while len(hull) > 1 and hull[-2].value(lam := _slope(hull[-2], point)) - hull[-1].value(lam) <= same:
+            hull.pop()
+        hull.append(point)
+    slopes = [math.inf, *(_slope(a, b) for a, b in pairwise(hull)), 0.0]
+    return tuple(replace(point, lam=(slopes[i + 1], slopes[i])) for i, point in enumerate(hull))
+
+
+def _slope(first: FrontPoint, second: FrontPoint) -> float:
+    return (first.cost - second.cost) / (second.loss - first.loss)

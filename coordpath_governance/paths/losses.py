@@ -1,0 +1,162 @@
+"""Interpretability losses of paths and of models.
+
+Of a path: L_c(β) = K, its number of terms, and L_α(β) = Σₖ αₖ c(βₖ), with αₖ = γᵏ for L_γ. Of a model: the least loss of
+any path that ends there, whatever its length; for L_c that is the number of units that differ from the start.
+
+The *cost sequence* of a path is c(β₁) … c(β_K), 0, 0, …; a loss is *coherent* if it depends on nothing else and never
+grows when no entry does. L_α is coherent where c ≥ 0. L_c is where c > 0: a step that costs nothing looks like no step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
+from coordpath_governance.paths.document import parse_problem
+from coordpath_governance.paths.floors import least_excess
+from coordpath_governance.paths.problem import LONGEST, PathProblem, StepRange
+from coordpath_governance.paths.solution import Solution, solve_problem
+from coordpath_governance.paths.walks import prepare_walks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from coordpath_governance.paths.certificate import Status
+    from coordpath_governance.paths.path import Path
+    from coordpath_governance.paths.weights import Weights
+
+__all__ = [
+    "EXTRA_TERMS",
+    "ModelLoss",
+    "as_problem",
+    "cost_sequence",
+    "dominates",
+    "model_complexity",
+    "model_loss",
+    "path_complexity",
+    "path_loss",
+]
+
+EXTRA_TERMS = 3
+"""How far beyond the complexity of a model paths to it are looked for unless ``steps`` says otherwise."""
+
+
+def path_complexity(path: Path) -> int:
+    """L_c(β) = K, rests included."""
+    return path.terms
+
+
+def path_loss(path: Path, weights: Weights) -> float:
+    """L_α(β) = Σₖ αₖ c(βₖ)."""
+    return math.fsum(a * c for a, c in zip(weights.alphas(path.terms).tolist(), path.costs(), strict=True))
+
+
+def cost_sequence(path: Path, length: int) -> tuple[float, ...]:
+    """The first ``length`` entries of c(β₁) … c(β_K), 0, 0, …; tuples of one length compare in lexicographic order."""
+    return (path.costs() + (0.0,) * length)[:length]
+
+
+def dominates(path: Path, other: Path) -> bool:
+    """Whether no entry of the path's cost sequence exceeds the other's, so that no coherent loss is larger."""
+    length = max(path.terms, other.terms)
+    return all(c <= d for c, d in zip(cost_sequence(path, length), cost_sequence(other, length), strict=True))
+
+
+def model_complexity(problem: PathProblem | Mapping[str, Any]) -> int:
+    """L_c of the target: how many units (coefficients or groups) differ from the start."""
+    problem = as_problem(problem)
+    _need_target(problem)
+    return len(problem.changed)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelLoss:
+    """L_α of a model: the best path found to it, and what is proved about all paths to it, of any length.
+
+    ``solution`` covers the lengths of ``lengths``. ``longer_bound`` is a number below which no longer path goes: −∞ if
+    nothing is known about them.
+    """
+
+    solution: Solution
+    lengths: tuple[int, int]
+    longer_bound: float
+
+    @property
+    def value(self) -> float:
+        """Σₖ αₖ c(βₖ) of the best path found."""
+        return self.solution.certificate.objective
+
+    @property
+    def lower_bound(self) -> float:
+        """No path to the model has less, longer ones included."""
+        return min(self.solution.certificate.lower_bound, self.longer_bound)
+
+    @property
+    def status(self) -> Status:
+        """`optimal` if the path is proved best among the lengths searched and no longer one can be better."""
+        proved = self.solution.certificate.status == OPTIMAL and self.longer_bound >= self.solution.certificate.lower_bound
+        return OPTIMAL if proved else BOUNDED
+
+
+def model_loss(
+    problem: PathProblem | Mapping[str, Any], *, solver: str | None = None, clock: Callable[[], float] | None = None
+) -> ModelLoss:
+    """L_α(β) = min over K and over paths β₁ … β_K = β of Σₖ αₖ c(βₖ), for the target β of a problem.
+
+    ``steps`` is a range of lengths to search; null searches up to `EXTRA_TERMS` beyond the complexity, or fewer when
+    longer paths cannot pay. A target that is the start has the empty path, and loss 0. ``clock`` as in `solve_problem`.
+    """
+    problem = as_problem(problem)
+    _need_target(problem)
+    if isinstance(problem.steps, int) or problem.max_steps is not None:
+        raise ProblemError("steps: the loss of a model is over paths of many lengths; give steps a range or null")
+    least = len(problem.changed)
+    if least == 0:
+        found = solve_problem(replace(problem, steps=None), solver=solver, clock=clock)
+        return ModelLoss(found, (0, 0), 0.0 if problem.cost.minimum() >= 0 else -math.inf)
+    if isinstance(problem.steps, StepRange):
+        most = problem.steps.most
+        floors = _floors_of_longer(problem, most)
+    else:
+        floors = _floors_of_longer(problem, min(least + EXTRA_TERMS, max(LONGEST, least)))
+        once = solve_problem(problem, solver=solver, clock=clock).certificate.objective
+        most = next((terms for terms, floor in floors.items() if floor >= once), max(floors))
+    searched = replace(problem, steps=StepRange(problem.least_terms, most))
+    found = solve_problem(searched, solver=solver, clock=clock)
+    return ModelLoss(found, (searched.least_terms, most), floors[most])
+
+
+def as_problem(problem: PathProblem | Mapping[str, Any]) -> PathProblem:
+    """The problem, read from its document if it is one."""
+    return parse_problem(problem) if isinstance(problem, Mapping) else problem
+
+
+def _need_target(problem: PathProblem) -> None:
+    if problem.target is None:
+        raise ProblemError("target: is free, but a loss is asked of a model; give its coefficients")
+
+
+def _floors_of_longer(problem: PathProblem, most: int) -> dict[int, float]:
+    """For K up to ``most``, as far as the weights reach: no path of more than K terms has less.
+
+    Its first K + 1 models alone cost that much if c ≥ 0, since the one after k steps differs from the start in at most k
+    units. Where αₖ₊₁ does not exist or overflows, the first K have to do.
+    """
+    minimum = problem.cost.minimum()
+    walks = prepare_walks(problem)
+    costs = minimum + np.ldexp(least_excess(walks, problem.start, most + 1)[1:], walks.exponent)
+    bounds: list[float] = []
+    for terms in range(problem.least_terms, most + 2):
+        try:
+            alphas = problem.alphas(terms)
+        except ProblemError:
+            break
+        bounds.append(float(alphas @ costs[:terms]) if minimum >= 0 else -math.inf)
+    following = [*bounds[1:], bounds[-1]]
+    return dict(zip(range(problem.least_terms, most + 1), following, strict=False))

@@ -1,0 +1,222 @@
+"""Losses of paths and models: coherence, Theorem 1, and what a model's loss may claim."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths import (
+    Path,
+    Step,
+    cost_sequence,
+    dominates,
+    model_complexity,
+    model_loss,
+    parse_problem,
+    path_complexity,
+    path_loss,
+    solve,
+)
+from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights
+
+COSTS = st.lists(st.floats(0, 1e6), max_size=6)
+POSITIVE_COSTS = st.lists(st.floats(1e-6, 1e6), max_size=6)
+SHARES = st.lists(st.floats(0.01, 1), min_size=6, max_size=6)
+WEIGHTS = st.one_of(
+    st.floats(1e-3, 1e3).map(GeometricWeights),
+    st.lists(st.floats(0, 10), min_size=6, max_size=6).map(lambda values: ExplicitWeights(tuple(values))),
+)
+ROUNDING = 1 + 1e-12
+
+
+def path_of(costs, label="a"):
+    """A path with these costs; what moves does not matter to a loss."""
+    return Path(9.0, tuple(Step(k, "coordinate", label, (), cost, 0.0) for k, cost in enumerate(costs, start=1)), len(costs))
+
+
+@given(costs=COSTS, weights=WEIGHTS)
+def test_equal_cost_sequences_have_equal_losses(costs, weights):
+    one, other = path_of(costs), path_of(costs, "b")
+    assert path_loss(one, weights) == path_loss(other, weights)
+    assert path_complexity(one) == path_complexity(other)
+    assert dominates(one, other)
+    assert dominates(other, one)
+
+
+@given(costs=COSTS, shares=SHARES, kept=st.integers(0, 6), weights=WEIGHTS)
+def test_a_path_that_dominates_has_no_larger_loss(costs, shares, kept, weights):
+    worse = path_of(costs)
+    better = path_of([c * s for c, s in zip(costs, shares, strict=False)][:kept])
+    assert dominates(better, worse)
+    assert path_loss(better, weights) <= path_loss(worse, weights) * ROUNDING
+    assert path_complexity(better) <= path_complexity(worse)
+
+
+@given(one=POSITIVE_COSTS, other=POSITIVE_COSTS, weights=WEIGHTS)
+@example(one=[1.0, 1.0], other=[1.0], weights=GeometricWeights())
+def test_dominance_decides_every_coherent_loss(one, other, weights):
+    one, other = path_of(one), path_of(other)
+    if dominates(one, other):
+        assert path_loss(one, weights) <= path_loss(other, weights) * ROUNDING
+        assert path_complexity(one) <= path_complexity(other)
+
+
+def test_a_step_that_costs_nothing_looks_like_no_step():
+    """Complexity is coherent only where the cost is positive; the weighted losses do not mind."""
+    short, long = path_of([1.0]), path_of([1.0, 0.0])
+    assert cost_sequence(short, 3) == cost_sequence(long, 3) == (1.0, 0.0, 0.0)
+    assert path_loss(short, GeometricWeights()) == path_loss(long, GeometricWeights())
+    assert path_complexity(short) < path_complexity(long)
+
+
+@given(costs=COSTS.filter(len), weights=WEIGHTS)
+def test_removing_the_last_step_never_makes_the_loss_larger(costs, weights):
+    whole, shorter = path_of(costs), path_of(costs[:-1])
+    assert path_loss(shorter, weights) <= path_loss(whole, weights) * ROUNDING
+    assert path_complexity(shorter) == path_complexity(whole) - 1
+
+
+def test_the_loss_of_a_solution_is_its_objective(toy):
+    for weights in ({"gamma": 0.5}, {"p": [0.3, 0.7]}):
+        solution = solve({**toy, "weights": weights})
+        assert path_loss(solution.path, solution.problem.weights) == pytest.approx(solution.certificate.objective)
+
+
+def model(document, moved):
+    """The same problem with only the first units moved."""
+    start, target = document["start"], document["target"]
+    return {**document, "target": target[:moved] + start[moved:]}
+
+
+def losses(document, gammas):
+    found = [model_loss({**document, "weights": {"gamma": gamma}}) for gamma in gammas]
+    assert {loss.status for loss in found} == {"optimal"}
+    return [loss.value for loss in found]
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10_000), size=st.integers(2, 4))
+def test_large_gamma_prefers_models_of_lower_complexity(document, seed, size):
+    """Theorem 1 (a), first case, with the γ from which its proof's bound grows."""
+    complex_one = document(seed, size)
+    simple_one = model(complex_one, size - 1)
+    assert model_complexity(simple_one) < model_complexity(complex_one)
+    costs = solve({**simple_one, "solver": "direct"}).path.costs()
+    end = solve({**complex_one, "solver": "direct"}).path.costs()[-1]
+    assume(end > 0.01)
+    first = 2 * max(1.0, size * max(costs) / end)
+    gammas = [first, 2 * first, 4 * first]
+    apart = [big - small for big, small in zip(losses(complex_one, gammas), losses(simple_one, gammas), strict=True)]
+    assert apart[0] > 0
+    assert apart[1] > 2 * apart[0]
+    assert apart[2] > 2 * apart[1]
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10_000), size=st.integers(2, 4))
+def test_large_gamma_prefers_the_lower_cost_at_equal_complexity(document, seed, size):
+    """Theorem 1 (a), second case."""
+    one = document(seed, size)
+    other = {**one, "target": [t + 1.0 for t in one["target"]]}
+    assume(model_complexity(one) == model_complexity(other))
+    paths = [solve({**each, "solver": "direct"}).path.costs() for each in (one, other)]
+    assume(abs(paths[0][-1] - paths[1][-1]) > 0.01)
+    if paths[0][-1] > paths[1][-1]:
+        one, other, paths = other, one, paths[::-1]
+    first = 2 * max(1.0, size * max(paths[0]) / (paths[1][-1] - paths[0][-1]))
+    gammas = [first, 2 * first, 4 * first]
+    apart = [worse - better for worse, better in zip(losses(other, gammas), losses(one, gammas), strict=True)]
+    assert 0 < apart[0] < apart[1] < apart[2]
+
+
+@given(
+    one=st.lists(st.integers(0, 20), max_size=5),
+    other=st.lists(st.integers(0, 20), max_size=5),
+)
+def test_small_gamma_orders_paths_by_their_cost_sequences(one, other):
+    """Theorem 1 (b) for paths, exactly: below γ = d/(d + M) the first difference d outweighs the others, all at most M."""
+    first, second = (cost_sequence(path_of([float(c) for c in costs]), 5) for costs in (one, other))
+    gamma = Fraction(1, 22)
+    loss, loss_too = (sum(gamma**k * Fraction(c) for k, c in enumerate(costs, start=1)) for costs in (first, second))
+    assert (first < second, first == second) == (loss < loss_too, loss == loss_too)
+    weights = GeometricWeights(float(gamma))
+    assert path_loss(path_of([float(c) for c in one]), weights) == pytest.approx(float(loss))
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10_000), gamma=st.sampled_from([0.001, 0.1, 1.0]))
+def test_nothing_is_more_interpretable_than_the_first_greedy_step(document, seed, gamma):
+    """Theorem 1 (b) for models: its cost sequence precedes that of every path, and its loss is least."""
+    any_one = {**document(seed, 3), "weights": {"gamma": gamma}}
+    greedy = solve({**any_one, "target": None, "steps": 1})
+    assert greedy.certificate.status == "optimal"
+    assert model_loss(any_one).lower_bound >= greedy.certificate.objective * (1 - 1e-6)
+
+
+def test_small_gamma_is_a_limit_and_not_a_sign(toy):
+    """Theorem 1 (b) says lim L(β⁻) − L(β⁺) ≥ 0, and no more.
+
+    β⁺, two greedy steps, has a cost sequence that precedes those of all paths to β⁻, three greedy steps. Yet for every
+    small γ a path to β⁻ that gives up a little at first has less loss, by γ³ times a constant: the limit is 0.
+    """
+    cost = {"gram": [[1, 0.5], [0.5, 1]], "linear": [1.75, 0.5], "constant": 3.26}
+    for gamma in (0.1, 0.01, 0.001):
+        common = {**toy, "cost": cost, "weights": {"gamma": gamma}, "steps": {"min": 2, "max": 4}}
+        plus, minus = (model_loss({**common, "target": [height, -0.375]}) for height in (1.75, 1.9375))
+        assert {plus.solution.certificate.status, minus.solution.certificate.status} == {"optimal"}
+        assert cost_sequence(plus.solution.path, 3) < cost_sequence(minus.solution.path, 3)
+        assert -0.0141 < (minus.value - plus.value) / gamma**3 < -0.005
+
+
+def test_the_loss_of_a_model_chooses_the_length(toy):
+    loss = model_loss(toy)
+    assert (loss.status, loss.solution.path.terms) == ("optimal", 3)
+    assert loss.value == loss.lower_bound == pytest.approx(1.275742)
+    assert loss.lengths == (2, 4)
+    assert loss.longer_bound == pytest.approx(0.417884 + 4 * 0.25)
+    assert model_complexity(toy) == 2
+
+
+def test_a_problem_is_as_good_as_its_document(toy):
+    assert model_loss(parse_problem({**toy, "weights": {"gamma": 3.0}})).solution.path.terms == 2
+
+
+def test_nothing_is_claimed_beyond_the_lengths_that_were_searched(toy):
+    short = model_loss({**toy, "steps": {"min": 2, "max": 2}})
+    assert short.solution.certificate.status == "optimal"
+    assert short.status == "bounded"
+    assert short.lower_bound == pytest.approx(0.417884 + 2 * 0.25) == short.longer_bound
+    listed = model_loss({**toy, "weights": {"alpha": [1.0, 1.0]}})
+    assert (listed.status, listed.lengths) == ("bounded", (2, 2))
+    negative = model_loss({**toy, "cost": {**toy["cost"], "constant": 1.0}, "steps": {"min": 2, "max": 2}})
+    assert (negative.status, negative.lower_bound) == ("bounded", float("-inf"))
+
+
+def test_weights_that_soon_overflow(toy):
+    loss = model_loss({**toy, "weights": {"gamma": 1e150}})
+    assert (loss.status, loss.lengths) == ("optimal", (2, 2))
+
+
+def test_the_start_itself_costs_no_step(toy):
+    loss = model_loss({**toy, "target": [0, 0]})
+    assert (loss.value, loss.status, loss.solution.path.terms) == (0.0, "optimal", 0)
+    assert model_complexity({**toy, "target": [0, 0]}) == 0
+    cost = {**toy["cost"], "constant": 1.0}
+    assert model_loss({**toy, "target": [0, 0], "cost": cost}).status == "bounded"
+
+
+def test_groups_count_once(toy):
+    assert model_complexity({**toy, "groups": [["a", "b"]]}) == 1
+
+
+def test_refusals(toy):
+    for more in ({"steps": 2}, {"max_steps": 1}):
+        with pytest.raises(ProblemError, match="range or null"):
+            model_loss({**toy, **more})
+    for question in (model_loss, model_complexity):
+        with pytest.raises(ProblemError, match="target: is free"):
+            question({**toy, "target": None, "steps": 1})
