@@ -114,7 +114,13 @@ class _Lengths:
         self.problem, self.walks, self.floors = problem, walks, floors
         self.solver, self.exponent = solver, exponent
         self.expired, self.progress = expired, progress
-        self.once = None if problem.target is None else solve_once(_once_problem(problem), solver, expired, progress)
+        self.once = None if problem.target is None else self._every_unit_once()
+
+    def _every_unit_once(self) -> Outcome:
+        """An answer if so few terms are allowed; otherwise only a walk to begin with, for which a good order is enough."""
+        allowed = self.problem.least_terms == len(self.problem.changed)
+        solver = self.solver if allowed or self.solver in ("greedy", "direct") else "local"
+        return solve_once(_once_problem(self.problem), solver, self.expired, self.progress)
 
     def solve(self, terms: int, alphas: NDArray[np.float64]) -> _Candidate:
         """The best path of so many terms that the solver finds."""
