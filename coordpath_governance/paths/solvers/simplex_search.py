@@ -1,0 +1,168 @@
+"""Branch and bound over the values in between: simplices are split until none can hold a better walk."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.paths.solvers.simplices import bound_simplices, squared_edges, triangulate
+from coordpath_governance.paths.solvers.token_costs import features
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coordpath_governance.paths.solvers.incumbent import Incumbent
+    from coordpath_governance.paths.solvers.token_costs import TokenCosts
+
+__all__ = ["SimplexSearch"]
+
+_TOGETHER = 1 << 19
+"""Numbers in one table of costs: enough programmes at once to hide the calls, few enough to stay near the processor."""
+
+_SPLIT = 20_000
+"""Most simplices split in a round, the lowest bounds first."""
+
+_OFFERED = 2
+"""Chains of a batch whose values are fitted."""
+
+_CELL_WORK = 400
+"""Work of bounding a simplex, times the square of its vertices, where a move in a table is 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Simplices of values: whose skeleton, vertices (cell × vertex × coordinate), φ there, and a bound of φ inside."""
+
+    owner: NDArray[np.int64]
+    points: NDArray[np.float64]
+    values: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+
+    def take(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> _Cells:
+        return _Cells(self.owner[chosen], self.points[chosen], self.values[chosen], self.bounds[chosen])
+
+    def join(self, other: _Cells) -> _Cells:
+        return _Cells(
+            np.concatenate([self.owner, other.owner]),
+            np.concatenate([self.points, other.points]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.bounds, other.bounds]),
+        )
+
+
+class SimplexSearch:
+    """The skeletons of one shape, which share a table, and the simplices of theirs that are still open."""
+
+    def __init__(self, members: list[TokenCosts], boxes: list[NDArray[np.float64]], incumbent: Incumbent) -> None:
+        self.members, self.incumbent = members, incumbent
+        self.table = members[0].table
+        self.metrics = np.array([costs.metric for costs in members])
+        simplices = [triangulate(low, high) for low, high in boxes]
+        owner = np.repeat(np.arange(len(members)), [len(each) for each in simplices])
+        points = np.concatenate(simplices)
+        self.cells = _Cells(owner, points, np.empty(points.shape[:2]), np.full(len(owner), -np.inf))
+        self.settled = np.inf
+
+    @property
+    def size(self) -> int:
+        """Number of values in between."""
+        return int(self.cells.points.shape[2])
+
+    @property
+    def pending(self) -> bool:
+        """Whether a simplex is open."""
+        return len(self.cells.owner) > 0
+
+    @property
+    def bound(self) -> float:
+        """No chain of these skeletons costs less, unless it is no better than the incumbent."""
+        return min(self.settled, float(self.cells.bounds.min(initial=np.inf)))
+
+    def begin(self) -> None:
+        """Evaluate the corners of the boxes; without time for that the bound stays −∞."""
+        cells, count = self.cells, self.size + 1
+        values = self._evaluate(np.repeat(cells.owner, count), cells.points.reshape(cells.values.size, self.size))
+        if values is None:
+            return
+        self._keep(self._bounded(cells.owner, cells.points, values.reshape(-1, count)))
+        if self.size == 0:
+            self.settled = self.bound
+            self.cells = self.cells.take(np.zeros(0, dtype=np.int64))
+
+    def advance(self) -> None:
+        """Split the simplices with the lowest bounds; without time for that all stays as it is."""
+        order = np.argsort(self.cells.bounds, kind="stable")
+        cells, later = self.cells.take(order[:_SPLIT]), self.cells.take(order[_SPLIT:])
+        one, other, middles = self._cut(cells)
+        values = self._evaluate(cells.owner, middles)
+        if values is None:
+            return
+        rows = np.arange(len(cells.owner))
+        points, known = np.stack([cells.points] * 2), np.stack([cells.values] * 2)
+        for side, vertex in enumerate((one, other)):
+            points[side, rows, vertex] = middles
+            known[side, rows, vertex] = values
+        count = self.size + 1
+        halves = self._bounded(np.tile(cells.owner, 2), points.reshape(-1, count, self.size), known.reshape(-1, count))
+        inherited = np.maximum(halves.bounds, np.tile(cells.bounds, 2))
+        self._keep(_Cells(halves.owner, halves.points, halves.values, inherited).join(later))
+
+    def prune(self) -> None:
+        """Drop what cannot hold a better walk."""
+        self._keep(self.cells)
+
+    def _keep(self, cells: _Cells) -> None:
+        self.cells = cells.take(~(cells.bounds >= self.incumbent.threshold))
+
+    def _squares(self, owner: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Squared edges in the metric of each skeleton."""
+        return squared_edges(np.matmul(points, self.metrics[owner].transpose(0, 2, 1)))
+
+    def _bounded(self, owner: NDArray[np.int64], points: NDArray[np.float64], values: NDArray[np.float64]) -> _Cells:
+        self.incumbent.spend(_CELL_WORK * values.size * values.shape[1])
+        rounding = self.members[0].rounding(points).max(axis=1)
+        bounds = bound_simplices(values - rounding[:, None], self._squares(owner, points), self.incumbent.threshold)
+        return _Cells(owner, points, values, bounds)
+
+    def _cut(self, cells: _Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Both ends and a point of the longest edge of each simplex: its middle, or of an interval where f is least."""
+        squares = self._squares(cells.owner, cells.points)
+        rows, count = np.arange(len(squares)), squares.shape[1]
+        one, other = np.divmod(squares.reshape(len(squares), -1).argmax(axis=1), count)
+        near, far = cells.points[rows, one], cells.points[rows, other]
+        if count > 2:
+            return one, other, (near + far) / 2
+        part = 0.5 - (cells.values[rows, other] - cells.values[rows, one]) / (2 * squares[rows, one, other])
+        return one, other, near + np.clip(part, 0.1, 0.9)[:, None] * (far - near)
+
+    def _evaluate(self, owner: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """φ at points, equal ones once; None if there is no time. The best chains are offered to the incumbent."""
+        order = np.lexsort((*points.T, owner))
+        owner, points = owner[order], points[order]
+        new = np.concatenate([[True], (np.diff(owner) != 0) | (np.diff(points, axis=0) != 0).any(axis=1)])
+        which = np.empty(len(order), dtype=np.int64)
+        which[order] = np.cumsum(new) - 1
+        owner, points = owner[new], points[new]
+        values = np.empty(len(owner))
+        step = max(1, _TOGETHER // self.table.size)
+        for at in range(0, len(owner), step):
+            if self.incumbent.stopped():
+                return None
+            values[at : at + step] = self._programme(owner[at : at + step], points[at : at + step])
+        return values[which]
+
+    def _programme(self, owner: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """φ at points sorted by their owner."""
+        self.incumbent.spend(self.table.edges * len(owner))
+        known = features(points)
+        costs = np.empty((self.table.size, len(owner)))
+        borders = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), len(owner)]
+        for start, stop in itertools.pairwise(borders):
+            costs[:, start:stop] = self.members[owner[start]].coefficients @ known[:, start:stop]
+        best = self.table.accumulate(costs)
+        for at in np.argsort(best, kind="stable")[:_OFFERED].tolist():
+            self.incumbent.offer(self.members[owner[at]].sequence(costs[:, at]))
+        return best

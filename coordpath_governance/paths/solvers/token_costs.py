@@ -1,0 +1,115 @@
+"""φ(z): the best chain of a skeleton when its values in between are z, for many z at once.
+
+Every w(x) = α_{|x|}‖r(x)‖² is a quadratic in z, so the costs of all states are one product of their coefficients with the
+features 1, zᵢ, zᵢzⱼ of each point. A chain's Hessian is Σ αₖ M_{Tₖ}, M_T the Gram matrix of the tokens in between at a term;
+`majorant` gives an L with LᵀL above all of them, so that φ(z) − ‖Lz‖² is a minimum of concave functions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.paths.set_function import EPS
+from coordpath_governance.paths.solvers.chain_table import build_chain_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coordpath_governance.paths.solvers.chain_table import ChainTable
+    from coordpath_governance.paths.solvers.skeletons import Skeleton, Spans
+
+__all__ = ["TokenCosts", "features", "majorant"]
+
+_SAFE = 1 + 1e-9
+
+
+class TokenCosts:
+    """The programme of one skeleton under given weights."""
+
+    def __init__(self, spans: Spans, skeleton: Skeleton, alphas: NDArray[np.float64]) -> None:
+        self.skeleton = skeleton
+        self.table: ChainTable = build_chain_table(skeleton.lengths)
+        self.bases = [spans.bases[special.unit] for special in skeleton.specials for _ in range(special.values)]
+        self.size = sum(basis.shape[1] for basis in self.bases)
+        self.metric = majorant(spans, skeleton, float(alphas[:-1].sum()))
+        natural = _coefficients(spans, skeleton, self.bases)
+        weights = np.concatenate([[0.0], alphas])[self.table.levels]
+        self.coefficients = natural[self.table.order] * weights[:, None]
+        self._reach = spans.reach
+        self._unit_rounding = 16 * (len(skeleton.units) + 8) * EPS * float(alphas.sum())
+
+    def rounding(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What floating point may do to φ and to the bounds made of it, at each point."""
+        lengths = self._reach + np.abs(points).sum(axis=-1)
+        return self._unit_rounding * lengths * lengths
+
+    def sequence(self, values: NDArray[np.float64]) -> tuple[int, ...]:
+        """The units that move along the best chain; ``values`` is one column of the programme."""
+        units = self.skeleton.units
+        return tuple(units[i] for i in self.table.trace(values))
+
+
+def features(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1, zᵢ and zᵢzⱼ (i ≤ j) of points (point × coordinate): feature × point."""
+    first, second = np.triu_indices(points.shape[1])
+    return np.concatenate([np.ones((len(points), 1)), points, points[:, first] * points[:, second]], axis=1).T
+
+
+def majorant(spans: Spans, skeleton: Skeleton, weight: float) -> NDArray[np.float64]:
+    """L with LᵀL ⪰ weight·M_T for every set T of tokens of different units, hence above Σ αₖ M_{Tₖ} if Σ αₖ ≤ weight.
+
+    Two tokens of one coordinate: along (1, ±1)/√2 the Gram matrices are diag(1 + |g|, 1 − |g|) and ½(1, ±1; ±1, 1), and
+    diag(p, q) is above them if p = 1 + |g|, q ≥ 1 − |g| and (p − ½)(q − ½) ≥ ¼. Otherwise the sum of the norms in a row.
+    """
+    specials = skeleton.specials
+    bases = [spans.bases[special.unit] for special in specials]
+    if [(special.values, basis.shape[1]) for special, basis in zip(specials, bases, strict=True)] == [(1, 1), (1, 1)]:
+        g = float(bases[0][:, 0] @ bases[1][:, 0])
+        along = 1 + abs(g)
+        across = max(1 - abs(g), 0.5 + 0.25 / (along - 0.5))
+        turn = np.array([[1.0, math.copysign(1.0, g)], [1.0, -math.copysign(1.0, g)]]) / math.sqrt(2)
+        return np.sqrt(weight * _SAFE * np.array([along, across]))[:, None] * turn
+    rows = []
+    for i, special in enumerate(specials):
+        norm = sum(
+            float(np.linalg.norm(bases[i].T @ other, 2)) if other.size and bases[i].size else 0.0
+            for j, other in enumerate(bases)
+            if j != i
+        )
+        rows += [1 + norm] * (special.values * bases[i].shape[1])
+    return np.diag(np.sqrt(weight * _SAFE * np.array(rows)))
+
+
+def _coefficients(spans: Spans, skeleton: Skeleton, bases: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """‖r(x)‖² as coefficients of the features: state × feature, the last unit counting fastest."""
+    starts = np.concatenate([[0], np.cumsum([basis.shape[1] for basis in bases])]).astype(int)
+    size = int(starts[-1])
+    first, second = np.triu_indices(size)
+    place = {(int(i), int(j)): 1 + size + k for k, (i, j) in enumerate(zip(first, second, strict=True))}
+    moved = spans.base[None, :]
+    for u in skeleton.others:
+        moved = np.stack([moved, moved + spans.changes[u]], axis=1).reshape(2 * len(moved), len(spans.base))
+    combinations = list(itertools.product(*(range(special.values + 2) for special in skeleton.specials)))
+    coefficients = np.zeros((len(combinations), len(moved), 1 + size + len(first)))
+    for row, ranks in zip(coefficients, combinations, strict=True):
+        residual, token, active = moved, 0, []
+        for rank, special in zip(ranks, skeleton.specials, strict=True):
+            if rank == special.values + 1:
+                residual = residual + spans.changes[special.unit]
+            elif rank:
+                active.append(token + rank - 1)
+            token += special.values
+        row[:, 0] = np.einsum("sr,sr->s", residual, residual)
+        for t in active:
+            row[:, 1 + starts[t] : 1 + starts[t + 1]] = 2 * (residual @ bases[t])
+            for c in range(starts[t], starts[t + 1]):
+                row[:, place[c, c]] = 1.0
+        for t, s in itertools.combinations(active, 2):
+            across = 2 * (bases[t].T @ bases[s])
+            for i, j in np.ndindex(across.shape):
+                row[:, place[starts[t] + i, starts[s] + j]] = across[i, j]
+    return coefficients.reshape(-1, coefficients.shape[2])
