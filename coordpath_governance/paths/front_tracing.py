@@ -33,6 +33,9 @@ __all__ = ["pareto_front"]
 _FINEST = 1e-6
 """Finest resolution: beyond it, differences drown in the tolerance of `optimal`."""
 
+_END = 0.01
+"""The last model costs more than the least possible by at most this part of the tolerance, or λ no longer matters."""
+
 _SAME = 1e-9
 """Models whose values differ by less than this part of c(start) − min c are one point of the front."""
 
@@ -136,7 +139,7 @@ class _Tracer:
         while True:
             lam /= 8
             last = self._probe(lam)
-            if last.cost - self.least <= tolerance or lam * last.loss <= 1e-3 * tolerance:
+            if last.cost - self.least <= _END * tolerance or lam * last.loss <= _END**2 * tolerance:
                 return
 
     def _probe(self, lam: float) -> FrontPoint:
