@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import coordpath_governance as cg
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths import pareto_front, parse_problem, path_loss, solve
+from coordpath_governance.paths import FrontPoint, Path, pareto_front, parse_problem, path_loss, solve
+from coordpath_governance.paths.front_tracing import _hull, _Tradeoff
+from coordpath_governance.paths.weights import ExplicitWeights, FinalWeights, GeometricWeights
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +167,17 @@ def test_refusals(free_toy, change, message):
 def test_a_resolution_is_a_part_of_the_range_of_costs(free_toy, resolution):
     with pytest.raises(ProblemError, match="resolution"):
         pareto_front(free_toy, resolution=resolution)
+
+
+def test_models_that_no_weighted_sum_finds_are_not_listed():
+    points = [
+        FrontPoint(cost, loss, Path(4.0, (), 0), ()) for loss, cost in ((0, 4.0), (1, 3.5), (2, 1.0), (2, 3.0), (3, 1.0))
+    ]
+    assert [(p.loss, p.cost, p.lam) for p in _hull(points, 1e-9)] == [(0, 4.0, (1.5, math.inf)), (2, 1.0, (0.0, 1.5))]
+
+
+def test_the_weights_of_a_trade_off():
+    tradeoff = _Tradeoff(GeometricWeights(0.5), 2.0)
+    assert tradeoff.alphas(3).tolist() == FinalWeights(1.0, 2.0, 0.5).alphas(3).tolist()
+    assert tradeoff.to_dict() == FinalWeights(1.0, 2.0, 0.5).to_dict()
+    assert _Tradeoff(ExplicitWeights((1.0, 3.0)), 2.0).alphas(2).tolist() == [2.0, 7.0]
