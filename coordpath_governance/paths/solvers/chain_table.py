@@ -57,7 +57,8 @@ class ChainTable:
                 np.take(costs, before, axis=0, out=other, mode="clip")
                 np.minimum(best, other, out=best)
             costs[rows.start : rows.stop] += best
-        return costs[-1]
+        last: NDArray[np.float64] = costs[-1]
+        return last
 
     def trace(self, values: NDArray[np.float64]) -> list[int]:
         """The coordinate that moves at every level of the best chain; ``values`` is one column of V."""

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Incumbent"]
 
-_TOLERANCE = 2e-7
-"""Walks better by less than this part are not looked for; a gap of 1e-6 is called optimal."""
+_TOLERANCE = 1e-9
+"""Walks better by less than this part are not looked for; far less than the gap that is called optimal."""
 
 
 class Incumbent:

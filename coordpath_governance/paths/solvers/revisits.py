@@ -19,7 +19,7 @@ from coordpath_governance.paths.solvers.sequence_search import SequenceSearch
 from coordpath_governance.paths.solvers.simplex_search import SimplexSearch
 from coordpath_governance.paths.solvers.skeletons import Skeleton, Spans, count_skeletons, list_skeletons
 from coordpath_governance.paths.solvers.token_costs import TokenCosts
-from coordpath_governance.paths.solvers.value_boxes import box_values, entry_distance
+from coordpath_governance.paths.solvers.value_boxes import box_values, longest_residual
 from coordpath_governance.paths.solvers.walk_improvement import improve_walk
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _COEFFICIENTS = 20_000_000
 _COORDINATES = 4
 """Most values in between for which simplices are searched: a box is cut into n! of them."""
 
-_SETTLED = 1e-7
+_SETTLED = 1e-9
 """A first walk that is within this part of its floor needs no search."""
 
 
@@ -97,11 +97,11 @@ def _search_simplices(task: WalkTask, searches: list[SimplexSearch], incumbent: 
 def _prepare(task: WalkTask, spans: Spans, incumbent: Incumbent) -> list[SimplexSearch] | None:
     """One search for every shape of skeleton; None if they are too many or too large, or if nothing bounds the values."""
     skeletons = _affordable(task, spans, incumbent)
-    distance = entry_distance(task.alphas, task.floors.of_terms(task.terms), incumbent.value)
+    longest = longest_residual(task.alphas, task.floors.of_terms(task.terms), incumbent.value)
     every = bool((task.alphas[:-1] > 0).all())
     shapes: dict[tuple[tuple[int, ...], int], tuple[list[TokenCosts], list[NDArray[np.float64]]]] = {}
     for skeleton in skeletons:
-        box = box_values(spans, skeleton, distance, every=every)
+        box = box_values(spans, skeleton, longest, every=every)
         if box is None:
             return None
         members, boxes = shapes.setdefault((skeleton.lengths, box.shape[1]), ([], []))

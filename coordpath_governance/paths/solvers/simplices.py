@@ -52,7 +52,7 @@ def bound_simplices(values: NDArray[np.float64], squares: NDArray[np.float64], e
     below that; only the simplices in doubt go on.
     """
     count = values.shape[1]
-    bounds = (values[:, None, :] - squares).min(axis=2).max(axis=1)
+    bounds: NDArray[np.float64] = (values[:, None, :] - squares).min(axis=2).max(axis=1)
     open_ = np.flatnonzero((bounds < enough) & (values.min(axis=1) >= enough))
     low = np.flatnonzero((bounds < enough) & (values.min(axis=1) < enough))
     if count > 1 and len(low):

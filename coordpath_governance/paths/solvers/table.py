@@ -10,6 +10,7 @@ from coordpath_governance.paths.solvers.improvement import Improvement
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
 from coordpath_governance.paths.solvers.listed import Direct, Greedy
+from coordpath_governance.paths.solvers.revisits import Revisits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,9 @@ _LATTICE_UP_TO = 24
 
 _AUTO_WORK, _EXACT_WORK = 90_000_000, 500_000_000
 
+_AUTO_MOVES, _EXACT_MOVES = 4_000_000_000, 30_000_000_000
+"""Work of a search over values in between: about four and thirty seconds."""
+
 CHAIN_SOLVERS: dict[str, tuple[Solver[ChainTask], ...]] = {
     "auto": (Lattice(_LATTICE_UP_TO), Levels(_AUTO_WORK)),
     "exact": (Lattice(_LATTICE_UP_TO), Levels(_EXACT_WORK)),
@@ -34,8 +38,8 @@ CHAIN_SOLVERS: dict[str, tuple[Solver[ChainTask], ...]] = {
 """Name → solvers of chains in order of preference; the first that takes the task is used."""
 
 WALK_SOLVERS: dict[str, tuple[Solver[WalkTask], ...]] = {
-    "auto": (FirstWalk("local"),),
-    "exact": (FirstWalk("local"),),
+    "auto": (Revisits(_AUTO_MOVES), FirstWalk("local")),
+    "exact": (Revisits(_EXACT_MOVES), FirstWalk("local")),
     "local": (FirstWalk("local"),),
     "greedy": (FirstWalk("greedy"),),
     "direct": (FirstWalk("direct"),),

@@ -26,6 +26,8 @@ __all__ = ["TokenCosts", "features", "majorant"]
 
 _SAFE = 1 + 1e-9
 
+_RIDGES = (0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 3.0, 10.0, 100.0)
+
 
 class TokenCosts:
     """The programme of one skeleton under given weights."""
@@ -44,8 +46,8 @@ class TokenCosts:
 
     def rounding(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """What floating point may do to φ and to the bounds made of it, at each point."""
-        lengths = self._reach + np.abs(points).sum(axis=-1)
-        return self._unit_rounding * lengths * lengths
+        lengths: NDArray[np.float64] = self._reach + np.abs(points).sum(axis=-1)
+        return self._unit_rounding * np.square(lengths)
 
     def sequence(self, values: NDArray[np.float64]) -> tuple[int, ...]:
         """The units that move along the best chain; ``values`` is one column of the programme."""
@@ -62,26 +64,38 @@ def features(points: NDArray[np.float64]) -> NDArray[np.float64]:
 def majorant(spans: Spans, skeleton: Skeleton, weight: float) -> NDArray[np.float64]:
     """L with LᵀL ⪰ weight·M_T for every set T of tokens of different units, hence above Σ αₖ M_{Tₖ} if Σ αₖ ≤ weight.
 
-    Two tokens of one coordinate: along (1, ±1)/√2 the Gram matrices are diag(1 + |g|, 1 − |g|) and ½(1, ±1; ±1, 1), and
-    diag(p, q) is above them if p = 1 + |g|, q ≥ 1 − |g| and (p − ½)(q − ½) ≥ ¼. Otherwise the sum of the norms in a row.
+    Of M + c·1 for several c, M the Gram matrix of all tokens, each multiplied by what it takes to be above all M_T, the one
+    of least determinant: the flatter, the fewer simplices.
     """
-    specials = skeleton.specials
-    bases = [spans.bases[special.unit] for special in specials]
-    if [(special.values, basis.shape[1]) for special, basis in zip(specials, bases, strict=True)] == [(1, 1), (1, 1)]:
-        g = float(bases[0][:, 0] @ bases[1][:, 0])
-        along = 1 + abs(g)
-        across = max(1 - abs(g), 0.5 + 0.25 / (along - 0.5))
-        turn = np.array([[1.0, math.copysign(1.0, g)], [1.0, -math.copysign(1.0, g)]]) / math.sqrt(2)
-        return np.sqrt(weight * _SAFE * np.array([along, across]))[:, None] * turn
-    rows = []
-    for i, special in enumerate(specials):
-        norm = sum(
-            float(np.linalg.norm(bases[i].T @ other, 2)) if other.size and bases[i].size else 0.0
-            for j, other in enumerate(bases)
-            if j != i
-        )
-        rows += [1 + norm] * (special.values * bases[i].shape[1])
-    return np.diag(np.sqrt(weight * _SAFE * np.array(rows)))
+    tokens = [special.unit for special in skeleton.specials for _ in range(special.values)]
+    bases = [spans.bases[unit] for unit in tokens]
+    widths = [basis.shape[1] for basis in bases]
+    columns = np.concatenate([np.zeros((len(spans.base), 0)), *bases], axis=1)
+    if columns.shape[1] == 0:
+        return np.zeros((0, 0))
+    gram = columns.T @ columns
+    parts = np.array([gram * np.outer(*[np.repeat(active, widths)] * 2) for active in _overlaps(skeleton)])
+    values, vectors = np.linalg.eigh(gram)
+    best, least = np.eye(len(gram)), np.inf
+    for ridge in _RIDGES:
+        diagonal = np.maximum(values, 0.0) + ridge
+        whiten = vectors / np.sqrt(diagonal)
+        needed = float(np.linalg.eigvalsh(whiten.T @ parts @ whiten).max())
+        volume = float(np.log(needed * diagonal).sum())
+        if volume < least:
+            best, least = np.sqrt(needed * diagonal)[:, None] * vectors.T, volume
+    return best * math.sqrt(weight * _SAFE)
+
+
+def _overlaps(skeleton: Skeleton) -> list[NDArray[np.bool_]]:
+    """The sets T: which tokens are in between when every special unit is at one of its values or at none."""
+    ranks = itertools.product(*(range(special.values + 1) for special in skeleton.specials))
+    values = [special.values for special in skeleton.specials]
+    return [
+        np.concatenate([np.arange(1, count + 1) == rank for rank, count in zip(at, values, strict=True)])
+        for at in ranks
+        if any(at)
+    ]
 
 
 def _coefficients(spans: Spans, skeleton: Skeleton, bases: list[NDArray[np.float64]]) -> NDArray[np.float64]:
