@@ -33,11 +33,9 @@ __all__ = ["pareto_front"]
 _FINEST = 1e-6
 """Finest resolution: beyond it, differences drown in the tolerance of `optimal`."""
 
-_END = 0.01
-"""The last model costs more than the least possible by at most this part of the tolerance, or λ no longer matters."""
-
-_SAME = 1e-9
-"""Models whose values differ by less than this part of c(start) − min c are one point of the front."""
+_SLIGHT = 0.01
+"""A part of the tolerance that makes no difference: the last model costs at most that much more than the least possible,
+and a model that betters its neighbours by no more is not listed."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +109,11 @@ class _Tracer:
         tolerance = self.resolution * self.range
         if tolerance > 0:
             self._span(tolerance)
-            self._refine(tolerance)
+            self._refine((1 - 5 * _SLIGHT) * tolerance)
+        self.points = _hull(self.points, _SLIGHT * tolerance)
         shortfall = self._shortfall()
-        status = OPTIMAL if shortfall <= tolerance * (1 + _SAME) else BOUNDED
-        return Front(self.problem, _hull(self.points, _SAME * self.range), self.resolution, shortfall, status)
+        status = OPTIMAL if shortfall <= tolerance else BOUNDED
+        return Front(self.problem, tuple(self.points), self.resolution, shortfall, status)
 
     def _solve(self, steps: int | StepRange, weights: Weights) -> Solution:
         return solve_problem(replace(self.problem, steps=steps, weights=weights), solver=self.solver, clock=self.clock)
@@ -139,7 +138,7 @@ class _Tracer:
         while True:
             lam /= 8
             last = self._probe(lam)
-            if last.cost - self.least <= _END * tolerance or lam * last.loss <= _END**2 * tolerance:
+            if last.cost - self.least <= _SLIGHT * tolerance or lam * last.loss <= _SLIGHT**2 * tolerance:
                 return
 
     def _probe(self, lam: float) -> FrontPoint:
@@ -200,17 +199,17 @@ def _chord(high: float, at_high: float, low: float, at_low: float, lam: float) -
     return share * at_high + (1 - share) * at_low
 
 
-def _hull(points: list[FrontPoint], same: float) -> tuple[FrontPoint, ...]:
+def _hull(points: list[FrontPoint], slight: float) -> list[FrontPoint]:
     """The lower left convex hull, each point with the λ at which it is best."""
     hull: list[FrontPoint] = []
     for point in sorted(points, key=lambda each: (each.loss, each.cost)):
-        if hull and point.cost >= hull[-1].cost - same:
+        if hull and point.cost >= hull[-1].cost - slight:
             continue
-        while len(hull) > 1 and hull[-2].value(lam := _slope(hull[-2], point)) - hull[-1].value(lam) <= same:
+        while len(hull) > 1 and hull[-2].value(lam := _slope(hull[-2], point)) - hull[-1].value(lam) <= slight:
             hull.pop()
         hull.append(point)
     slopes = [math.inf, *(_slope(a, b) for a, b in pairwise(hull)), 0.0]
-    return tuple(replace(point, lam=(slopes[i + 1], slopes[i])) for i, point in enumerate(hull))
+    return [replace(point, lam=(slopes[i + 1], slopes[i])) for i, point in enumerate(hull)]
 
 
 def _slope(first: FrontPoint, second: FrontPoint) -> float:

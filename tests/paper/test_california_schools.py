@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordpath_governance.paths import solve
+from coordpath_governance.paths import pareto_front, solve
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +41,14 @@ def test_greedy_is_better_at_first_and_worse_in_the_end(problem, solution):
     ours = solution.path.costs()
     assert greedy[0] < ours[0]
     assert greedy[-1] > ours[-1]
+
+
+def test_the_path_is_on_the_front(problem, solution):
+    """At λ = 0.02 four steps are the best number of steps, too."""
+    chosen = solve({**problem, "steps": {"min": 1, "max": 6}})
+    assert chosen.certificate.status == "optimal"
+    assert chosen.path.steps == solution.path.steps
+    front = pareto_front({**problem, "steps": 6, "weights": {"gamma": 1}})
+    assert front.status == "optimal"
+    nearest = next(point for point in front.points if point.lam[0] <= 0.02 <= point.lam[1])
+    assert [step.label for step in nearest.path.steps] == ["AvgInc", "MealPct", "ELPct", "ExpnStu"]
