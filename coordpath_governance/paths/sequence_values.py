@@ -1,16 +1,12 @@
-"""SequenceValues: what many sequences of units come to at once, fast and nearly exact, to rank them.
+"""What many sequences of units come to at once, fast and nearly exact, to rank them.
 
-Between two visits a unit keeps one value. So a visit at term j contributes a column C_u x during [j, e), where e is its
-next visit or the end; with a fixed end the last visit contributes the unit's whole change, with x = 1, until the end.
-With M_jl = W([j, e_j) ∩ [l, e_l))·⟨c_j, c_l⟩ and h_j = W([j, e_j))·⟨c_j, r₀⟩, where W adds up the weights of an interval,
-a sequence comes to
-
-    Σα‖r₀‖² + 2h_F·1 + 1ᵀM_FF 1 − gᵀM_OO⁺g,   g = h_O + M_OF 1,   O open, F fixed.
+Two ways to the same values: by intervals, whose work grows with the square of the number of terms, and backwards from the
+end, whose work grows with the square of the number of columns.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -19,22 +15,113 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.walks import Walks
 
-__all__ = ["SequenceValues"]
+__all__ = ["Backwards", "Intervals", "SequenceValues", "value_sequences"]
 
 _RIDGE = 1e-11
 """Added to a unit diagonal, so that dependent columns leave the equations solvable; the value moves by about as much."""
 
 _RANK = 1e-12
-_CHUNK = 400_000
-"""Entries of M held at once."""
+_PIVOT = 1e-12
+_CHUNK = 200_000
+"""Entries of matrices held at once."""
 
 
-class SequenceValues:
+class SequenceValues(Protocol):
     """Values of sequences of one problem under one set of weights."""
+
+    @property
+    def work(self) -> int:
+        """What one sequence takes, roughly in nanoseconds; the same on every machine."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """Sequences that are best valued in one go."""
+        ...
+
+    def values(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Σαₖ‖r_k‖² of every row with its best values."""
+        ...
+
+
+def value_sequences(walks: Walks, alphas: NDArray[np.float64]) -> SequenceValues:
+    """The way that takes less work."""
+    ways: tuple[SequenceValues, ...] = (Backwards(walks, alphas), Intervals(walks, alphas))
+    return min(ways, key=lambda way: way.work)
+
+
+class Backwards:
+    """From the end to the beginning: what a walk still costs is a quadratic function of where it is.
+
+    With r = Cz + r_T, where z are the values of all columns and r_T is the residual of the target (of the start, if the
+    end is free), let V_k(z) = (z, 1)ᵀP_k(z, 1) be the least cost of the terms after k, and S = P_k + αₖ[C, r_T]ᵀ[C, r_T].
+    Term k moves unit u to its best value, P_{k−1} = S − S_u S_uᵀ/S_uu for each of its columns in turn, or, if it is the last
+    visit before a fixed end, to z_u = 0. As columns have length 1, S_uu ≥ αₖ: dependent columns do no harm.
+    """
+
+    def __init__(self, walks: Walks, alphas: NDArray[np.float64]) -> None:
+        self.alphas, self.units = alphas, walks.size
+        self.free = walks.changes is None
+        bases = [_basis(block) for block in walks.blocks]
+        changes = [np.zeros(len(walks.base))] * self.units if walks.changes is None else list(walks.changes)
+        # One more column of zeros, at which everything that is missing points.
+        columns = np.column_stack([*bases, walks.base + sum(changes), np.zeros(len(walks.base))])
+        self._gram: NDArray[np.float64] = columns.T @ columns
+        start = [-basis.T @ change for basis, change in zip(bases, changes, strict=True)]
+        self._start = np.concatenate([*start, [1.0, 0.0]])
+        self._columns = _places([int(basis.shape[1]) for basis in bases], columns.shape[1] - 1)
+
+    @property
+    def work(self) -> int:
+        """What one sequence takes."""
+        return 4 * len(self.alphas) * (20 + int(self._columns.shape[1]) * len(self._gram) ** 2)
+
+    @property
+    def rows(self) -> int:
+        """Sequences that are best valued in one go."""
+        return max(1, _CHUNK // len(self._gram) ** 2)
+
+    def values(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Σαₖ‖r_k‖² of every row with its best values."""
+        chunks = [self._some(sequences[i : i + self.rows]) for i in range(0, len(sequences), self.rows)]
+        return np.concatenate(chunks)
+
+    def _some(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
+        count = len(sequences)
+        each = np.arange(count)
+        matrix = np.zeros((count, *self._gram.shape))
+        seen = np.full((count, self.units + 1), self.free)
+        after = 0.0
+        for k in range(sequences.shape[1] - 1, -1, -1):
+            units = sequences[:, k]
+            matrix += self.alphas[k] * self._gram
+            after += float(self.alphas[k])
+            opened = seen[each, units]
+            for columns in self._columns[units].T:
+                row = matrix[each, columns]
+                pivot = row[each, columns]
+                factor = np.where(opened & (pivot > _PIVOT * after), 1.0 / np.maximum(pivot, _PIVOT * after), 0.0)
+                matrix -= (factor[:, None] * row)[:, :, None] * row[:, None, :]
+                matrix[each, columns] = 0.0
+                matrix[each, :, columns] = 0.0
+            seen[each, units] = True
+        values: NDArray[np.float64] = np.einsum("nij,i,j->n", matrix, self._start, self._start)
+        return values
+
+
+class Intervals:
+    """Between two visits a unit keeps one value, so every visit is one unknown that holds for an interval of terms.
+
+    A visit at term j contributes a column C_u x during [j, e), where e is its next visit or the end; with a fixed end the
+    last visit contributes the unit's whole change, with x = 1, until the end. With M_jl = W([j, e_j) ∩ [l, e_l))·⟨c_j, c_l⟩
+    and h_j = W([j, e_j))·⟨c_j, r₀⟩, where W adds up the weights of an interval, a sequence comes to
+
+        Σα‖r₀‖² + 2h_F·1 + 1ᵀM_FF 1 − gᵀM_OO⁺g,   g = h_O + M_OF 1,   O open, F fixed.
+    """
 
     def __init__(self, walks: Walks, alphas: NDArray[np.float64]) -> None:
         self.terms, self.units = len(alphas), walks.size
-        self.free = walks.changes is None
+        self.free, self.changed = walks.changes is None, len(walks.changed)
         bases = [_basis(block) for block in walks.blocks]
         self.width = max(1, *(int(basis.shape[1]) for basis in bases))
         rank = len(walks.base)
@@ -43,36 +130,30 @@ class SequenceValues:
         columns = np.column_stack([*bases, *changes, np.zeros(rank)])
         self._gram: NDArray[np.float64] = columns.T @ columns
         self._slope: NDArray[np.float64] = columns.T @ walks.base
-        self._open, self._final = self._tables([basis.shape[1] for basis in bases], columns.shape[1] - 1)
+        zero = columns.shape[1] - 1
+        self._open = _places([int(basis.shape[1]) for basis in bases], zero)
+        final = np.full_like(self._open, zero)
+        final[: self.units, 0] = np.arange(zero - self.units, zero)
+        self._final = self._open if self.free else final
         self._cumulated = np.concatenate([[0.0], np.cumsum(alphas)])
-        self.scale = float(alphas.sum() * (walks.base @ walks.base))
-
-    def _tables(self, widths: list[int], zero: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Columns of a visit by unit, the rest as the last row: while its value is open, and when it is the last."""
-        opened = np.full((self.units + 1, self.width), zero)
-        final = np.full((self.units + 1, self.width), zero)
-        at = 0
-        for u, width in enumerate(widths):
-            opened[u, :width] = np.arange(at, at + width)
-            at += width
-        final[: self.units, 0] = np.arange(at, at + self.units)
-        return opened, opened if self.free else final
+        self._constant = float(alphas.sum() * (walks.base @ walks.base))
 
     @property
     def rows(self) -> int:
-        """Sequences that are valued in one go."""
+        """Sequences that are best valued in one go."""
         return max(1, _CHUNK // (self.terms * self.width) ** 2)
 
     @property
     def work(self) -> int:
-        """Operations that one sequence takes, roughly."""
+        """What one sequence takes."""
         size = self.terms * self.width
-        return 600 + 20 * size**2 + size**3 // 3
+        opened = size if self.free else self.width * (self.terms - self.changed)
+        return 2000 + 40 * size**2 + opened**3 // 8
 
     def values(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
         """Σαₖ‖r_k‖² of every row with its best values."""
         chunks = [self._some(sequences[i : i + self.rows]) for i in range(0, len(sequences), self.rows)]
-        return np.concatenate(chunks) if chunks else np.zeros(0)
+        return np.concatenate(chunks)
 
     def _some(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
         count, terms = sequences.shape
@@ -89,7 +170,7 @@ class SequenceValues:
         slopes = (self._cumulated[end] - self._cumulated[begin]) * self._slope[columns]
         fixed = (~opened).astype(np.float64)
         pushed = np.einsum("njl,nl->nj", matrix, fixed)
-        total = self.scale + np.sum((2.0 * slopes + pushed) * fixed, axis=1)
+        total = self._constant + np.sum((2.0 * slopes + pushed) * fixed, axis=1)
         least: NDArray[np.float64] = total - _gain(matrix, slopes + pushed, opened)
         return least
 
@@ -104,6 +185,16 @@ class SequenceValues:
             ends[:, j] = following[everyone, units]
             following[everyone, units] = j
         return ends
+
+
+def _places(widths: list[int], zero: int) -> NDArray[np.int64]:
+    """Columns of every unit, and of the rest as the last row; missing ones point at ``zero``."""
+    places = np.full((len(widths) + 1, max(1, *widths)), zero)
+    at = 0
+    for u, width in enumerate(widths):
+        places[u, :width] = np.arange(at, at + width)
+        at += width
+    return places
 
 
 def _basis(block: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.sequence_values import SequenceValues
+from coordpath_governance.paths.sequence_values import value_sequences
 from coordpath_governance.paths.walks import REST
 
 if TYPE_CHECKING:
@@ -18,21 +19,24 @@ if TYPE_CHECKING:
 
     Sequences = NDArray[np.int64]
 
-__all__ = ["WalkSearch", "improve_walk", "tidy"]
+__all__ = ["GAIN", "WalkSearch", "improve_walk", "tidy"]
 
-_ROUNDS = 6
-"""Perturbations, each followed by small and larger steps; pairs are tried once, in the end."""
+_ROUNDS = 8
+"""Perturbations, each followed by a descent."""
 
-_WORK = 150_000_000
-"""Operations of the evaluator in all (see `SequenceValues.work`): about half a second, on every machine alike."""
+_WORK = 1_500_000_000
+"""Work of the evaluator in all (see `SequenceValues.work`): one or two seconds."""
 
-_PAIRS = 20_000
-"""Pairs of entries are tried where there are no more of them than this."""
+_PAIRS, _DOUBLES = 5000, 20_000
+"""Two entries are changed, or exchanged, at once where there are no more ways than this."""
+
+_ALL = 5000
+"""Up to so many sequences all are valued."""
 
 _TOGETHER = 1000
 """Sequences ranked before the best of them is taken: enough to keep the arithmetic in large blocks."""
 
-_GAIN = 1e-9
+GAIN = 1e-9
 """A step to a better walk must gain this part of its value; less may be the evaluator's ridge."""
 
 
@@ -42,9 +46,10 @@ def improve_walk(task: WalkTask, rounds: int = _ROUNDS) -> tuple[tuple[int, ...]
     best = np.array(task.first, dtype=np.int64)
     value = task.evaluate(task.first)
     random = np.random.default_rng(task.seed)
-    for at in range(rounds + 2):
-        start = search.perturb(best, random, anew=at % 3 == 0) if 0 < at <= rounds else best
-        candidate = search.descend(start, pairs=at > rounds)
+    few = len(search.entries) ** task.terms <= _ALL
+    for at in range(1 if few else rounds + 1):
+        start = best if at == 0 else search.perturb(best, random, anew=at % 3 == 0)
+        candidate = search.best(search.everything())[0] if few else search.descend(start)
         reached = task.evaluate(tidy(task, candidate))
         if reached < value:
             best, value = candidate, reached
@@ -67,7 +72,7 @@ class WalkSearch:
 
     def __init__(self, task: WalkTask, work: int = _WORK) -> None:
         self.task = task
-        self.evaluator = SequenceValues(task.walks, task.alphas)
+        self.evaluator = value_sequences(task.walks, task.alphas)
         self.left = max(work // self.evaluator.work, 1)
         self.entries = np.arange(REST, task.walks.size)
         self.changed = np.array(task.walks.changed, dtype=np.int64)
@@ -76,11 +81,15 @@ class WalkSearch:
         """Whether the budget or the time is used up."""
         return self.left <= 0 or self.task.expired()
 
-    def descend(self, sequence: Sequences, *, pairs: bool) -> Sequences:
+    def descend(self, sequence: Sequences) -> Sequences:
         """Small steps until none helps, then larger ones; back to the small ones whenever one helped."""
         current, value = sequence, float(self.evaluator.values(sequence[None, :])[0])
+        pairs = (self.task.terms * len(self.entries)) ** 2 // 2
+        spare = self.task.spare
         kinds: list[Callable[[Sequences, int], Sequences]] = [self.near, self.exchanged]
-        if pairs and (self.task.terms * len(self.entries)) ** 2 <= 2 * _PAIRS:
+        if pairs * spare * (spare - 1) // 2 <= _DOUBLES:
+            kinds.append(self.doubled)
+        elif pairs <= _PAIRS:
             kinds.append(self.paired)
         at = 0
         while at < len(kinds) and not self.spent():
@@ -100,7 +109,7 @@ class WalkSearch:
                 continue
             found, reached = self.best(np.concatenate([current[None, :], *waiting]))
             waiting = []
-            if reached < value - _GAIN * abs(value):
+            if reached < value - GAIN * abs(value):
                 current, value = found, reached
             if self.spent():
                 break
@@ -123,10 +132,14 @@ class WalkSearch:
 
     def allowed(self, candidates: Sequences) -> Sequences:
         """Those that visit every unit that the end changes."""
-        kept = np.ones(len(candidates), dtype=bool)
-        for u in self.changed:
-            kept &= (candidates == u).any(axis=1)
-        return candidates[kept]
+        visited = np.zeros((len(candidates), len(self.entries)), dtype=bool)
+        visited[np.arange(len(candidates))[:, None], candidates] = True
+        return candidates[visited[:, self.changed].all(axis=1)]
+
+    def everything(self) -> Sequences:
+        """All sequences there are."""
+        grids = np.meshgrid(*[self.entries] * self.task.terms, indexing="ij")
+        return np.stack(grids, axis=-1).reshape(-1, self.task.terms)
 
     def near(self, sequence: Sequences, i: int) -> Sequences:
         """Entry i changed to anything, moved anywhere, or swapped with a later one."""
@@ -146,11 +159,23 @@ class WalkSearch:
     def paired(self, sequence: Sequences, i: int) -> Sequences:
         """Entry i and every later one changed to anything."""
         later = range(i + 1, self.task.terms)
-        one, other = (grid.ravel() for grid in np.meshgrid(self.entries, self.entries, indexing="ij"))
-        pairs = np.repeat(sequence[None, :], len(one) * len(later), axis=0).reshape(len(later), len(one), self.task.terms)
-        for at, j in enumerate(later):
-            pairs[at, :, i], pairs[at, :, j] = one, other
-        return pairs.reshape(-1, self.task.terms)
+        return np.concatenate([sequence[None, :], *(self._filled(np.delete(sequence, [i, j]), i, j) for j in later)])
+
+    def doubled(self, sequence: Sequences, i: int) -> Sequences:
+        """Entry i and a later one taken out, and any two put in anywhere; nothing where the end needs those taken out."""
+        made = [sequence[None, :]]
+        for j in range(i + 1, self.task.terms):
+            others = np.delete(sequence, [i, j])
+            if np.isin(self.changed, others).all():
+                made += [self._filled(others, *places) for places in itertools.combinations(range(self.task.terms), 2)]
+        return np.concatenate(made)
+
+    def _filled(self, others: Sequences, i: int, j: int) -> Sequences:
+        """Any two entries put in among the others, so that they come to stand at i < j."""
+        one, other = np.repeat(self.entries, len(self.entries)), np.tile(self.entries, len(self.entries))
+        made = np.repeat(np.insert(others, [i, j - 1], REST)[None, :], len(one), axis=0)
+        made[:, i], made[:, j] = one, other
+        return made
 
     def _inserted(self, sequence: Sequences, i: int, entries: Sequences) -> Sequences:
         """Entry i taken out, and each of some entries put in at every place."""

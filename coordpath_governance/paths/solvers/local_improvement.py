@@ -1,0 +1,88 @@
+"""LocalImprovement: the paper's Algorithm 1, a few entries of a walk at a time changed to the best of everything.
+
+In each iteration q of the K entries are drawn at random and all dᵠ ways to fill them are tried, with the best values along
+each. It goes on from the walk reached, as the paper's text says (its listing returns to the first walk every time).
+The analogue for orders, where every unit moves once, permutes the units of q places; `Improvement` covers it: it tries all
+swaps, all insertions and all permutations of ten neighbouring places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.errors import UsageError
+from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.walk_improvement import GAIN, WalkSearch, improve_walk, tidy
+from coordpath_governance.paths.walks import REST
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coordpath_governance.paths.solvers.protocol import WalkTask
+
+__all__ = ["LocalImprovement"]
+
+_TRIES = 200_000
+"""Most ways to fill a batch."""
+
+
+class LocalImprovement:
+    """Random batches of ``batch`` entries, ``iterations`` of them from the first walk and from each perturbed best one.
+
+    With a fixed end an entry may also become a rest, and every unit that the end changes stays visited. ``polish`` lets
+    `improve_walk` go on from the result.
+    """
+
+    name = "local"
+
+    def __init__(self, batch: int = 2, iterations: int = 200, restarts: int = 3, *, polish: bool = False) -> None:
+        if batch < 1 or iterations < 1 or restarts < 0:
+            raise UsageError(f"batch {batch}, iterations {iterations}, restarts {restarts}: give at least 1, 1 and 0")
+        self.batch, self.iterations, self.restarts, self.polish = batch, iterations, restarts, polish
+
+    def lacks(self, task: WalkTask) -> str | None:
+        """Batches that can be filled in a number of ways that can be tried."""
+        if self._fillings(task) <= _TRIES:
+            return None
+        return f"cannot try all ways to fill {self.batch} entries with {task.walks.size} units; give a smaller batch"
+
+    def solve(self, task: WalkTask) -> Found:
+        """The best walk of all starts, with the floors as its bound."""
+        random = np.random.default_rng(task.seed)
+        search = WalkSearch(task)
+        best, value = task.first, task.evaluate(task.first)
+        for at in range(self.restarts + 1):
+            start = np.array(best, dtype=np.int64)
+            reached = tidy(task, self._improve(search, search.perturb(start, random, anew=False) if at else start, random))
+            if task.evaluate(reached) < value:
+                best, value = reached, task.evaluate(reached)
+            task.report(self.name, value, task.floor)
+            if search.spent():
+                break
+        if self.polish:
+            best, value = improve_walk(replace(task, first=best))
+            task.report(self.name, value, task.floor)
+        return Found(best, task.floor, self.name)
+
+    def _fillings(self, task: WalkTask) -> int:
+        return int((task.walks.size + (task.walks.changes is not None)) ** min(self.batch, task.terms))
+
+    def _improve(self, search: WalkSearch, start: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+        """Algorithm 1 from one start."""
+        task = search.task
+        size = min(self.batch, task.terms)
+        entries = np.arange(0 if task.walks.changes is None else REST, task.walks.size)
+        fillings = np.stack(np.meshgrid(*[entries] * size, indexing="ij"), axis=-1).reshape(-1, size)
+        current, value = search.best(start[None, :])
+        for _ in range(self.iterations):
+            candidates = np.repeat(current[None, :], len(fillings) + 1, axis=0)
+            candidates[1:, random.choice(task.terms, size, replace=False)] = fillings
+            found, reached = search.best(candidates)
+            if reached < value - GAIN * abs(value):
+                current, value = found, reached
+            if search.spent():
+                break
+        return current
