@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.paths.best_subsets import least_by_size
+from coordpath_governance.paths.projections import excess_of_all_sets
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -15,10 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Floors", "find_floors", "least_excess"]
 
 _WHOLE_TABLE = 12
-"""Most units for which every subset is tried; 2^12 projections take a moment."""
-
-_SAFETY = 1e-9
-"""What a bound gives up, relative to the excess it starts from: projections on nearly dependent columns are not exact."""
+"""Most units for which every set is tried; 2^12 projections take a moment."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,30 +42,21 @@ def find_floors(walks: Walks, most: int) -> Floors:
 
 
 def least_excess(walks: Walks, beta: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """For k = 0 … most: a lower bound on the excess of any model that differs from ``beta`` in at most k units."""
+    """For k = 0 … most: a lower bound on the excess of any model that differs from ``beta`` in at most k units.
+
+    All sets are tried where the units are few. Otherwise the best sets of columns are searched; k units of several columns
+    are at most as many columns as the k widest units have.
+    """
     residual = np.ldexp(walks.problem.cost.residual(beta), -walks.shift)
-    own = float(residual @ residual)
-    least = np.full(len(walks.blocks) + 1, np.inf)
-    least[0] = own
-    depth = len(walks.blocks) if len(walks.blocks) <= _WHOLE_TABLE else 1
-    _descend(residual, list(walks.blocks), 0, depth, least)
-    least = np.minimum.accumulate(least)
-    if depth == 1:
-        least[2:] = 0.0
-    least[1:] = np.maximum(least[1:] - _SAFETY * own, 0.0)
-    return np.concatenate([least, np.full(max(0, most + 1 - len(least)), least[-1])])[: most + 1]
-
-
-def _descend(
-    residual: NDArray[np.float64], blocks: list[NDArray[np.float64]], count: int, depth: int, least: NDArray[np.float64]
-) -> None:
-    """Depth first over subsets: project one more block out of the residual and of the blocks after it."""
-    least[count] = min(least[count], float(residual @ residual))
-    if count == depth:
-        return
-    for i, block in enumerate(blocks):
-        lengths = np.sqrt(np.sum(block * block, axis=0))
-        basis = np.linalg.qr(block[:, lengths > 0] / lengths[lengths > 0])[0]
-        inner = residual - basis @ (basis.T @ residual)
-        later = [other - basis @ (basis.T @ other) for other in blocks[i + 1 :]] if count + 1 < depth else []
-        _descend(inner, later, count + 1, depth, least)
+    counts = np.arange(most + 1)
+    if walks.size <= _WHOLE_TABLE:
+        excess = excess_of_all_sets(residual, walks.blocks)
+        sizes = sum(np.arange(len(excess)) >> u & 1 for u in range(walks.size))
+        least = np.array([excess[sizes == k].min() for k in range(walks.size + 1)])
+        return np.minimum.accumulate(least)[np.minimum(counts, walks.size)]
+    widths = np.sort([block.shape[1] for block in walks.blocks])[::-1]
+    columns = np.cumsum(np.concatenate([[0], widths]))[np.minimum(counts, walks.size)]
+    least = least_by_size(residual, np.concatenate(walks.blocks, axis=1), int(columns[-1]))[columns]
+    alone = min(float(excess_of_all_sets(residual, [block])[1]) for block in walks.blocks)
+    least[1:2] = np.maximum(least[1:2], alone)
+    return np.asarray(least, np.float64)

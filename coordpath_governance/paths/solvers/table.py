@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths.solvers.first_walk import FirstWalk
+from coordpath_governance.paths.solvers.free_end import FreeEnd
 from coordpath_governance.paths.solvers.improvement import Improvement
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
@@ -27,6 +28,9 @@ _AUTO_WORK, _EXACT_WORK = 90_000_000, 500_000_000
 _AUTO_MOVES, _EXACT_MOVES = 4_000_000_000, 30_000_000_000
 """Work of a search over values in between: about four and thirty seconds."""
 
+_AUTO_ENDS, _EXACT_ENDS = 2_000_000_000, 20_000_000_000
+"""Work of a search over free ends: about four and forty seconds."""
+
 CHAIN_SOLVERS: dict[str, tuple[Solver[ChainTask], ...]] = {
     "auto": (Lattice(_LATTICE_UP_TO), Levels(_AUTO_WORK)),
     "exact": (Lattice(_LATTICE_UP_TO), Levels(_EXACT_WORK)),
@@ -38,8 +42,8 @@ CHAIN_SOLVERS: dict[str, tuple[Solver[ChainTask], ...]] = {
 """Name → solvers of chains in order of preference; the first that takes the task is used."""
 
 WALK_SOLVERS: dict[str, tuple[Solver[WalkTask], ...]] = {
-    "auto": (Revisits(_AUTO_MOVES), FirstWalk("local")),
-    "exact": (Revisits(_EXACT_MOVES), FirstWalk("local")),
+    "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS), FirstWalk("local")),
+    "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS), FirstWalk("local")),
     "local": (FirstWalk("local"),),
     "greedy": (FirstWalk("greedy"),),
     "direct": (FirstWalk("direct"),),
