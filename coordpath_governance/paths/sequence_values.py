@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.walks import Walks
 
-__all__ = ["Backwards", "Intervals", "SequenceValues", "value_sequences"]
+__all__ = ["Backwards", "Intervals", "SequenceValues", "unit_basis", "value_sequences"]
 
 _RIDGE = 1e-11
 """Added to a unit diagonal, so that dependent columns leave the equations solvable; the value moves by about as much."""
@@ -62,7 +62,7 @@ class Backwards:
     def __init__(self, walks: Walks, alphas: NDArray[np.float64]) -> None:
         self.alphas, self.units = alphas, walks.size
         self.free = walks.changes is None
-        bases = [_basis(block) for block in walks.blocks]
+        bases = [unit_basis(block) for block in walks.blocks]
         changes = [np.zeros(len(walks.base))] * self.units if walks.changes is None else list(walks.changes)
         # One more column of zeros, at which everything that is missing points.
         columns = np.column_stack([*bases, walks.base + sum(changes), np.zeros(len(walks.base))])
@@ -122,7 +122,7 @@ class Intervals:
     def __init__(self, walks: Walks, alphas: NDArray[np.float64]) -> None:
         self.terms, self.units = len(alphas), walks.size
         self.free, self.changed = walks.changes is None, len(walks.changed)
-        bases = [_basis(block) for block in walks.blocks]
+        bases = [unit_basis(block) for block in walks.blocks]
         self.width = max(1, *(int(basis.shape[1]) for basis in bases))
         rank = len(walks.base)
         changes = [np.zeros(rank)] * self.units if walks.changes is None else list(walks.changes)
@@ -197,7 +197,7 @@ def _places(widths: list[int], zero: int) -> NDArray[np.int64]:
     return places
 
 
-def _basis(block: NDArray[np.float64]) -> NDArray[np.float64]:
+def unit_basis(block: NDArray[np.float64]) -> NDArray[np.float64]:
     """Orthonormal columns that span a unit's own; none if the data do not exercise it."""
     left, lengths, _ = np.linalg.svd(block, full_matrices=False)
     kept: NDArray[np.float64] = left[:, lengths > _RANK * max(1.0, float(lengths.max(initial=0.0)))]

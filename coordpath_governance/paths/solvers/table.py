@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths.solvers.first_walk import FirstWalk
 from coordpath_governance.paths.solvers.free_end import FreeEnd
+from coordpath_governance.paths.solvers.gurobi import GurobiChain, GurobiWalks
 from coordpath_governance.paths.solvers.improvement import Improvement
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
 from coordpath_governance.paths.solvers.listed import Direct, Greedy
+from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
 from coordpath_governance.paths.solvers.revisits import Revisits
 
 if TYPE_CHECKING:
@@ -37,17 +39,17 @@ CHAIN_SOLVERS: dict[str, tuple[Solver[ChainTask], ...]] = {
     "local": (Improvement(),),
     "greedy": (Greedy(),),
     "direct": (Direct(),),
-    "gurobi": (),
+    "gurobi": (GurobiChain(),),
 }
 """Name → solvers of chains in order of preference; the first that takes the task is used."""
 
 WALK_SOLVERS: dict[str, tuple[Solver[WalkTask], ...]] = {
     "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS), FirstWalk("local")),
     "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS), FirstWalk("local")),
-    "local": (FirstWalk("local"),),
+    "local": (LocalImprovement(restarts=1, polish=True),),
     "greedy": (FirstWalk("greedy"),),
     "direct": (FirstWalk("direct"),),
-    "gurobi": (),
+    "gurobi": (GurobiWalks(),),
 }
 """Name → solvers of walks in order of preference."""
 
