@@ -132,7 +132,10 @@ class _Lengths:
             return _Candidate(terms, weight, bound, excess, rounding, once.stops, once.solver)
         task = WalkTask(self.walks, alphas, self.floors, self._first(alphas), self.problem.seed, self.expired, self.progress)
         found = choose_walk_solver(self.solver, task).solve(task)
-        excess, stops = self.walks.value(found.order, alphas)
+        if found.increments is None:
+            excess, stops = self.walks.value(found.order, alphas)
+        else:
+            excess, stops = self.walks.follow(found.order, found.increments, alphas)
         return _Candidate(terms, weight, max(found.bound, task.floor), excess, 0.0, stops, found.solver)
 
     def _first(self, alphas: NDArray[np.float64]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["place", "stagewise"]
+__all__ = ["place", "stagewise", "stagewise_increments"]
 
 
 def place(along: NDArray[np.float64], alphas: NDArray[np.float64], order: Sequence[int]) -> tuple[int, ...]:
@@ -47,3 +47,13 @@ def stagewise(walks: Walks, terms: int) -> tuple[int, ...]:
         residual = residual - bases[chosen] @ (bases[chosen].T @ residual)
         walk.append(chosen)
     return tuple(walk)
+
+
+def stagewise_increments(walks: Walks, walk: Sequence[int]) -> tuple[NDArray[np.float64], ...]:
+    """What each step of a walk moves if it only looks at the cost right after it: min ‖r + C_u δ‖."""
+    residual = walks.base.copy()
+    increments: list[NDArray[np.float64]] = []
+    for u in walk:
+        increments.append(np.asarray(np.linalg.lstsq(walks.blocks[u], -residual, rcond=None)[0], np.float64))
+        residual = residual + walks.blocks[u] @ increments[-1]
+    return tuple(increments)

@@ -75,7 +75,13 @@ class Walks:
 
     def value(self, sequence: Sequence[int], alphas: NDArray[np.float64]) -> tuple[float, tuple[Stop, ...]]:
         """Σαₖ·excess along the sequence with its best values, and the stops."""
-        stops = self._stops(sequence, self._increments(sequence, alphas))
+        return self.follow(sequence, self._increments(sequence, alphas), alphas)
+
+    def follow(
+        self, sequence: Sequence[int], increments: Sequence[NDArray[np.float64] | None], alphas: NDArray[np.float64]
+    ) -> tuple[float, tuple[Stop, ...]]:
+        """Σαₖ·excess along the sequence, each unit moving by its increment (None: to its target), and the stops."""
+        stops = self._stops(sequence, increments)
         total, current, at = 0.0, self.excess(self.problem.start), 0
         for k, alpha in enumerate(alphas.tolist(), start=1):
             if at < len(stops) and stops[at].k == k:
@@ -115,7 +121,7 @@ class Walks:
                 at += width
         return increments
 
-    def _stops(self, sequence: Sequence[int], increments: list[NDArray[np.float64] | None]) -> tuple[Stop, ...]:
+    def _stops(self, sequence: Sequence[int], increments: Sequence[NDArray[np.float64] | None]) -> tuple[Stop, ...]:
         problem = self.problem
         beta = problem.start
         target = beta if problem.target is None else problem.target

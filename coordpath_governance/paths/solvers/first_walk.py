@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.starts import stagewise_increments
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.solvers.protocol import WalkTask
@@ -25,5 +26,6 @@ class FirstWalk:
         return None
 
     def solve(self, task: WalkTask) -> Found:
-        """The first walk with the floors as its bound."""
-        return Found(task.first, task.floor, self.name)
+        """The first walk with the floors as its bound; the values of the stagewise one are its own."""
+        increments = stagewise_increments(task.walks, task.first) if task.walks.changes is None else None
+        return Found(task.first, task.floor, self.name, increments)

@@ -115,12 +115,14 @@ class WalkTask:
 class Found:
     """A chain or a walk, and a number below which none goes, rounding aside.
 
-    ``order``: of a chain, all units, of which the first n count; of a walk, K units or rests.
+    ``order``: of a chain, all units, of which the first n count; of a walk, K units or rests, which go to the best values
+    unless ``increments`` says how far each of them moves (in columns of length 1).
     """
 
     order: tuple[int, ...]
     bound: float
     solver: str
+    increments: tuple[NDArray[np.float64], ...] | None = None
 
 
 Task = TypeVar("Task", contravariant=True)

@@ -95,7 +95,8 @@ def test_the_papers_three_steps(toy):
         assert document["objective"] == pytest.approx(1.275742)
         assert [s["feature"] for s in document["steps"]] == ["a", "b", "a"]
         assert document["steps"][0]["to"] == pytest.approx(1.697)
-        assert document["status"] == "bounded"
+        assert document["status"] == "optimal"
+        assert document["lower_bound"] == pytest.approx(1.275742)
 
 
 def test_as_many_terms_as_units_is_the_order_problem(toy):
@@ -111,11 +112,19 @@ def test_a_negative_cost_makes_longer_paths_pay(toy):
     assert len(solution.path.costs()) == 4
 
 
-def test_a_resting_path_keeps_its_cost(toy):
+def test_an_unchanged_coefficient_moves_out_and_back_where_that_pays(toy):
     solution = solve({**toy, "target": [0, 0], "steps": 3})
-    assert solution.path.steps == ()
-    assert solution.certificate.objective == pytest.approx(3 * 2.04096)
-    assert solution.certificate.status == "bounded"
+    assert solution.certificate.status == "optimal"
+    assert [step.label for step in solution.path.steps] == ["a", "a"]
+    assert [step.moves[0].after for step in solution.path.steps] == pytest.approx([1.274, 0.0])
+    assert solution.certificate.objective == pytest.approx(2 * 0.417884 + 2.04096)
+
+
+def test_a_resting_path_keeps_its_cost(toy):
+    resting = solve({**toy, "target": [0, 0], "steps": 3, "solver": "direct"})
+    assert resting.path.steps == ()
+    assert resting.certificate.objective == pytest.approx(3 * 2.04096)
+    assert resting.certificate.status == "bounded"
     settled = solve({**toy, "start": [2.12, -0.94], "steps": 3})
     assert settled.certificate.objective == pytest.approx(0.75)
     assert settled.certificate.status == "optimal"
@@ -133,7 +142,6 @@ def test_steps_are_placed_where_the_weights_are_small(toy):
 def test_many_units_with_a_rest(document):
     problem = {**document(5, 14), "steps": 15}
     solution = solve(problem)
-    assert solution.certificate.status == "bounded"
     assert solution.certificate.lower_bound <= solution.certificate.objective
     hurried = solve({**document(5, 4), "steps": 6, "time_limit": 0})
     assert hurried.certificate.objective >= solve({**document(5, 4), "steps": 6}).certificate.objective
@@ -147,10 +155,10 @@ def test_one_free_step_is_solved(toy, document):
     assert hurried.certificate.status == "bounded"
 
 
-def test_long_free_paths_rest_in_the_end(toy):
+def test_long_free_paths_come_as_near_as_they_can(toy):
     solution = solve({**toy, "target": None, "steps": 50})
     assert solution.path.terms == 50
-    assert max(step.k for step in solution.path.steps) <= 40
+    assert solution.path.costs()[-1] == pytest.approx(0.25)
     assert solution.certificate.lower_bound >= 50 * 0.25 - 1e-9
 
 
@@ -185,7 +193,7 @@ def test_lower_bound_that_overflows(toy):
 
 def test_several_further_visits(toy):
     document = solve({**toy, "steps": 7}).to_dict()
-    assert len(document["steps"]) == 5
+    assert len(document["steps"]) > 3
     assert document["objective"] < solve({**toy, "steps": 7, "solver": "direct"}).certificate.objective
     assert document["steps"][-1]["cost"] == pytest.approx(0.25)
 
@@ -198,3 +206,12 @@ def test_another_unit_can_be_better_than_the_greedy_one(document):
         assert ours <= greedy
         better += ours < greedy
     assert better
+
+
+def test_greedy_is_forward_stagewise(toy):
+    """Each step looks only at the cost right after it: the paper's 0.42 and 0.39, whatever the weights."""
+    for weights in ({"gamma": 1.0}, {"gamma": 0.1}, {"final": 1.0, "lambda": 0.5}):
+        solution = solve({**toy, "target": None, "steps": 2, "solver": "greedy", "weights": weights})
+        assert [step.cost for step in solution.path.steps] == pytest.approx([0.418, 0.386], abs=1e-3)
+    groups = {**toy, "target": None, "steps": 1, "groups": [["a", "b"]], "solver": "greedy"}
+    assert solve(groups).path.steps[0].cost == pytest.approx(0.25)
