@@ -207,8 +207,6 @@ def unit_basis(block: NDArray[np.float64]) -> NDArray[np.float64]:
 def _gain(matrix: NDArray[np.float64], slopes: NDArray[np.float64], opened: NDArray[np.bool_]) -> NDArray[np.float64]:
     """gᵀM⁺g over the open entries of every row, gathered to the front; all others are made to gain nothing."""
     most = int(opened.sum(axis=1).max(initial=0))
-    if most == 0:
-        return np.zeros(len(opened))
     front = np.argsort(~opened, axis=1, kind="stable")[:, :most]
     there = np.take_along_axis(opened, front, axis=1)
     inner = np.take_along_axis(np.take_along_axis(matrix, front[:, :, None], axis=1), front[:, None, :], axis=2)
