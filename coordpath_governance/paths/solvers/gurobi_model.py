@@ -7,9 +7,10 @@ integrality and the relaxed feasibility only make the bound lower. Nodes may be 
 solution by less than the gap asked for. And a quadratic form that is not positive semi-definite by rounding must not be
 "corrected", which would raise values: the tolerance for that is zero. So what counts is
 
-    min(bound, best) − gap·best − 10·1e-9·Σ ranges − 1e-9·(constant + best),
+    min(bound, best) − gap·best − 10·1e-9·Σ ranges − 1e-11·(constant + best),
 
-the last for ordinary rounding of the sums that make up an objective, including its constant.
+the last for ordinary rounding of the sums that make up an objective, including its constant: in 200 problems that
+were also enumerated it was below 1e-13.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = ["OBJECTIVE", "Model", "Optimised", "missing", "optimise"]
 OBJECTIVE = 1e4
 """What the best known value is scaled to, so that tolerances of 1e-9 are small against it."""
 
-_TOLERANCE, _GAP, _ROUNDING = 1e-9, 1e-7, 1e-9
+_TOLERANCE, _GAP, _ROUNDING = 1e-9, 1e-7, 1e-11
 _NOT_INSTALLED = "needs the package gurobipy: pip install 'coordpath-governance[gurobi]'"
 _TOO_LARGE, _NO_LICENCE = 10010, 10009
 

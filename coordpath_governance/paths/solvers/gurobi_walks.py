@@ -34,7 +34,7 @@ _MARGIN = 1.0 + 1e-6
 _STILL = 1e-6
 """A largest increment below this, where the residuals of a walk are near 100, is none."""
 
-_FAR = 1e5
+_FAR = 1e6
 """No residual is let go farther, whatever its weight."""
 
 _UNSEEN = 1e-4
