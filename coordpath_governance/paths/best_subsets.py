@@ -11,7 +11,8 @@ search begins from nodes whose W is independent, in each of which some member of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,18 +20,20 @@ from coordpath_governance.paths.projections import excess_of, excess_of_sets, fi
 from coordpath_governance.paths.set_function import EPS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 __all__ = ["least_by_size"]
 
-_WORK = 60_000_000
+_WORK = 40_000_000
 """Entries of B that are updated in all; about two seconds."""
 
 _POOL = 6_000_000
 """Entries of B that wait; beyond it, the deepest nodes go first."""
 
-_BATCH = 400_000
-"""Entries of B updated at a time."""
+_BATCH, _CHUNK = 400_000, 50_000
+"""Entries of B in the nodes that are branched together, and in those that are updated together."""
 
 _ROOTS = 256
 """Most nodes to begin with."""
@@ -98,6 +101,46 @@ def _independent_roots(columns: NDArray[np.float64], most: int) -> list[tuple[tu
     return done
 
 
+@dataclass(frozen=True, eq=False)
+class _Nodes:
+    """All sets A ⊆ S ⊆ W: B = G_W⁻¹, the best values on W, its excess, A, W, and for every size what S costs at least."""
+
+    inverse: NDArray[np.float64]
+    values: NDArray[np.float64]
+    own: NDArray[np.float64]
+    forced: NDArray[np.bool_]
+    kept: NDArray[np.bool_]
+    bounds: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    def __getitem__(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> _Nodes:
+        return _Nodes(*(part[rows] for part in self._parts()))
+
+    def joined(self, others: Sequence[_Nodes]) -> _Nodes:
+        """These and the others."""
+        together = zip(self._parts(), *(other._parts() for other in others), strict=True)
+        return _Nodes(*(np.concatenate(parts) for parts in together))
+
+    def _parts(self) -> tuple[NDArray[Any], ...]:
+        return self.inverse, self.values, self.own, self.forced, self.kept, self.bounds
+
+    def without(self, rows: NDArray[np.int64], out: NDArray[np.int64], rise: NDArray[np.float64]) -> _Nodes:
+        """Nodes ``rows`` with one member less each: B − B_v B_vᵀ/B_vv, x − B_v x_v/B_vv."""
+        nodes = self[rows]
+        every = np.arange(len(rows))
+        column = nodes.inverse[every, :, out]
+        share = column / column[every, out][:, None]
+        inverse = nodes.inverse - share[:, :, None] * column[:, None, :]
+        values = nodes.values - share * nodes.values[every, out][:, None]
+        inverse[every, out, :] = 0.0
+        inverse[every, :, out] = 0.0
+        values[every, out] = 0.0
+        nodes.kept[every, out] = False
+        return _Nodes(inverse, values, nodes.own + rise, nodes.forced, nodes.kept, nodes.bounds)
+
+
 class _Search:
     """Nodes that wait, and the least excess known of every size."""
 
@@ -108,15 +151,12 @@ class _Search:
         self.known = np.minimum.accumulate(_exchange(residual, columns, sizes))
         self.blur = 0.0
         width = columns.shape[1]
-        self.inverse = np.empty((0, width, width))
-        self.values = np.empty((0, width))
-        self.own = np.empty(0)
-        self.forced = np.empty((0, width), np.bool_)
-        self.kept = np.empty((0, width), np.bool_)
-        self.bound = np.empty((0, sizes + 1))
+        none = np.empty((0, width))
+        member = np.empty((0, width), np.bool_)
+        self.open = _Nodes(np.empty((0, width, width)), none, none[:, 0], member, member, np.empty((0, sizes + 1)))
 
     def add_root(self, forced: tuple[int, ...], kept: tuple[int, ...]) -> None:
-        """The best values on W by an orthogonal factor, so that no square of the condition enters."""
+        """The best values on W by an orthogonal factor."""
         width = self.columns.shape[1]
         inverse, values = np.zeros((1, width, width)), np.zeros((1, width))
         basis, triangle = np.linalg.qr(self.columns[:, list(kept)])
@@ -125,103 +165,79 @@ class _Search:
         aim = basis.T @ self.residual
         values[0, list(kept)] = -unfold @ aim
         left = self.residual - basis @ aim
-        self.blur = max(self.blur, float(np.trace(inverse[0])))
+        self.blur = max(self.blur, float(np.linalg.norm(triangle, 2)) ** 2 * float(np.linalg.norm(unfold, 2)) ** 4)
         member = np.zeros((2, 1, width), np.bool_)
         member[0, 0, list(forced)] = True
         member[1, 0, list(kept)] = True
-        self._push(inverse, values, np.array([left @ left]), member[0], member[1], np.zeros((1, len(self.sizes))))
+        root = _Nodes(inverse, values, np.array([left @ left]), member[0], member[1], np.zeros((1, len(self.sizes))))
+        self.open = self.open.joined([self._bounded(root)])
 
     def run(self) -> None:
         """Branch until nothing can be lower than what is known, or the work is done."""
-        width = self.columns.shape[1]
-        while len(self.own) and self.work > 0:
-            batch = max(1, _BATCH // width**2)
-            if self.inverse.size > _POOL:
-                order = np.argsort(self.kept.sum(axis=1), kind="stable")
+        batch = max(1, _BATCH // self.columns.shape[1] ** 2)
+        while len(self.open) and self.work > 0:
+            if self.open.inverse.size > _POOL:
+                order = np.argsort(self.open.kept.sum(axis=1), kind="stable")
             else:
-                order = np.argsort(np.min(self.bound - self.known, axis=1), kind="stable")
-            self._branch(order[:batch], order[batch:])
+                order = np.argsort(np.min(self.open.bounds - self.known, axis=1), kind="stable")
+            children = self._branch(self.open[order[:batch]])
+            self.open = self.open[order[batch:]].joined(children)
 
     def bounds(self) -> NDArray[np.float64]:
-        """For each size the least known, or what an open node may still reach."""
-        least = np.minimum(self.known, np.min(self.bound, axis=0, initial=np.inf))
-        lower: NDArray[np.float64] = least - (_TIE + 64 * (self.columns.shape[1] + 8) * EPS * self.blur) * self.whole
+        """For each size the least known, or what an open node may still reach.
+
+        An error of c·d·eps·‖B‖ in B moves an excess by at most ‖B‖·‖G‖ times as much.
+        """
+        least = np.minimum(self.known, np.min(self.open.bounds, axis=0, initial=np.inf))
+        lower: NDArray[np.float64] = least - (_TIE + 8 * (self.columns.shape[1] + 8) * EPS * self.blur) * self.whole
         return lower
 
-    def _branch(self, chosen: NDArray[np.int64], waiting: NDArray[np.int64]) -> None:
+    def _branch(self, nodes: _Nodes) -> list[_Nodes]:
         """Leave out the free members one by one, the largest Δ first; those that were passed are forced."""
-        inverse, values, own = self.inverse[chosen], self.values[chosen], self.own[chosen]
-        forced, kept, bound = self.forced[chosen], self.kept[chosen], self.bound[chosen]
-        for name in ("inverse", "values", "own", "forced", "kept", "bound"):
-            setattr(self, name, getattr(self, name)[waiting])
-        rise = _rise(inverse, values, kept & ~forced, -np.inf)
+        free = nodes.kept & ~nodes.forced
+        rise = np.where(free, _rise(nodes), -np.inf)
         order = np.argsort(-rise, axis=1, kind="stable")
         falling = np.take_along_axis(rise, order, axis=1)
-        passed = forced.sum(axis=1)[:, None] + np.arange(rise.shape[1])
+        passed = nodes.forced.sum(axis=1)[:, None] + np.arange(rise.shape[1])
         limit = self.known[np.minimum(passed, len(self.sizes) - 1)] - _TIE * self.whole
-        node, place = np.nonzero((falling > -np.inf) & (passed < len(self.sizes)) & (own[:, None] + falling < limit))
-        rank = np.empty_like(order)
-        np.put_along_axis(rank, order, np.arange(rise.shape[1])[None, :], axis=1)
-        out = order[node, place]
-        forced = forced[node] | ((rank[node] < place[:, None]) & kept[node] & ~forced[node])
-        left = kept[node].copy()
-        left[np.arange(len(node)), out] = False
-        step = max(1, _BATCH // rise.shape[1] ** 2)
+        worth = (falling > -np.inf) & (passed < len(self.sizes)) & (nodes.own[:, None] + falling < limit)
+        node, place = np.nonzero(worth)
+        rank = np.argsort(order, axis=1, kind="stable")
+        step = max(1, _CHUNK // rise.shape[1] ** 2)
+        parts = []
         for at in range(0, len(node), step):
-            part = slice(at, at + step)
-            rows = np.arange(len(node[part]))
-            share = inverse[node[part], :, out[part]] / inverse[node[part], out[part], out[part]][:, None]
-            smaller = inverse[node[part]] - share[:, :, None] * inverse[node[part], out[part], None, :]
-            moved = values[node[part]] - share * values[node[part], out[part], None]
-            smaller[rows, out[part], :] = 0.0
-            smaller[rows, :, out[part]] = 0.0
-            moved[rows, out[part]] = 0.0
-            excess = own[node[part]] + falling[node[part], place[part]]
-            self._push(smaller, moved, excess, forced[part], left[part], bound[node[part]])
+            some, places = node[at : at + step], place[at : at + step]
+            child = nodes.without(some, order[some, places], falling[some, places])
+            child.forced[(rank[some] < places[:, None]) & free[some]] = True
+            parts.append(self._bounded(child))
+        return parts
 
-    def _push(
-        self,
-        inverse: NDArray[np.float64],
-        values: NDArray[np.float64],
-        own: NDArray[np.float64],
-        forced: NDArray[np.bool_],
-        kept: NDArray[np.bool_],
-        before: NDArray[np.float64],
-    ) -> None:
+    def _bounded(self, nodes: _Nodes) -> _Nodes:
         """Bound new nodes, learn from those that are small, keep those that may be lower than what is known."""
-        self.work -= inverse.size
-        free = kept & ~forced
-        rise = np.sort(_rise(inverse, values, free, np.inf), axis=1)
-        root = np.sqrt(np.einsum("nii->ni", inverse))
+        self.work -= nodes.inverse.size
+        free = nodes.kept & ~nodes.forced
+        rise = np.where(free, _rise(nodes), np.inf)
+        root = np.sqrt(np.einsum("nii->ni", nodes.inverse))
         root[~free] = np.inf
-        row = np.einsum("nij,nj->ni", np.abs(inverse), 1.0 / root) / root
-        row[~free] = 1.0
-        total = np.cumsum(np.sort(_rise(inverse, values, free, np.inf) / row, axis=1), axis=1)
-        number = kept.sum(axis=1)
-        fewer = number[:, None] - self.sizes
+        spread = np.matmul(np.abs(nodes.inverse), (1.0 / root)[:, :, None])[:, :, 0] / root
+        spread[~free] = 1.0
+        total = np.cumsum(np.sort(rise / spread, axis=1), axis=1)
+        fewer = nodes.kept.sum(axis=1)[:, None] - self.sizes
         at = np.clip(fewer - 1, 0, None)
-        rise, total = np.take_along_axis(rise, at, axis=1), np.take_along_axis(total, at, axis=1)
-        bound = np.maximum(before, own[:, None] + np.where(fewer > 0, np.maximum(rise, total), 0.0))
-        bound[fewer < 0] = np.inf
-        exact = np.where((fewer == 0) | (fewer == 1), bound, np.inf)
-        self.known = np.minimum.accumulate(np.minimum(self.known, exact.min(axis=0)))
-        bound[exact < np.inf] = np.inf
-        bound[bound >= self.known - _TIE * self.whole] = np.inf
-        alive = np.isfinite(bound).any(axis=1)
-        self.inverse = np.concatenate([self.inverse, inverse[alive]])
-        self.values = np.concatenate([self.values, values[alive]])
-        self.own = np.concatenate([self.own, own[alive]])
-        self.forced = np.concatenate([self.forced, forced[alive]])
-        self.kept = np.concatenate([self.kept, kept[alive]])
-        self.bound = np.concatenate([self.bound, bound[alive]])
+        added = np.maximum(np.take_along_axis(np.sort(rise, axis=1), at, axis=1), np.take_along_axis(total, at, axis=1))
+        bounds = np.maximum(nodes.bounds, nodes.own[:, None] + np.where(fewer > 0, added, 0.0))
+        bounds[fewer < 0] = np.inf
+        exact = (fewer == 0) | (fewer == 1)
+        self.known = np.minimum.accumulate(np.minimum(self.known, np.min(np.where(exact, bounds, np.inf), axis=0)))
+        bounds[exact | (bounds >= self.known - _TIE * self.whole)] = np.inf
+        return replace(nodes, bounds=bounds)[np.isfinite(bounds).any(axis=1)]
 
 
-def _rise(
-    inverse: NDArray[np.float64], values: NDArray[np.float64], free: NDArray[np.bool_], otherwise: float
-) -> NDArray[np.float64]:
-    """Δ_v = x_v²/B_vv of the free members."""
-    diagonal = np.where(free, np.einsum("nii->ni", inverse), 1.0)
-    return np.where(free, values * values / diagonal, otherwise)
+def _rise(nodes: _Nodes) -> NDArray[np.float64]:
+    """Δ_v = x_v²/B_vv."""
+    diagonal = np.einsum("nii->ni", nodes.inverse)
+    rise: NDArray[np.float64] = nodes.values * nodes.values / np.where(nodes.kept, diagonal, 1.0)
+    return rise
 
 
 def _exchange(residual: NDArray[np.float64], columns: NDArray[np.float64], most: int) -> NDArray[np.float64]:

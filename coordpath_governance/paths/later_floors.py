@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from coordpath_governance.paths.projections import excess_of_all_sets, excess_of_sets
+from coordpath_governance.paths.projections import excess_of_all_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from coordpath_governance.paths.prefixes import Prefixes
+
 __all__ = ["CountedFloors", "LaterFloors", "TouchedFloors", "WholeTable"]
+
+
+_LOOK_UP = 1500
+"""Work of looking up one set."""
 
 
 class LaterFloors(Protocol):
@@ -78,34 +85,42 @@ class CountedFloors:
 
 
 class TouchedFloors:
-    """Many units, a column each: exact for one more unit, and by number for the terms after it."""
+    """Many units: exact for one more unit, and by number for the terms after it. Every set is looked at once."""
 
-    def __init__(
-        self,
-        residual: NDArray[np.float64],
-        columns: NDArray[np.float64],
-        floors: NDArray[np.float64],
-        alphas: NDArray[np.float64],
-    ) -> None:
-        self._residual, self._columns, self._alphas = residual, columns, alphas
+    def __init__(self, prefixes: Prefixes, floors: NDArray[np.float64]) -> None:
+        alphas = prefixes.alphas
+        self._prefixes, self._alphas = prefixes, alphas
         self._counted = CountedFloors(floors, alphas)
-        self._floors = floors
+        self._floors = np.concatenate([floors, np.full(len(alphas) + 2, floors[-1])])
+        self._least: dict[bytes, float] = {}
         self.spent = 0
 
     def rest(self, touched: NDArray[np.bool_], length: int) -> NDArray[np.float64]:
-        """The sets that occur are projected once each."""
+        """Exact for the next term; what rounding leaves in doubt is bounded by number."""
+        number = touched.sum(axis=1)
+        sums = self._counted.sums(number, length)
         if length == len(self._alphas) or not len(touched):
-            return np.zeros(len(touched))
+            return sums
+        self.spent += _LOOK_UP * len(touched)
         packed = np.packbits(touched, axis=1)
-        _, first, back = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        sets = touched[first]
-        number = sets.sum(axis=1)
-        members = np.argsort(~sets, axis=1, kind="stable")[:, : int(number.max(initial=0))]
-        members = np.where(np.arange(members.shape[1]) < number[:, None], members, -1)
-        self.spent += 2 * members.size * self._columns.size
-        own, more = excess_of_sets(self._residual, self._columns, members)
-        least = np.minimum(own, more.min(axis=1))
-        known = self._floors[np.minimum(number + 1, len(self._floors) - 1)]
-        sums = self._counted.sums(number, length) + self._alphas[length] * np.maximum(least - known, 0.0)
-        every: NDArray[np.float64] = sums[back.reshape(-1)]
-        return every
+        keys: list[bytes] = packed.view(f"V{packed.shape[1]}")[:, 0].tolist()
+        rows = {key: row for row, key in enumerate(keys) if key not in self._least}
+        new = np.array(list(rows.values()), np.int64)
+        for size in np.unique(number[new]).tolist():
+            some = new[number[new] == size]
+            for row, least in zip(some.tolist(), self._one_more(touched[some]).tolist(), strict=True):
+                self._least[keys[row]] = least
+        least = np.array([self._least[key] for key in keys])
+        return sums + self._alphas[length] * np.maximum(least - self._floors[number + 1], 0.0)
+
+    def _one_more(self, touched: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The least excess of each set and one more unit: a walk of which only the last term has a weight."""
+        size = int(touched[0].sum())
+        members = np.nonzero(touched)[1].reshape(len(touched), size).astype(np.int16)
+        last = replace(self._prefixes, alphas=np.concatenate([np.zeros(size), [1.0]]))
+        self.spent += last.work(size) * len(touched)
+        values, tight = last.extend(members, np.zeros(len(touched)))
+        values[touched] = np.inf
+        values[~tight & ~touched] = 0.0
+        least: NDArray[np.float64] = values.min(axis=1)
+        return np.where(np.isinf(least), 0.0, least)

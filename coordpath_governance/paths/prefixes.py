@@ -39,6 +39,7 @@ class Prefixes:
     slope: NDArray[np.float64]
     padding: NDArray[np.float64]
     excess: float
+    rank: int
     alphas: NDArray[np.float64]
 
     @property
@@ -89,7 +90,7 @@ class Prefixes:
         gain, freedom = self._gains(other.reshape(number, rows, units, width), left.reshape(number, units, width))
         base = whole - np.sum(aim * aim, axis=1)
         blurs = blur[:, None] + (1.0 + combination.sum(axis=2)) / np.maximum(freedom, _NO_PIVOT)
-        allowance = 32 * (rows + 8) * EPS * (1.0 + blurs)
+        allowance = 4 * (rows + 2) * (self.rank + rows + 8) * EPS * (1.0 + blurs)
         tight = ~bad[:, None] & (freedom > _NO_PIVOT) & (allowance < _TRUSTED)
         least = np.where(tight, base[:, None] - gain - allowance * whole, -np.inf)
         return np.maximum(least, values[:, None]), tight
@@ -140,4 +141,4 @@ def prepare_prefixes(
         padded[u, :, : basis.shape[1]] = basis
         padding[u, : basis.shape[1]] = 0.0
     gram = np.einsum("ura,vrb->uvab", padded, padded)
-    return Prefixes(gram, np.einsum("ura,r->ua", padded, base), padding, float(base @ base), alphas)
+    return Prefixes(gram, np.einsum("ura,r->ua", padded, base), padding, float(base @ base), len(base), alphas)

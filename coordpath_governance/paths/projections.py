@@ -42,7 +42,7 @@ def excess_of_all_sets(residual: NDArray[np.float64], blocks: Sequence[NDArray[n
         blur = np.concatenate([blur, more])
     left = state[:, : len(residual), 0]
     excess: NDArray[np.float64] = np.maximum(
-        np.sum(left * left, axis=1) - _allowance(blur, width) * excess_of(residual), 0.0
+        np.sum(left * left, axis=1) - _allowance(blur, width, len(residual)) * excess_of(residual), 0.0
     )
     return excess
 
@@ -80,8 +80,8 @@ def _excess_of_some(
     square[~free] = np.inf
     blurs = blur[:, None] + combination / square
     whole = excess_of(residual)
-    more = own[:, None] - slope * slope / square - _allowance(blurs, length + 1) * whole
-    return np.maximum(own - _allowance(blur, length) * whole, 0.0), np.maximum(more, 0.0)
+    more = own[:, None] - slope * slope / square - _allowance(blurs, length + 1, rank) * whole
+    return np.maximum(own - _allowance(blur, length, rank) * whole, 0.0), np.maximum(more, 0.0)
 
 
 def find_circuit(columns: NDArray[np.float64]) -> NDArray[np.int64] | None:
@@ -119,6 +119,6 @@ def _is_free(column: NDArray[np.float64], rank: int) -> NDArray[np.bool_]:
     return free
 
 
-def _allowance(blur: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """What rounding may do to an excess, as a part of the excess before anything moved."""
-    return 16 * (width + 8) * EPS * (1.0 + np.sqrt(blur))
+def _allowance(blur: NDArray[np.float64], width: int, rank: int) -> NDArray[np.float64]:
+    """What rounding may do to an excess, as a part of the excess before anything moved: c·eps·‖R⁻¹‖."""
+    return 4 * (width + 2) * (rank + width + 8) * EPS * (1.0 + np.sqrt(blur))

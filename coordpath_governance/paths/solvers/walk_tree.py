@@ -65,10 +65,8 @@ class WalkTree:
         self._later: LaterFloors
         if len(bases) <= _WHOLE_TABLE:
             self._later = WholeTable(walks.base, bases, self._alphas)
-        elif max(basis.shape[1] for basis in bases) == 1:
-            self._later = TouchedFloors(walks.base, np.concatenate(bases, axis=1), self._floors, self._alphas)
         else:
-            self._later = self._counted
+            self._later = TouchedFloors(self._prefixes, self._floors)
 
     @property
     def spent(self) -> int:
