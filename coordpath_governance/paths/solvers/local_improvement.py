@@ -56,9 +56,11 @@ class LocalImprovement:
         best, value = task.first, task.evaluate(task.first)
         for at in range(self.restarts + 1):
             start = np.array(best, dtype=np.int64)
-            reached = tidy(task, self._improve(search, search.perturb(start, random, anew=False) if at else start, random))
-            if task.evaluate(reached) < value:
-                best, value = reached, task.evaluate(reached)
+            start = search.perturb(start, random, anew=False) if at else start
+            candidate = tidy(task, self._improve(search, start, random))
+            reached = task.evaluate(candidate)
+            if reached < value:
+                best, value = candidate, reached
             task.report(self.name, value, task.floor)
             if search.spent():
                 break
