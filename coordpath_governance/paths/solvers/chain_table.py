@@ -22,12 +22,12 @@ __all__ = ["ChainTable", "build_chain_table"]
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Consecutive rows of one level with equally many predecessors: slot × row, and the coordinate that moved there."""
+    """Consecutive rows of one level and their predecessors, slot × row (some twice), with the coordinate that moved."""
 
     start: int
     stop: int
     before: NDArray[np.int64]
-    moved: NDArray[np.int64]
+    moved: NDArray[np.int16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +50,56 @@ class ChainTable:
 
     def accumulate(self, costs: NDArray[np.float64]) -> NDArray[np.float64]:
         """V in place of w, states × programmes, and its last row: the best chains from the first state to the last."""
+        widest = max((rows.stop - rows.start for rows in self.rows), default=0)
+        scratch = np.empty((2, widest, costs.shape[1]))
         for rows in self.rows:
-            best = costs.take(rows.before[0], axis=0)
-            other = np.empty_like(best)
+            best, other = scratch[:, : rows.stop - rows.start]
+            np.take(costs, rows.before[0], axis=0, out=best, mode="clip")
             for before in rows.before[1:]:
                 np.take(costs, before, axis=0, out=other, mode="clip")
                 np.minimum(best, other, out=best)
             costs[rows.start : rows.stop] += best
         last: NDArray[np.float64] = costs[-1]
         return last
+
+    def through(self, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For every state the best chain from the first to the last that passes it; ``costs`` of one programme.
+
+        Backwards is forwards with every rank counted from its other end, which turns the numbers of the states around.
+        """
+        turned = np.argsort(self.order)[self.size - 1 - self.order]
+        forward, backward = costs[:, None].copy(), costs[turned][:, None]
+        self.accumulate(forward)
+        self.accumulate(backward)
+        total: NDArray[np.float64] = forward[:, 0] + backward[turned, 0] - costs
+        return total
+
+    def restrict(self, alive: NDArray[np.bool_]) -> ChainTable:
+        """The table of some of the states, less those that then cannot be reached; itself if the last is not among them."""
+        alive = alive.copy()
+        new_rows = np.full(self.size, -1)
+        chosen, groups = [np.zeros(1, dtype=np.int64)], []
+        new_rows[0], count = 0, 1
+        for rows in self.rows:
+            own = np.flatnonzero(alive[rows.start : rows.stop])
+            kept = alive[rows.before[:, own]]
+            left = kept.sum(axis=0)
+            alive[rows.start + own[left == 0]] = False
+            some = np.flatnonzero(left)
+            if len(some):
+                places = own[some]
+                slots = np.argsort(~kept[:, some], axis=0, kind="stable")[: left.max()]
+                slots = np.where(np.arange(len(slots))[:, None] < left[some], slots, slots[0])
+                new_rows[rows.start + places] = count + np.arange(len(places))
+                groups.append(
+                    _Rows(count, count + len(places), new_rows[rows.before[slots, places]], rows.moved[slots, places])
+                )
+                chosen.append(rows.start + places)
+                count += len(places)
+        if not alive[-1]:
+            return self
+        kept_rows = np.concatenate(chosen)
+        return ChainTable(self.order[kept_rows], self.levels[kept_rows], tuple(groups))
 
     def trace(self, values: NDArray[np.float64]) -> list[int]:
         """The coordinate that moves at every level of the best chain; ``values`` is one column of V."""
@@ -87,5 +128,5 @@ def build_chain_table(lengths: tuple[int, ...]) -> ChainTable:
     for start, stop in zip(borders.tolist(), [*borders.tolist()[1:], len(order)], strict=True):
         coordinates = np.nonzero(ranks[start:stop])[1].reshape(stop - start, -1).T
         before = position[order[start:stop] - strides[coordinates]]
-        groups.append(_Rows(start, stop, np.ascontiguousarray(before), coordinates))
+        groups.append(_Rows(start, stop, np.ascontiguousarray(before), coordinates.astype(np.int16)))
     return ChainTable(order, levels, tuple(groups))

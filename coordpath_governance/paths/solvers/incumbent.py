@@ -12,6 +12,9 @@ __all__ = ["Incumbent"]
 _TOLERANCE = 1e-9
 """Walks better by less than this part are not looked for; far less than the gap that is called optimal."""
 
+_PROVED = 1e-7
+"""A bound this close may be off by nothing but rounding; a gap of 1e-6 is called optimal."""
+
 
 class Incumbent:
     """Best walk and value; ``rounding`` is what floating point may do to a bound of it, ``left`` the work."""
@@ -26,6 +29,10 @@ class Incumbent:
     def threshold(self) -> float:
         """Where no walk goes below this, the incumbent is as good as optimal."""
         return self.value * (1 - _TOLERANCE) - self.rounding
+
+    def proved_by(self, bound: float) -> bool:
+        """Whether a bound leaves nothing worth a further search."""
+        return bound >= min(self.threshold, self.value * (1 - _PROVED))
 
     def offer(self, walk: tuple[int, ...]) -> None:
         """Fit the values of a walk, unless it was seen before, and keep it if it is better."""

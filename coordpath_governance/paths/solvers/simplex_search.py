@@ -28,8 +28,15 @@ _SPLIT = 20_000
 _OFFERED = 2
 """Chains of a batch whose values are fitted."""
 
+_NEAR = 1.25
+"""Only chains within this factor of the incumbent are, before fitting."""
+
 _CELL_WORK = 400
 """Work of bounding a simplex, times the square of its vertices, where a move in a table is 1."""
+
+
+_CALL_WORK = 300_000
+"""Work of running a table at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +51,10 @@ class _Cells:
     def take(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> _Cells:
         return _Cells(self.owner[chosen], self.points[chosen], self.values[chosen], self.bounds[chosen])
 
+    def at_least(self, bounds: NDArray[np.float64]) -> _Cells:
+        """The same with bounds that are known besides."""
+        return _Cells(self.owner, self.points, self.values, np.maximum(self.bounds, bounds))
+
     def join(self, other: _Cells) -> _Cells:
         return _Cells(
             np.concatenate([self.owner, other.owner]),
@@ -54,16 +65,21 @@ class _Cells:
 
 
 class SimplexSearch:
-    """The skeletons of one shape, which share a table, and the simplices of theirs that are still open."""
+    """The skeletons of one shape, which share a table, and the simplices of theirs that are still open.
 
-    def __init__(self, members: list[TokenCosts], boxes: list[NDArray[np.float64]], incumbent: Incumbent) -> None:
+    ``roots`` bound all chains of each skeleton.
+    """
+
+    def __init__(
+        self, members: list[TokenCosts], boxes: list[NDArray[np.float64]], roots: list[float], incumbent: Incumbent
+    ) -> None:
         self.members, self.incumbent = members, incumbent
         self.table = members[0].table
         self.metrics = np.array([costs.metric for costs in members])
         simplices = [triangulate(low, high) for low, high in boxes]
         owner = np.repeat(np.arange(len(members)), [len(each) for each in simplices])
         points = np.concatenate(simplices)
-        self.cells = _Cells(owner, points, np.empty(points.shape[:2]), np.full(len(owner), -np.inf))
+        self.cells = _Cells(owner, points, np.empty(points.shape[:2]), np.array(roots)[owner])
         self.settled = np.inf
 
     @property
@@ -82,12 +98,13 @@ class SimplexSearch:
         return min(self.settled, float(self.cells.bounds.min(initial=np.inf)))
 
     def begin(self) -> None:
-        """Evaluate the corners of the boxes; without time for that the bound stays −∞."""
+        """Evaluate the corners of the boxes; without time for that the bounds of the skeletons stay."""
         cells, count = self.cells, self.size + 1
         values = self._evaluate(np.repeat(cells.owner, count), cells.points.reshape(cells.values.size, self.size))
         if values is None:
             return
-        self._keep(self._bounded(cells.owner, cells.points, values.reshape(-1, count)))
+        bounded = self._bounded(cells.owner, cells.points, values.reshape(-1, count))
+        self._keep(bounded.at_least(cells.bounds))
         if self.size == 0:
             self.settled = self.bound
             self.cells = self.cells.take(np.zeros(0, dtype=np.int64))
@@ -107,8 +124,7 @@ class SimplexSearch:
             known[side, rows, vertex] = values
         count = self.size + 1
         halves = self._bounded(np.tile(cells.owner, 2), points.reshape(-1, count, self.size), known.reshape(-1, count))
-        inherited = np.maximum(halves.bounds, np.tile(cells.bounds, 2))
-        self._keep(_Cells(halves.owner, halves.points, halves.values, inherited).join(later))
+        self._keep(halves.at_least(np.tile(cells.bounds, 2)).join(later))
 
     def prune(self) -> None:
         """Drop what cannot hold a better walk."""
@@ -156,7 +172,7 @@ class SimplexSearch:
 
     def _programme(self, owner: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """φ at points sorted by their owner."""
-        self.incumbent.spend(self.table.edges * len(owner))
+        self.incumbent.spend(_CALL_WORK + self.table.edges * (len(owner) + 4))
         known = features(points)
         costs = np.empty((self.table.size, len(owner)))
         borders = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), len(owner)]
@@ -164,5 +180,6 @@ class SimplexSearch:
             costs[:, start:stop] = self.members[owner[start]].coefficients @ known[:, start:stop]
         best = self.table.accumulate(costs)
         for at in np.argsort(best, kind="stable")[:_OFFERED].tolist():
-            self.incumbent.offer(self.members[owner[at]].sequence(costs[:, at]))
+            if best[at] < _NEAR * self.incumbent.value:
+                self.incumbent.offer(self.members[owner[at]].sequence(costs[:, at]))
         return best

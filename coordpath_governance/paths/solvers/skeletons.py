@@ -8,6 +8,7 @@ the columns of the unit span, z free.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.walks import Walks
 
-__all__ = ["Skeleton", "Spans", "Special", "count_skeletons", "list_skeletons"]
+__all__ = ["Skeleton", "Spans", "Special", "count_skeletons", "list_skeletons", "orthonormal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class Spans:
         """Bases without the directions that are nothing but rounding."""
         if walks.changes is None:
             raise ValueError("a free end has no skeletons")
-        return cls(walks.base, tuple(_orthonormal(block) for block in walks.blocks), walks.changes)
+        return cls(walks.base, tuple(orthonormal(block) for block in walks.blocks), walks.changes)
 
     @cached_property
     def reach(self) -> float:
@@ -69,9 +70,32 @@ class Skeleton:
         return tuple(special.unit for special in self.specials) + self.others
 
     @property
+    def tokens(self) -> list[int]:
+        """The unit of every value in between."""
+        return [special.unit for special in self.specials for _ in range(special.values)]
+
+    @property
     def lengths(self) -> tuple[int, ...]:
         """Number of ranks of each unit: old, the values in between, new."""
         return tuple(special.values + 2 for special in self.specials) + (2,) * len(self.others)
+
+    def states(self, spans: Spans) -> Iterator[tuple[NDArray[np.float64], list[int]]]:
+        """For every way the special units can be: r without the values in between, and the tokens that are in between.
+
+        One row of r for every set of the others, the last unit counting fastest, as in the chain table.
+        """
+        moved = spans.base[None, :]
+        for u in self.others:
+            moved = np.stack([moved, moved + spans.changes[u]], axis=1).reshape(2 * len(moved), len(spans.base))
+        for ranks in itertools.product(*(range(special.values + 2) for special in self.specials)):
+            residual, token, active = moved, 0, []
+            for rank, special in zip(ranks, self.specials, strict=True):
+                if rank == special.values + 1:
+                    residual = residual + spans.changes[special.unit]
+                elif rank:
+                    active.append(token + rank - 1)
+                token += special.values
+            yield residual, active
 
 
 def count_skeletons(changed: int, unchanged: int, spare: int) -> int:
@@ -107,8 +131,8 @@ def _spend(units: tuple[tuple[int, int], ...], spare: int) -> Iterator[tuple[Spe
                 yield (Special(unit, values), *further)
 
 
-def _orthonormal(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A basis of the span of columns of length 1 or 0."""
+def orthonormal(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A basis of the span of columns of length 1 or 0, without directions that are nothing but rounding."""
     left, values, _ = np.linalg.svd(block, full_matrices=False)
     kept = values > EPS * max(block.shape) * values.max(initial=0.0)
     return np.ascontiguousarray(left[:, kept])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.paths.set_function import EPS
-from coordpath_governance.paths.solvers.chain_table import build_chain_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,10 +31,9 @@ _RIDGES = (0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 3.0, 10.0, 100.0)
 class TokenCosts:
     """The programme of one skeleton under given weights."""
 
-    def __init__(self, spans: Spans, skeleton: Skeleton, alphas: NDArray[np.float64]) -> None:
-        self.skeleton = skeleton
-        self.table: ChainTable = build_chain_table(skeleton.lengths)
-        self.bases = [spans.bases[special.unit] for special in skeleton.specials for _ in range(special.values)]
+    def __init__(self, spans: Spans, skeleton: Skeleton, table: ChainTable, alphas: NDArray[np.float64]) -> None:
+        self.skeleton, self.table = skeleton, table
+        self.bases = [spans.bases[unit] for unit in skeleton.tokens]
         self.size = sum(basis.shape[1] for basis in self.bases)
         self.metric = majorant(spans, skeleton, float(alphas[:-1].sum()))
         natural = _coefficients(spans, skeleton, self.bases)
@@ -67,8 +65,7 @@ def majorant(spans: Spans, skeleton: Skeleton, weight: float) -> NDArray[np.floa
     Of M + c·1 for several c, M the Gram matrix of all tokens, each multiplied by what it takes to be above all M_T, the one
     of least determinant: the flatter, the fewer simplices.
     """
-    tokens = [special.unit for special in skeleton.specials for _ in range(special.values)]
-    bases = [spans.bases[unit] for unit in tokens]
+    bases = [spans.bases[unit] for unit in skeleton.tokens]
     widths = [basis.shape[1] for basis in bases]
     columns = np.concatenate([np.zeros((len(spans.base), 0)), *bases], axis=1)
     if columns.shape[1] == 0:
@@ -104,19 +101,9 @@ def _coefficients(spans: Spans, skeleton: Skeleton, bases: list[NDArray[np.float
     size = int(starts[-1])
     first, second = np.triu_indices(size)
     place = {(int(i), int(j)): 1 + size + k for k, (i, j) in enumerate(zip(first, second, strict=True))}
-    moved = spans.base[None, :]
-    for u in skeleton.others:
-        moved = np.stack([moved, moved + spans.changes[u]], axis=1).reshape(2 * len(moved), len(spans.base))
-    combinations = list(itertools.product(*(range(special.values + 2) for special in skeleton.specials)))
-    coefficients = np.zeros((len(combinations), len(moved), 1 + size + len(first)))
-    for row, ranks in zip(coefficients, combinations, strict=True):
-        residual, token, active = moved, 0, []
-        for rank, special in zip(ranks, skeleton.specials, strict=True):
-            if rank == special.values + 1:
-                residual = residual + spans.changes[special.unit]
-            elif rank:
-                active.append(token + rank - 1)
-            token += special.values
+    states = list(skeleton.states(spans))
+    coefficients = np.zeros((len(states), len(states[0][0]), 1 + size + len(first)))
+    for row, (residual, active) in zip(coefficients, states, strict=True):
         row[:, 0] = np.einsum("sr,sr->s", residual, residual)
         for t in active:
             row[:, 1 + starts[t] : 1 + starts[t + 1]] = 2 * (residual @ bases[t])

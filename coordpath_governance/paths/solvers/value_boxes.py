@@ -78,7 +78,7 @@ class _Hulls:
     """Hulls of −B_uᵀr for each token, over all that the units other than its own can be at."""
 
     def __init__(self, spans: Spans, skeleton: Skeleton) -> None:
-        self.units = [special.unit for special in skeleton.specials for _ in range(special.values)]
+        self.units = skeleton.tokens
         self.spans = spans
         self.sizes = [spans.bases[u].shape[1] for u in self.units]
         moves = np.array([spans.changes[u] for u in skeleton.others]).reshape(len(skeleton.others), len(spans.base))
