@@ -113,7 +113,7 @@ class Walks:
             design = np.concatenate(columns, axis=2) * root[:, None, None]
             aim = -fixed * root[:, None]
             fitted = np.asarray(
-                np.linalg.lstsq(design.reshape(terms * rank, -1), aim.reshape(-1), rcond=None)[0], np.float64
+                np.linalg.lstsq(design.reshape(terms * rank, design.shape[2]), aim.reshape(-1), rcond=None)[0], np.float64
             )
             at = 0
             for j, width in places:
