@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coordpath_governance.paths.projections import excess_of, excess_of_sets, find_circuit
+from coordpath_governance.paths.projections import excess_of, excess_of_sets, split_circuits
 from coordpath_governance.paths.set_function import EPS
+from coordpath_governance.paths.sparse_relaxation import relaxed_by_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,17 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["least_by_size"]
 
-_WORK = 40_000_000
-"""Entries of B that are updated in all; about two seconds."""
+_WORK = 25_000_000
+"""Entries of B that are updated in all; about a second."""
 
-_POOL = 6_000_000
+_POOL = 3_000_000
 """Entries of B that wait; beyond it, the deepest nodes go first."""
 
 _BATCH, _CHUNK = 400_000, 50_000
 """Entries of B in the nodes that are branched together, and in those that are updated together."""
-
-_ROOTS = 256
-"""Most nodes to begin with."""
 
 _TIE = 1e-10
 """Improvements below this part of the whole excess are not looked for."""
@@ -49,23 +47,29 @@ def least_by_size(
 
     It is tight where the work suffices.
     """
-    whole, width = excess_of(residual), columns.shape[1]
+    width = columns.shape[1]
     shallow = _shallow(residual, columns, work)
     sizes = min(most, width)
     least = np.zeros(sizes + 1)
-    roots = _independent_roots(columns, sizes)
-    if roots is not None and sizes >= len(shallow):
-        search = _Search(residual, columns, sizes, work)
-        for forced, kept in roots:
-            search.add_root(forced, kept)
-        search.run()
-        least = search.bounds()
-    least = np.maximum(np.minimum.accumulate(least), 0.0)
+    if sizes >= len(shallow):
+        least = _deep(residual, columns, sizes, work)
     shallow = shallow[: sizes + 1]
     least[: len(shallow)] = shallow
     least = np.minimum.accumulate(least)
-    least[0] = whole
     return np.concatenate([least, np.full(most - sizes, least[-1])])
+
+
+def _deep(residual: NDArray[np.float64], columns: NDArray[np.float64], sizes: int, work: int) -> NDArray[np.float64]:
+    """All sizes, by the search; by the relaxation too, where the search does not end."""
+    roots = split_circuits(columns, sizes)
+    if roots is None:
+        return np.zeros(sizes + 1)
+    search = _Search(residual, columns, sizes, work)
+    for forced, kept in roots:
+        search.add_root(forced, kept)
+    search.run()
+    least = np.maximum(search.bounds(), 0.0)
+    return np.maximum(least, relaxed_by_size(residual, columns, sizes)) if len(search.open) else least
 
 
 def _shallow(residual: NDArray[np.float64], columns: NDArray[np.float64], work: int) -> NDArray[np.float64]:
@@ -78,27 +82,6 @@ def _shallow(residual: NDArray[np.float64], columns: NDArray[np.float64], work: 
         first, second = np.triu_indices(width, 1)
         sets = np.arange(width)[:, None] if len(least) == 2 else np.stack([first, second], axis=1)
     return np.array(least)
-
-
-def _independent_roots(columns: NDArray[np.float64], most: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]] | None:
-    """Nodes (A, W) with independent columns W that together hold a best set of every size; None if they are too many."""
-    open_nodes: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), tuple(range(columns.shape[1])))]
-    done: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
-    while open_nodes:
-        if len(open_nodes) + len(done) > _ROOTS:
-            return None
-        forced, kept = open_nodes.pop()
-        circuit = find_circuit(columns[:, list(kept)])
-        if circuit is None:
-            done.append((forced, kept))
-            continue
-        for member in (kept[i] for i in circuit.tolist()):
-            if member in forced:
-                continue
-            if len(forced) <= most:
-                open_nodes.append((forced, tuple(i for i in kept if i != member)))
-            forced = (*forced, member)
-    return done
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +98,16 @@ class _Nodes:
     def __len__(self) -> int:
         return len(self.own)
 
-    def __getitem__(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> _Nodes:
-        return _Nodes(*(part[rows] for part in self._parts()))
+    def __getitem__(self, rows: NDArray[np.int64]) -> _Nodes:
+        return _Nodes(*(part[rows] for part in self.parts()))
 
     def joined(self, others: Sequence[_Nodes]) -> _Nodes:
         """These and the others."""
-        together = zip(self._parts(), *(other._parts() for other in others), strict=True)
+        together = zip(self.parts(), *(other.parts() for other in others), strict=True)
         return _Nodes(*(np.concatenate(parts) for parts in together))
 
-    def _parts(self) -> tuple[NDArray[Any], ...]:
+    def parts(self) -> tuple[NDArray[Any], ...]:
+        """All arrays, a row each for every node."""
         return self.inverse, self.values, self.own, self.forced, self.kept, self.bounds
 
     def without(self, rows: NDArray[np.int64], out: NDArray[np.int64], rise: NDArray[np.float64]) -> _Nodes:
@@ -149,14 +133,16 @@ class _Search:
         self.sizes = np.arange(sizes + 1)
         self.whole = excess_of(residual)
         self.known = np.minimum.accumulate(_exchange(residual, columns, sizes))
-        self.blur = 0.0
         width = columns.shape[1]
         none = np.empty((0, width))
         member = np.empty((0, width), np.bool_)
         self.open = _Nodes(np.empty((0, width, width)), none, none[:, 0], member, member, np.empty((0, sizes + 1)))
 
     def add_root(self, forced: tuple[int, ...], kept: tuple[int, ...]) -> None:
-        """The best values on W by an orthogonal factor."""
+        """The best values on W by an orthogonal factor.
+
+        An error of c·d·eps·‖B‖ in B moves an excess by at most ‖B‖·‖G‖ times as much, and all nodes below give that up.
+        """
         width = self.columns.shape[1]
         inverse, values = np.zeros((1, width, width)), np.zeros((1, width))
         basis, triangle = np.linalg.qr(self.columns[:, list(kept)])
@@ -165,11 +151,12 @@ class _Search:
         aim = basis.T @ self.residual
         values[0, list(kept)] = -unfold @ aim
         left = self.residual - basis @ aim
-        self.blur = max(self.blur, float(np.linalg.norm(triangle, 2)) ** 2 * float(np.linalg.norm(unfold, 2)) ** 4)
+        blur = float(np.linalg.norm(triangle, 2)) ** 2 * float(np.linalg.norm(unfold, 2)) ** 4
+        own = left @ left - 8 * (width + 8) * EPS * blur * self.whole
         member = np.zeros((2, 1, width), np.bool_)
         member[0, 0, list(forced)] = True
         member[1, 0, list(kept)] = True
-        root = _Nodes(inverse, values, np.array([left @ left]), member[0], member[1], np.zeros((1, len(self.sizes))))
+        root = _Nodes(inverse, values, np.array([own]), member[0], member[1], np.zeros((1, len(self.sizes))))
         self.open = self.open.joined([self._bounded(root)])
 
     def run(self) -> None:
@@ -184,12 +171,9 @@ class _Search:
             self.open = self.open[order[batch:]].joined(children)
 
     def bounds(self) -> NDArray[np.float64]:
-        """For each size the least known, or what an open node may still reach.
-
-        An error of c·d·eps·‖B‖ in B moves an excess by at most ‖B‖·‖G‖ times as much.
-        """
+        """For each size the least known, or what an open node may still reach."""
         least = np.minimum(self.known, np.min(self.open.bounds, axis=0, initial=np.inf))
-        lower: NDArray[np.float64] = least - (_TIE + 8 * (self.columns.shape[1] + 8) * EPS * self.blur) * self.whole
+        lower: NDArray[np.float64] = least - _TIE * self.whole
         return lower
 
     def _branch(self, nodes: _Nodes) -> list[_Nodes]:
@@ -227,10 +211,28 @@ class _Search:
         added = np.maximum(np.take_along_axis(np.sort(rise, axis=1), at, axis=1), np.take_along_axis(total, at, axis=1))
         bounds = np.maximum(nodes.bounds, nodes.own[:, None] + np.where(fewer > 0, added, 0.0))
         bounds[fewer < 0] = np.inf
-        exact = (fewer == 0) | (fewer == 1)
-        self.known = np.minimum.accumulate(np.minimum(self.known, np.min(np.where(exact, bounds, np.inf), axis=0)))
-        bounds[exact | (bounds >= self.known - _TIE * self.whole)] = np.inf
-        return replace(nodes, bounds=bounds)[np.isfinite(bounds).any(axis=1)]
+        self._learn(nodes, np.where(free, nodes.own[:, None] + rise, np.inf))
+        bounds[(fewer == 0) | (fewer == 1) | (bounds >= self.known - _TIE * self.whole)] = np.inf
+        return replace(nodes, bounds=bounds)[np.flatnonzero(np.isfinite(bounds).any(axis=1))]
+
+    def _learn(self, nodes: _Nodes, one_fewer: NDArray[np.float64]) -> None:
+        """Project the sets of an asked size that may be lower than what is known: W, and W without one member."""
+        number = nodes.kept.sum(axis=1)
+        for size in np.unique(number[number < len(self.sizes) + 1]).tolist():
+            some = np.flatnonzero(number == size)
+            sets = []
+            if size < len(self.sizes):
+                sets.append(nodes.kept[some[nodes.own[some] < self.known[size]]])
+            row, out = np.nonzero(one_fewer[some] < self.known[size - 1] - _TIE * self.whole)
+            sets.append(nodes.kept[some[row]])
+            sets[-1][np.arange(len(row)), out] = False
+            for kept in sets:
+                if len(kept):
+                    members = np.nonzero(kept)[1].reshape(len(kept), -1)
+                    count = members.shape[1]
+                    excess = excess_of_sets(self.residual, self.columns, members)[0]
+                    self.known[count] = min(self.known[count], float(excess.min()))
+        self.known = np.minimum.accumulate(self.known)
 
 
 def _rise(nodes: _Nodes) -> NDArray[np.float64]:
@@ -246,14 +248,17 @@ def _exchange(residual: NDArray[np.float64], columns: NDArray[np.float64], most:
     members: list[int] = []
     for size in range(1, most + 1):
         more = excess_of_sets(residual, columns, np.array([members], np.int64))[1][0]
+        more[members] = np.inf
         members.append(int(np.argmin(more)))
         known[size] = float(more.min())
-        for _ in range(size):
+        improved = True
+        while improved:
             fewer = np.array([members[:i] + members[i + 1 :] for i in range(size)], np.int64).reshape(size, size - 1)
             more = excess_of_sets(residual, columns, fewer)[1]
+            more[:, members] = np.inf
             out, new = np.unravel_index(int(np.argmin(more)), more.shape)
-            if more[out, new] >= known[size] * (1 - _TIE):
-                break
-            known[size] = float(more[out, new])
-            members = [*fewer[int(out)].tolist(), int(new)]
+            improved = bool(more[out, new] < known[size] * (1 - _TIE))
+            if improved:
+                known[size] = float(more[out, new])
+                members = [*fewer[int(out)].tolist(), int(new)]
     return known

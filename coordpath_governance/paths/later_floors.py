@@ -29,6 +29,10 @@ class LaterFloors(Protocol):
     spent: int
     """Numbers touched so far."""
 
+    def work(self, length: int) -> int:
+        """Numbers touched at most for one row of ``touched``."""
+        ...
+
     def rest(self, touched: NDArray[np.bool_], length: int) -> NDArray[np.float64]:
         """A lower bound of that sum for each row of ``touched``."""
         ...
@@ -57,6 +61,10 @@ class WholeTable:
             self._sums[k] = alphas[k:] @ table[more]
         self._bits = 1 << np.arange(units)
 
+    def work(self, length: int) -> int:  # noqa: ARG002
+        """Nothing to speak of."""
+        return 0
+
     def rest(self, touched: NDArray[np.bool_], length: int) -> NDArray[np.float64]:
         """Looked up."""
         sums: NDArray[np.float64] = self._sums[length, touched @ self._bits]
@@ -66,20 +74,14 @@ class WholeTable:
 class CountedFloors:
     """Only the number of touched units counts: ``floors[k]`` for at most k units."""
 
-    spent = 0
-
     def __init__(self, floors: NDArray[np.float64], alphas: NDArray[np.float64]) -> None:
         terms = len(alphas)
         counts = np.arange(1, terms + 1) + np.arange(terms + 1)[:, None]
         along = floors[np.minimum(counts, len(floors) - 1)]
         self._sums = np.stack([along[:, : terms - k] @ alphas[k:] for k in range(terms + 1)])
 
-    def rest(self, touched: NDArray[np.bool_], length: int) -> NDArray[np.float64]:
-        """By the number of touched units."""
-        return self.sums(touched.sum(axis=1), length)
-
     def sums(self, number: NDArray[np.int64], length: int) -> NDArray[np.float64]:
-        """The same by that number."""
+        """Σ_{j>k} αⱼ·(floor of so many touched units and j − k more)."""
         sums: NDArray[np.float64] = self._sums[length, number]
         return sums
 
@@ -94,6 +96,10 @@ class TouchedFloors:
         self._floors = np.concatenate([floors, np.full(len(alphas) + 2, floors[-1])])
         self._least: dict[bytes, float] = {}
         self.spent = 0
+
+    def work(self, length: int) -> int:
+        """A set that is new."""
+        return _LOOK_UP + self._prefixes.work(length)
 
     def rest(self, touched: NDArray[np.bool_], length: int) -> NDArray[np.float64]:
         """Exact for the next term; what rounding leaves in doubt is bounded by number."""
@@ -111,7 +117,8 @@ class TouchedFloors:
             for row, least in zip(some.tolist(), self._one_more(touched[some]).tolist(), strict=True):
                 self._least[keys[row]] = least
         least = np.array([self._least[key] for key in keys])
-        return sums + self._alphas[length] * np.maximum(least - self._floors[number + 1], 0.0)
+        sums += self._alphas[length] * np.maximum(least - self._floors[number + 1], 0.0)
+        return sums
 
     def _one_more(self, touched: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The least excess of each set and one more unit: a walk of which only the last term has a weight."""

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["excess_of_all_sets", "excess_of_sets", "find_circuit"]
+__all__ = ["excess_of", "excess_of_all_sets", "excess_of_sets", "find_circuit", "split_circuits"]
 
 _DEPENDENT = 1e-11
 """A remainder below this part of its combination is rounding: no coefficients in double precision could use it."""
+
+_PAIRS = 256
+"""Most pairs that circuits are split into."""
 
 _CHUNK = 100_000
 """Numbers held at a time, few enough for the processor's cache."""
@@ -95,6 +98,27 @@ def find_circuit(columns: NDArray[np.float64]) -> NDArray[np.int64] | None:
             return np.flatnonzero(combination > _DEPENDENT * combination.max() / width)
         state, _ = _project(state, column, rank, np.zeros(1))
     return None
+
+
+def split_circuits(columns: NDArray[np.float64], most: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]] | None:
+    """Pairs A ⊆ W of columns, W independent: some best set S of each size up to ``most`` has A ⊆ S ⊆ W for one of them.
+
+    Of every circuit v₁, v₂, … either v₁ is out, or v₁ is in and v₂ out, and so on. None if the pairs are too many.
+    """
+    waiting: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), tuple(range(columns.shape[1])))]
+    done: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    while waiting:
+        if len(waiting) + len(done) > _PAIRS:
+            return None
+        forced, kept = waiting.pop()
+        circuit = find_circuit(columns[:, list(kept)])
+        if circuit is None:
+            done.append((forced, kept))
+            continue
+        free = [kept[i] for i in circuit.tolist() if kept[i] not in forced]
+        for at, member in enumerate(free[: most - len(forced) + 1]):
+            waiting.append(((*forced, *free[:at]), tuple(i for i in kept if i != member)))
+    return done
 
 
 def excess_of(residual: NDArray[np.float64]) -> float:

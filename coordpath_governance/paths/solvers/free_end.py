@@ -25,17 +25,17 @@ __all__ = ["FreeEnd"]
 _TOLERANCE = 2e-7
 """Walks better by less than this part are not looked for; a gap of 1e-6 is called optimal."""
 
-_BEAM, _BEAM_WORK = 48, 50_000_000
+_BEAM, _BEAM_WORK = 48, 100_000_000
 """Prefixes of each length that the first descent keeps, if that takes no more work than this."""
 
 _EASY = 100_000_000
 """Work after which a search that has not ended tries to improve its walk by other means."""
 
-_ROUND = 20_000_000
+_ROUND = 100_000_000
 """Work between two looks at the time and at what has become known."""
 
-_VALUED = 200_000
-"""Work of fitting the values of one walk."""
+_FITTED, _VALUED = 16, 200_000
+"""Whole walks that are fitted in a round, and the work of one."""
 
 
 class FreeEnd:
@@ -99,18 +99,15 @@ class _Search:
     def descend(self) -> None:
         """A first good walk: of every length only the most promising prefixes."""
         terms = self._tree.terms
-        width = min(_BEAM, _BEAM_WORK // sum(self._tree.work(length) for length in range(terms)))
+        width = min(_BEAM, _BEAM_WORK // sum(self._tree.steps(length) for length in range(terms)))
         nodes = self._tree.root()
-        for _ in range(terms):
-            nodes = nodes[:width]
+        for _ in range(terms if width else 0):
+            nodes = self._tree.promising(nodes, self.limit, width)
             if not len(nodes):
                 return
-            nodes, _ = self._tree.children(nodes, self.limit)
-            nodes = nodes[np.argsort(nodes.bounds, kind="stable")]
-        if not len(nodes):
-            return
-        walk = self._tree.walk(nodes.sequences[0])
-        self.offer(walk, self._task.evaluate(walk))
+        if width:
+            walk = self._tree.walk(nodes.sequences[0])
+            self.offer(walk, self._task.evaluate(walk))
 
     def run(self, work: int) -> None:
         """Expand the most promising prefixes until none is left, or the work or the time is used up."""
@@ -154,14 +151,13 @@ class _Search:
         self._keep(length + 1, children)
 
     def _evaluate(self, nodes: Nodes) -> None:
-        """Fit whole walks; with its values known, a walk needs no bound beyond its value."""
-        for row in np.argsort(nodes.bounds, kind="stable").tolist():
-            if nodes.bounds[row] < self.limit:
-                walk = self._tree.walk(nodes.sequences[row])
-                self._valued += 1
-                self.offer(walk, self._task.evaluate(walk))
-            else:
-                self._least = min(self._least, float(nodes.bounds[row]))
+        """Fit the most promising whole walks; with its values known, a walk needs no bound beyond its value."""
+        order = np.argsort(nodes.bounds, kind="stable")
+        for row in order[:_FITTED].tolist():
+            walk = self._tree.walk(nodes.sequences[row])
+            self._valued += 1
+            self.offer(walk, self._task.evaluate(walk))
+        self._keep(self._tree.terms, nodes[order[_FITTED:]])
 
     def _keep(self, length: int, nodes: Nodes) -> None:
         if len(nodes):

@@ -30,8 +30,8 @@ _AUTO_WORK, _EXACT_WORK = 90_000_000, 500_000_000
 _AUTO_MOVES, _EXACT_MOVES = 4_000_000_000, 30_000_000_000
 """Work of a search over values in between: about four and thirty seconds."""
 
-_AUTO_ENDS, _EXACT_ENDS = 2_000_000_000, 20_000_000_000
-"""Work of a search over free ends: about four and forty seconds."""
+_AUTO_ENDS, _EXACT_ENDS = 1_500_000_000, 15_000_000_000
+"""Work of a search over free ends: about five and fifty seconds."""
 
 CHAIN_SOLVERS: dict[str, tuple[Solver[ChainTask], ...]] = {
     "auto": (Lattice(_LATTICE_UP_TO), Levels(_AUTO_WORK)),

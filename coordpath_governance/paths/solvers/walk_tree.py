@@ -79,17 +79,37 @@ class WalkTree:
         return Nodes(np.empty((1, 0), np.int16), np.zeros(1), self._later.rest(touched, 0))
 
     def work(self, length: int) -> int:
-        """Numbers touched to find the children of one prefix."""
-        return self._prefixes.work(length)
+        """Numbers touched at most to find the children of one prefix."""
+        return self._prefixes.work(length) + len(self._units) * self._later.work(length + 1)
+
+    def steps(self, length: int) -> int:
+        """Numbers touched to find the promising children of one prefix."""
+        return self._prefixes.work(length) + 4 * self._later.work(length + 1)
 
     def walk(self, sequence: NDArray[np.int16]) -> tuple[int, ...]:
         """The whole walk of a prefix of full length."""
         return tuple(self._units[u] for u in sequence.tolist()) + (REST,) * (self._task.terms - self.terms)
 
+    def promising(self, nodes: Nodes, limit: float, most: int) -> Nodes:
+        """Some prefixes with one more move, those of the least bounds first."""
+        values, bounds, touched = self._extend(nodes)
+        best = np.argsort(bounds, axis=None, kind="stable")[: 4 * most]
+        parent, unit = np.unravel_index(best[bounds.ravel()[best] < limit], bounds.shape)
+        children = self._refined(nodes, values, bounds, touched, parent, unit)
+        return children[np.argsort(children.bounds, kind="stable")[:most]]
+
     def children(self, nodes: Nodes, limit: float) -> tuple[Nodes, float]:
         """All prefixes with one more move whose bound is below the limit, and the least bound of the others."""
+        values, bounds, touched = self._extend(nodes)
+        dropped = float(np.min(bounds, where=bounds >= limit, initial=np.inf))
+        children = self._refined(nodes, values, bounds, touched, *np.nonzero(bounds < limit))
+        above = children.bounds >= limit
+        return children[~above], float(np.min(children.bounds, where=above, initial=dropped))
+
+    def _extend(self, nodes: Nodes) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Values and first bounds of all children, and what their parents touched; no bound where the order is wrong."""
         length = nodes.sequences.shape[1]
-        self._spent += self.work(length) * len(nodes)
+        self._spent += self._prefixes.work(length) * len(nodes)
         values, tight = self._prefixes.extend(nodes.sequences, nodes.values)
         touched = np.zeros(values.shape, np.bool_)
         touched[np.arange(len(nodes))[:, None], nodes.sequences] = True
@@ -97,17 +117,24 @@ class WalkTree:
         values += np.where(tight, 0.0, self._alphas[length] * self._floors[np.minimum(number, len(self._floors) - 1)])
         bounds = np.maximum(values + self._counted.sums(number, length + 1), nodes.bounds[:, None])
         bounds[~self._in_order(nodes.sequences)] = np.inf
-        parent, unit = np.nonzero(bounds < limit)
-        dropped = float(np.min(bounds, where=bounds >= limit, initial=np.inf))
-        rows = np.arange(len(parent))
+        return values, bounds, touched
+
+    def _refined(
+        self,
+        nodes: Nodes,
+        values: NDArray[np.float64],
+        bounds: NDArray[np.float64],
+        touched: NDArray[np.bool_],
+        parent: NDArray[np.int64],
+        unit: NDArray[np.int64],
+    ) -> Nodes:
+        """Some of the children, bounded by which units they touched."""
         touched = touched[parent]
-        touched[rows, unit] = True
-        least = values[parent, unit]
-        bound = np.maximum(bounds[parent, unit], least + self._later.rest(touched, length + 1))
-        dropped = float(np.min(bound, where=bound >= limit, initial=dropped))
-        kept = np.flatnonzero(bound < limit)
-        sequences = np.concatenate([nodes.sequences[parent[kept]], unit[kept, None].astype(np.int16)], axis=1)
-        return Nodes(sequences, least[kept], bound[kept]), dropped
+        touched[np.arange(len(parent)), unit] = True
+        value = values[parent, unit]
+        later = self._later.rest(touched, nodes.sequences.shape[1] + 1)
+        sequences = np.concatenate([nodes.sequences[parent], unit[:, None].astype(np.int16)], axis=1)
+        return Nodes(sequences, value, np.maximum(bounds[parent, unit], value + later))
 
     def _in_order(self, sequences: NDArray[np.int16]) -> NDArray[np.bool_]:
         """Moves without a weight between them are a set: made in order, and twice only where no unit is left."""

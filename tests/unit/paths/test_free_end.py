@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from coordpath_governance.paths.floors import find_floors
 from coordpath_governance.paths.solvers.free_end import FreeEnd
 from coordpath_governance.paths.solvers.protocol import WalkTask
 from coordpath_governance.paths.starts import stagewise
-from coordpath_governance.paths.walks import prepare_walks
+from coordpath_governance.paths.walks import REST, prepare_walks
 
 WEIGHTS = [
     {"gamma": 1.0},
@@ -71,3 +72,112 @@ def test_against_all_sequences(document, seed, size, steps, dependent, grouped, 
     made = document(seed, size, dependent=dependent, grouped=grouped, weights=weights)
     task = make_task(made, steps)
     judge(task, FreeEnd(10**9).solve(task), least_of_all(task))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0, 80_000, 200_000]), st.sampled_from(WEIGHTS))
+def test_a_search_that_stops_keeps_a_valid_bound(document, seed, work, weights):
+    task = make_task(document(seed, 4, weights=weights), 4)
+    found = FreeEnd(work).solve(task)
+    assert found.bound <= least_of_all(task) * (1 + 1e-9)
+    assert found.bound >= task.floor * (1 - 1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([1e-6, 1e6, 1e-3]), st.sampled_from(WEIGHTS), st.integers(-300, 300))
+def test_scales(seed, ratio, weights, power):
+    """Columns of very different size, one that is nearly another, and costs of any size."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((30, 3))
+    x[:, 2] = x[:, 0] + 1e-3 * x[:, 2]
+    x[:, 1] *= ratio
+    made = quadratic(x, np.ldexp(rng.standard_normal(30), power))
+    task = make_task({**made, "weights": weights}, 4)
+    judge(task, FreeEnd(10**9).solve(task), least_of_all(task))
+
+
+@pytest.mark.parametrize("weights", [{"gamma": 1.0}, {"final": 1, "lambda": 0}, {"alpha": [0, 1, 1]}])
+def test_many_units(weights):
+    """Beyond the whole table: all 13³ sequences of three moves, with two columns that depend on others."""
+    made = correlated(13, 5)
+    gram = np.array(made["cost"]["gram"])
+    turn = np.eye(13)
+    turn[:, 12] = turn[:, 0] - turn[:, 1]
+    turn[:, 11] = turn[:, 2]
+    made["cost"] |= {"gram": (turn.T @ gram @ turn).tolist(), "linear": (turn.T @ np.array(made["cost"]["linear"])).tolist()}
+    task = make_task({**made, "weights": weights}, 3)
+    found = FreeEnd(10**9).solve(task)
+    value = judge(task, found, least_of_all(task))
+    assert found.bound == pytest.approx(value, rel=1e-6)
+
+
+def test_many_units_of_several_columns():
+    made = correlated(15, 1)
+    made["groups"] = [["x0", "x7"], ["x3", "x4", "x5"]]
+    task = make_task(made, 2)
+    found = FreeEnd(10**9).solve(task)
+    assert task.evaluate(found.order) == pytest.approx(least_of_all(task), rel=1e-9)
+    assert found.bound == pytest.approx(least_of_all(task), rel=1e-6)
+
+
+def test_more_terms_than_units_are_proved():
+    task = make_task(correlated(6, 2), 10)
+    found = FreeEnd(10**9).solve(task)
+    assert found.bound == pytest.approx(task.evaluate(found.order), rel=1e-6)
+    assert task.evaluate(found.order) < task.evaluate(task.first)
+
+
+def test_nothing_left_to_gain(document):
+    made = document(3, 3)
+    cost = {"gram": np.eye(3).tolist(), "linear": [1, 2, 4], "constant": 22}
+    settled = make_task({**made, "cost": cost, "start": [1, 2, 4]}, 4)
+    assert FreeEnd(10**9).solve(settled).bound == 0.0
+    never_moves = make_task({**made, "cost": {"gram": np.zeros((3, 3)).tolist(), "linear": [0] * 3, "constant": 1}}, 2)
+    assert FreeEnd(10**9).solve(never_moves).bound == 0.0
+
+
+def test_terms_without_weight_rest_in_the_end():
+    weights = {"alpha": [1, 1, 0, 0]}
+    task = make_task({**correlated(4, 3), "weights": weights}, 4)
+    found = FreeEnd(10**9).solve(task)
+    assert found.order[2:] == (REST, REST) or found.order == task.first
+
+
+def test_a_unit_that_moves_nothing_is_left_alone():
+    made = correlated(3, 4)
+    gram = np.zeros((4, 4))
+    gram[1:, 1:] = made["cost"]["gram"]
+    cost = {"gram": gram.tolist(), "linear": [0.0, *made["cost"]["linear"]], "constant": made["cost"]["constant"]}
+    task = make_task({"features": list("abcd"), "cost": cost, "start": [0.0] * 4}, 3)
+    found = FreeEnd(10**9).solve(task)
+    assert 0 not in found.order
+    judge(task, found, least_of_all(task))
+
+
+def test_deadlines_and_progress():
+    made = correlated(16, 6, 0.9)
+    told = []
+    task = make_task(made, 8, progress=lambda *what: told.append(what))
+    proved = FreeEnd(10**9).solve(task)
+    assert all(bound <= value for _, value, bound in told)
+    assert proved.bound == pytest.approx(task.evaluate(proved.order), rel=1e-6)
+    hurried = FreeEnd(10**9).solve(make_task(made, 8, expired=lambda: True))
+    assert hurried.bound <= proved.bound
+    larger = make_task(correlated(22, 6, 0.9), 12)
+    stopped = FreeEnd(110_000_000).solve(larger)
+    assert larger.floor <= stopped.bound <= larger.evaluate(stopped.order)
+
+
+def test_long_walks_are_bounded():
+    task = make_task(correlated(14, 7, 0.9), 120)
+    found = FreeEnd(10_000_000).solve(task)
+    assert len(found.order) == 120
+    assert 0 < found.bound <= task.evaluate(found.order)
+
+
+def test_a_fixed_end_is_not_for_this_solver(document):
+    problem = parse_problem({**document(1, 2), "steps": 3})
+    walks = prepare_walks(problem)
+    task = WalkTask(walks, problem.alphas(3), find_floors(walks, 3), (0, 1, REST))
+    assert FreeEnd(1).lacks(task) == "needs a free end"
+    assert FreeEnd(1).lacks(make_task(document(1, 2), 3)) is None
