@@ -28,6 +28,9 @@ _FEW_VALUES = 2
 _FEW_SEQUENCES = 300
 """Up to here sequences are quicker for any number of values."""
 
+_FADING = 50
+"""Where the first weight is so many times the last but one, the beginnings of sequences tell nearly everything."""
+
 _SETTLED = 1e-9
 """A first walk that is within this part of its floor needs no search."""
 
@@ -60,7 +63,8 @@ class Revisits:
 def _search(task: WalkTask, spans: Spans, incumbent: Incumbent) -> float:
     """A bound of all walks by the search that suits the task, and by the other if work is left and it is not proved."""
     skeletons, sequences = SkeletonSearch(task, spans, incumbent), SequenceSearch(task, spans, incumbent)
-    if task.spare <= _FEW_VALUES and task.walks.size**task.terms > _FEW_SEQUENCES:
+    fading = task.terms > 1 and task.alphas[0] > _FADING * task.alphas[-2]
+    if task.spare <= _FEW_VALUES and not fading and task.walks.size**task.terms > _FEW_SEQUENCES:
         bound = skeletons.run()
         return bound if incumbent.proved_by(bound) else max(bound, sequences.run())
     bound = sequences.run(incumbent.left // 2 if task.spare <= _FEW_VALUES + 1 else 0)

@@ -115,7 +115,8 @@ def check(problem, task, exponent, found, optimum=None):
     optimum = AllSequences(problem).optimum() if optimum is None else optimum
     best = math.ldexp(float(optimum), -exponent)
     value = task.evaluate(found.order)
-    noise = 1e-12 * task.alphas.sum() * (1 + max(task.walks.excess(problem.start), task.walks.excess(problem.target)))
+    largest = max(task.walks.excess(problem.start), task.walks.excess(problem.target))
+    noise = task.alphas.sum() * (1e-12 * largest + task.walks.rounding(largest))
     assert len(found.order) == task.terms
     assert found.bound <= best * (1 + 1e-12) + noise
     assert value >= best * (1 - 1e-9) - noise
@@ -220,6 +221,15 @@ def test_the_two_searches_agree(size, spare, correlation):
         value = task.evaluate(one.order)
         assert value == pytest.approx(task.evaluate(other.order), rel=1e-9)
         assert min(one.bound, other.bound) >= value * (1 - 1e-8)
+
+
+def test_fading_weights_are_left_to_the_sequences(monkeypatch):
+    task, _ = make_task(parse_problem(correlated(4, 2, correlation=0.99, weights={"gamma": 0.1})))
+    value = task.evaluate(search(SkeletonSearch, task, 10**10).order)
+    monkeypatch.setattr(SkeletonSearch, "run", None)
+    found = Revisits().solve(task)
+    assert found.bound >= value * (1 - 1e-8)
+    assert task.evaluate(found.order) == pytest.approx(value, rel=1e-9)
 
 
 def test_large_tables_without_their_useless_states(monkeypatch):
