@@ -1,12 +1,13 @@
-"""Bounds on the rest of a chain, with the largest units integral and chained, the others relaxed level by level.
+"""Bounds on the rest of a chain, with some units integral and chained and the others relaxed step by step.
 
-Let I be the units with the largest Q_uu. For a level k and a set x ⊆ I, b(k, x) ≤ e(S) for every S with |S| = k and
-S ∩ I = x: a relaxation over the other units with Σy = k − |x|. Then
+Let I be some units and J the others. For a step from level k with S_k ∩ I = x that moves a unit of J, or i ∈ I∖x, let
+c(k, x) and cᵢ(k, x) be what it costs at least (`relaxed_steps`). Then
 
-    T(k, x) = min over x' = x or x ∪ {i}, i ∈ I∖x, of α_{k+1} b(k+1, x') + T(k+1, x')
+    T(k, x) = min( c(k, x) + T(k+1, x),  min over i ∈ I∖x of cᵢ(k, x) + T(k+1, x ∪ i) )
 
-is a lower bound on Σ_{j>k} αⱼ e(S_j) for every chain that passes through S_k with S_k ∩ I = x. On collinear data it is
-the chain that matters, and level bounds alone leave a third of the excess open.
+bounds the rest of every chain through S_k with S_k ∩ I = x. With F(k, x), the same from the start, F + T bounds all chains
+through (k, x): where it is no less than what is aimed at, (k, x) is given up. So I can grow unit by unit, each node that is
+left becoming two; the relaxed points of a node are where those of its halves begin.
 """
 
 from __future__ import annotations
@@ -16,95 +17,297 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.relaxation import LevelBounds, descend
+from coordpath_governance.paths.relaxed_steps import RelaxedSteps
+from coordpath_governance.paths.step_pairs import pair_steps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.set_function import SetFunction
 
-__all__ = ["ChainedBounds", "bound_chains", "largest_units", "no_chains"]
+__all__ = ["ChainedBounds", "Refinement"]
 
-_STAGES = (15, 30, 60)
-_ELEMENTS = 400_000
-"""Numbers a batch of relaxations may have: it sets how many units stay integral."""
+_MOST_INTEGRAL = 16
+_TABLE = 1 << 22
+"""Most entries of the tables over (level, word of I)."""
+
+_FIRST_ROUNDS, _ROUNDS = 300, 40
+_ELEMENT_ROUNDS = 20_000_000
+"""Numbers times rounds the first time: past this, rounds are saved."""
+
+_CHUNK = 1 << 15
+"""Numbers of a batch: it stays in the cache, and the deadline is looked at after each."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChainedBounds:
-    """``after[k, x]`` = T(k, x) for levels 0 … n and sets x of the first ``integral`` units as bit masks."""
+    """On Σ_{j>k} αⱼ e(S_j): after[k, x] + Σ_{u∈S} slopes[k, u] − before[k]·e(S), with x = S ∩ I as a bit mask.
 
+    ``units`` lists I and then J; bits and slopes follow that list. Only for chains below ``reach``: all others count as
+    given up. ``root`` bounds all chains. ``nodes`` is how many (k, x) are left.
+    """
+
+    units: list[int]
     integral: int
     after: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    before: NDArray[np.float64]
+    root: float
+    reach: float
+    nodes: int
 
 
-def largest_units(function: SetFunction) -> list[int]:
-    """All units, those with the largest Q_uu first."""
-    lengths = np.sum(function.columns * function.columns, axis=0)
-    return [int(u) for u in np.argsort(-lengths, kind="stable")]
+@dataclass(frozen=True, eq=False)
+class _Nodes:
+    """Pairs (level, word of I) that are left, with a relaxed point for the units of J."""
+
+    level: NDArray[np.int64]
+    word: NDArray[np.int64]
+    point: NDArray[np.float64]
+
+    def take(self, chosen: NDArray[np.bool_]) -> _Nodes:
+        return _Nodes(self.level[chosen], self.word[chosen], self.point[chosen])
+
+    @property
+    def moved(self) -> NDArray[np.int64]:
+        """How many units of J have moved."""
+        return self.level - np.bitwise_count(self.word).astype(np.int64)
 
 
-def no_chains(depth: int) -> ChainedBounds:
-    """The bound that knows nothing: zero after every level."""
-    return ChainedBounds(0, np.zeros((depth + 1, 1)))
+@dataclass(frozen=True, eq=False)
+class _Costs:
+    """C(k, x) and cᵢ(k, x) of the nodes, infinite where there is no such step, and the points found for c(k, x)."""
+
+    stay: NDArray[np.float64]
+    enter: NDArray[np.float64]
+    point: NDArray[np.float64]
+    reduced: NDArray[np.float64]
 
 
-def bound_chains(function: SetFunction, alphas: NDArray[np.float64], levels: LevelBounds, best: float) -> ChainedBounds:
-    """T for a function whose first units are the ones to keep integral; ``best`` is the sum of a known chain.
+class Refinement:
+    """Bounds that get better as more units become integral.
 
-    Relaxations whose level alone already brings the sum to ``best`` are not refined further.
+    Aims at chains below ``target``. If more than ``capacity`` numbers would be kept, it aims lower, at as many nodes as fit.
+    ``work`` counts numbers times rounds.
     """
-    depth, size = len(alphas), function.size
-    integral = max(1, min(12, size - 1, int(np.log2(_ELEMENTS / (depth * size)))))
-    words = np.arange(1 << integral)
-    bits = (words[:, None] >> np.arange(integral) & 1).astype(np.float64)
-    counts = bits.sum(axis=1).astype(np.int64)
-    level_of, word_of = np.nonzero(
-        (np.arange(1, depth + 1)[:, None] >= counts) & (np.arange(1, depth + 1)[:, None] - counts <= size - integral)
-    )
-    others = float(alphas @ levels.values) - alphas * levels.values
-    with np.errstate(divide="ignore", invalid="ignore"):
-        enough = np.where(alphas > 0, (best - others) / alphas, 0.0)
-    table = np.full((depth, 1 << integral), np.inf)
-    table[level_of, word_of] = _relaxed(function, bits, integral, level_of + 1 - counts[word_of], word_of, enough[level_of])
-    table = np.maximum(table, levels.values[:, None])
-    after = np.zeros((depth + 1, 1 << integral))
-    for k in range(depth - 1, -1, -1):
-        entering = (
-            alphas[k] * table[k] + after[k + 1] if alphas[k] > 0 else np.where(np.isinf(table[k]), np.inf, after[k + 1])
+
+    def __init__(
+        self,
+        function: SetFunction,
+        alphas: NDArray[np.float64],
+        target: float,
+        capacity: int,
+        expired: Callable[[], bool],
+    ) -> None:
+        self.function, self.target, self.capacity, self.expired = function, target, capacity, expired
+        self.pairs = pair_steps(alphas, whole=len(alphas) == function.size - 1)
+        self.steps = len(self.pairs.weight)
+        self.integral: list[int] = []
+        self.relaxed = list(range(function.size))
+        self.lengths = np.sum(function.columns * function.columns, axis=0)
+        level = np.arange(self.steps)
+        start = np.repeat(np.minimum((level + self.pairs.share) / function.size, 1.0)[:, None], function.size, axis=1)
+        self.nodes = _Nodes(level, np.zeros(self.steps, dtype=np.int64), start)
+        self.work = 0
+
+    def bounds(self) -> ChainedBounds | None:
+        """Bounds with the present I, giving up all nodes that they can.
+
+        None if the deadline came; but the first bounds are always given, from points as they are.
+        """
+        fraction = self.steps * np.mean(self.nodes.point * (1.0 - self.nodes.point), axis=0)
+        steps = RelaxedSteps(self.function, self.pairs, self.integral, self.relaxed, np.maximum(fraction - 0.25, 0.01))
+        end = 0.0
+        if self.pairs.whole:
+            excess = self.function.excess(range(self.function.size))
+            end = self.pairs.charge_whole * float(np.trace(steps.rest)) - self.pairs.after[-1] * excess
+        costs = self._costs(steps)
+        if costs is None:
+            return None
+        reach, after = self._chain(costs, end)
+        reduced = np.full((self.steps, len(self.relaxed)), np.inf)
+        if self.integral:
+            if not self._settle_entries(steps, costs, self._open_entries(costs, reach, after), reduced):
+                return None
+            reach, after = self._chain(costs, end)
+        level, word = self.nodes.level, self.nodes.word
+        staying = reach[level, word] + costs.stay + after[level + 1, word] < self.target
+        _lower(reduced, level[staying], costs.reduced[staying])
+        return self._give_up(steps, costs.point, np.where(np.isinf(reduced), 0.0, reduced), reach, after)
+
+    def split(self) -> bool:
+        """Make one more unit integral, the one whose relaxed moves hide most; False if no more can be."""
+        most = min(_MOST_INTEGRAL, self.function.size - 1, int(np.log2(_TABLE / (self.steps + 1))))
+        if len(self.integral) >= most:
+            return False
+        nodes = self.nodes
+        hidden = np.mean(nodes.point * (1.0 - nodes.point), axis=0) * self.lengths[self.relaxed]
+        place = int(np.argmax(hidden))
+        bit = np.int64(1) << len(self.integral)
+        self.integral.append(self.relaxed.pop(place))
+        point = np.delete(nodes.point, place, axis=1)
+        halves = _Nodes(
+            np.concatenate([nodes.level, nodes.level]),
+            np.concatenate([nodes.word, nodes.word | bit]),
+            np.concatenate([point, point]),
         )
-        after[k] = entering
-        for i in range(integral):
-            without = words[words >> i & 1 == 0]
-            after[k, without] = np.minimum(after[k, without], entering[without | 1 << i])
-    return ChainedBounds(integral, after)
+        self.nodes = halves.take((halves.moved >= 0) & (halves.moved <= len(self.relaxed)))
+        return True
+
+    def _inside(self, word: NDArray[np.int64]) -> NDArray[np.float64]:
+        return (word[:, None] >> np.arange(len(self.integral)) & 1).astype(np.float64)
+
+    def _chunks(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        at_once = max(1, _CHUNK // max(1, len(self.relaxed)))
+        return [rows[begin : begin + at_once] for begin in range(0, len(rows), at_once)]
+
+    def _costs(self, steps: RelaxedSteps) -> _Costs | None:
+        """Steps that move a unit of J from settled points, steps that move one of I from points in between."""
+        nodes, count, width = self.nodes, len(self.nodes.level), len(self.relaxed)
+        rounds = _ROUNDS
+        if not self.integral:
+            rounds = max(_ROUNDS, min(_FIRST_ROUNDS, _ELEMENT_ROUNDS // nodes.point.size))
+        self.work += rounds * nodes.point.size
+        sums = np.minimum(nodes.moved + self.pairs.share[nodes.level], float(width))
+        stay, point, reduced = np.empty(count), np.empty((count, width)), np.empty((count, width))
+        for turn, rows in enumerate(self._chunks(np.arange(count))):
+            if (turn > 0 or self.integral) and self.expired():
+                if self.integral:
+                    return None
+                rounds = 0
+            level, inside = nodes.level[rows], self._inside(nodes.word[rows])
+            point[rows] = steps.settle(level, inside, nodes.point[rows], sums[rows], rounds)
+            stay[rows], reduced[rows] = steps.tangent(level, inside, point[rows], sums[rows])
+        closing = (nodes.level == self.steps - 1) & (not self.pairs.whole)
+        stay[(nodes.moved >= width) & ~closing] = np.inf
+        enter = np.full((count, len(self.integral)), np.inf)
+        index = self._index()
+        for i in range(len(self.integral)):
+            to = nodes.word | (1 << i)
+            free = np.flatnonzero((nodes.word >> i & 1 == 0) & (index[nodes.level + 1, to] >= 0))
+            for rows in self._chunks(free):
+                if self.expired():
+                    return None
+                between, inside = self._between(index, point, rows, np.full(len(rows), i))
+                enter[rows, i], _ = self._entry(steps, rows, i, inside, between)
+        return _Costs(stay, enter, point, reduced)
+
+    def _index(self) -> NDArray[np.int64]:
+        """Row of every node, −1 where there is none; the full set counts as one."""
+        index = np.full((self.steps + 1, 1 << len(self.integral)), -1, dtype=np.int64)
+        index[self.nodes.level, self.nodes.word] = np.arange(len(self.nodes.level))
+        if self.pairs.whole:
+            index[self.steps, -1] = len(self.nodes.level)
+        return index
+
+    def _between(
+        self, index: NDArray[np.int64], point: NDArray[np.float64], rows: NDArray[np.int64], units: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Halfway through steps that move a unit of I: a point of J between those of (k, x) and (k, x ∪ i), and x̄."""
+        level, word = self.nodes.level[rows], self.nodes.word[rows]
+        other = index[level, word | (np.int64(1) << units)]
+        share = self.pairs.share[level]
+        mix = np.where(other >= 0, share, 0.0)[:, None]
+        inside = self._inside(word)
+        inside[np.arange(len(rows)), units] = share
+        return (1.0 - mix) * point[rows] + mix * point[other], inside
+
+    def _entry(
+        self,
+        steps: RelaxedSteps,
+        rows: NDArray[np.int64],
+        units: NDArray[np.int64] | int,
+        inside: NDArray[np.float64],
+        point: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        level = self.nodes.level[rows]
+        value, adds = steps.tangent(level, inside, point, self.nodes.moved[rows].astype(np.float64))
+        return value + self.pairs.jump[level] * np.diag(steps.block)[units], adds
+
+    def _settle_entries(
+        self, steps: RelaxedSteps, costs: _Costs, open_steps: NDArray[np.bool_], reduced: NDArray[np.float64]
+    ) -> bool:
+        """Better points for the steps that move a unit of I and are still open; False if the deadline came."""
+        rows_all, units_all = np.nonzero(open_steps)
+        self.work += _ROUNDS * len(rows_all) * len(self.relaxed)
+        index = self._index()
+        for places in self._chunks(np.arange(len(rows_all))):
+            if self.expired():
+                return False
+            rows, units = rows_all[places], units_all[places]
+            point, inside = self._between(index, costs.point, rows, units)
+            moved = self.nodes.moved[rows].astype(np.float64)
+            point = steps.settle(self.nodes.level[rows], inside, point, moved, _ROUNDS)
+            costs.enter[rows, units], adds = self._entry(steps, rows, units, inside, point)
+            _lower(reduced, self.nodes.level[rows], adds)
+        return True
+
+    def _chain(self, costs: _Costs, end: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """F and T over (level, word); F starts from −before[0]·e₀, T from ``end``."""
+        nodes, words = self.nodes, 1 << len(self.integral)
+        bits = np.int64(1) << np.arange(len(self.integral))
+        rows_of = np.split(
+            np.argsort(nodes.level, kind="stable"), np.searchsorted(np.sort(nodes.level), range(1, self.steps))
+        )
+        after = np.full((self.steps + 1, words), np.inf)
+        after[-1, -1 if self.pairs.whole else slice(None)] = end
+        for k in range(self.steps - 1, -1, -1):
+            rows, word = rows_of[k], nodes.word[rows_of[k]]
+            entering = costs.enter[rows] + after[k + 1, word[:, None] | bits]
+            after[k, word] = np.minimum(costs.stay[rows] + after[k + 1, word], np.min(entering, axis=1, initial=np.inf))
+        reach = np.full((self.steps + 1, words), np.inf)
+        reach[0, 0] = -self.pairs.before[0] * self.function.e0
+        for k in range(self.steps):
+            rows, word = rows_of[k], nodes.word[rows_of[k]]
+            here = reach[k, word]
+            reach[k + 1, word] = here + costs.stay[rows]
+            for i, bit in enumerate(bits):
+                free = word & bit == 0
+                to = word[free] | bit
+                reach[k + 1, to] = np.minimum(reach[k + 1, to], here[free] + costs.enter[rows[free], i])
+        return reach, after
+
+    def _open_entries(self, costs: _Costs, reach: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Steps that move a unit of I on chains that may lie below what is aimed at."""
+        level, word = self.nodes.level, self.nodes.word
+        bits = np.int64(1) << np.arange(len(self.integral))
+        through = reach[level, word][:, None] + costs.enter + after[level[:, None] + 1, word[:, None] | bits]
+        below: NDArray[np.bool_] = through < self.target
+        return below
+
+    def _give_up(
+        self,
+        steps: RelaxedSteps,
+        point: NDArray[np.float64],
+        reduced: NDArray[np.float64],
+        reach: NDArray[np.float64],
+        after: NDArray[np.float64],
+    ) -> ChainedBounds:
+        nodes, pairs, integral = self.nodes, self.pairs, len(self.integral)
+        through = reach[nodes.level, nodes.word] + after[nodes.level, nodes.word]
+        root = min(self.target, float(reach[0, 0] + after[0, 0]))
+        most = max(self.steps, self.capacity // max(1, len(self.relaxed)))
+        if np.count_nonzero(through < self.target) > most:
+            self.target = float(np.partition(through, most)[most])
+        left = through < self.target
+        after[nodes.level[~left], nodes.word[~left]] = np.inf
+        self.nodes = _Nodes(nodes.level, nodes.word, point).take(left)
+        slopes = np.zeros((self.steps, self.function.size))
+        slopes[:, integral:] = np.cumsum(reduced[::-1], axis=0)[::-1] - pairs.jump[:, None] * np.diag(steps.rest)
+        before = pairs.before.copy()
+        after = after[: self.steps]
+        after[-1], slopes[-1], before[-1] = np.where(np.isinf(after[-1]), np.inf, 0.0), 0.0, 0.0
+        units = [*self.integral, *self.relaxed]
+        return ChainedBounds(units, integral, after, slopes, before, root, self.target, int(np.count_nonzero(left)))
 
 
-def _relaxed(
-    function: SetFunction,
-    bits: NDArray[np.float64],
-    integral: int,
-    sums: NDArray[np.int64],
-    words: NDArray[np.int64],
-    enough: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """B for every pair of a number of relaxed units and a word, batched; rows that reach ``enough`` stop early."""
-    columns = function.columns[:, integral:]
-    product = columns.T @ columns
-    steepness = max(2.0 * float(np.linalg.eigvalsh(product)[-1]), np.finfo(np.float64).tiny)
-    residual = function.base + bits @ function.columns[:, :integral].T
-    constant = np.sum(residual * residual, axis=1)[words]
-    slope = 2.0 * (residual @ columns)[words]
-    bounds = np.zeros(len(words))
-    rows = np.arange(len(words))
-    point = np.repeat(sums[:, None] / columns.shape[1], columns.shape[1], axis=1)
-    for rounds in _STAGES:
-        point = descend(point, slope[rows], product, sums[rows], steepness, rounds)
-        quadratic = point @ product
-        ordered = np.sort(slope[rows] + 2.0 * quadratic, axis=1)
-        smallest = np.concatenate([np.zeros((len(rows), 1)), np.cumsum(ordered, axis=1)], axis=1)
-        value = constant[rows] - np.sum(quadratic * point, axis=1) + smallest[np.arange(len(rows)), sums[rows]]
-        bounds[rows] = np.maximum(bounds[rows], value)
-        open_rows = bounds[rows] < enough[rows]
-        rows, point = rows[open_rows], point[open_rows]
-    return bounds
+def _lower(least: NDArray[np.float64], level: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
+    """Lower every row of ``least`` to the least of the rows of its level."""
+    if len(level) == 0:
+        return
+    order = np.argsort(level, kind="stable")
+    first = np.flatnonzero(np.diff(level[order], prepend=-1))
+    own = level[order[first]]
+    least[own] = np.minimum(least[own], np.minimum.reduceat(rows[order], first, axis=0))

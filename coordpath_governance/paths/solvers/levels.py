@@ -1,34 +1,41 @@
 """Pruned level programme: the subset programme level by level, keeping only sets that can still lead to a better chain.
 
-A state is a set S as a bit mask with g = least Σ_{k≤|S|} αₖ e(S_k) of a chain that ends there. It is dropped when g plus a
-lower bound on the rest of the chain is no less than the best chain known. The bound is the larger of the level
-relaxations (one dot product a state) and the chained relaxation (one look-up). It stops at a fixed number of states,
-not of seconds, so that the same problem gives the same answer on every machine.
+A state is a set S with g = least Σ_{k≤|S|} αₖ e(S_k) of a chain that ends there. It is dropped when g plus a lower bound on
+the rest of the chain is no less than the best chain known. The bounds (`chained_bounds`) are refined until the states that
+are left are few enough. It stops at a fixed amount of work, not of seconds, so that the same problem gives the same answer
+on every machine; with a deadline it goes on until then.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chained_bounds import ChainedBounds, bound_chains, largest_units, no_chains
+from coordpath_governance.paths.chained_bounds import ChainedBounds, Refinement
 from coordpath_governance.paths.relaxation import LevelBounds, bound_levels
 from coordpath_governance.paths.set_function import order_chain
 from coordpath_governance.paths.solvers.improvement import first_polish, shuffle
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
+from coordpath_governance.paths.solvers.protocol import ChainTask, Found, never
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["WIDEST", "Levels"]
+__all__ = ["Levels"]
 
-WIDEST = 62
-"""Most units a 64-bit mask holds."""
+_QUICK_WORK = 4_000_000
+"""What is tried with the first bounds alone: where they suffice, refined ones cost more than the search."""
 
-_QUICK_WORK = 10_000_000
-"""What is tried with the level bounds alone: where they suffice, the chained ones cost more than the search."""
+_CAPACITY = 2_000_000
+"""Numbers a refinement keeps at first."""
+
+_SEARCH_AT = (6, 10, 14)
+"""Integral units with which a search is tried, each with more work than the one before."""
+
+_MOST_WORK, _MOST_CAPACITY = 300_000_000, 20_000_000
+"""What fits into memory; a deadline may allow more than the first attempt."""
 
 _CHUNK = 1 << 20
 _MERGE = 1 << 21
@@ -36,21 +43,12 @@ _MERGE = 1 << 21
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """States of one level, masks ascending; ``total`` is g plus the bound on the rest."""
+    """States of one level; ``total`` is g plus the bound on the rest."""
 
     masks: NDArray[np.int64]
     g: NDArray[np.float64]
     excess: NDArray[np.float64]
     total: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class _Rest:
-    """Both bounds on the rest of a chain, for children of a level."""
-
-    constant: NDArray[np.float64]
-    slopes: NDArray[np.float64]
-    chained: ChainedBounds
 
 
 @dataclass(frozen=True)
@@ -62,10 +60,52 @@ class _Searched:
     complete: bool
 
 
+class _Run:
+    """The best chain and the best bound so far."""
+
+    def __init__(self, task: ChainTask) -> None:
+        self.task = task
+        self.incumbent, self.best = first_polish(task)
+        self.bound = 0.0
+        self.proved = False
+        self.levels: LevelBounds | None = None
+        if task.depth < task.function.size - 1:
+            self.levels = bound_levels(task.function, task.depth)
+            self.bound = min(self.best, float(task.alphas @ self.levels.values))
+
+    def improve(self) -> None:
+        """Shuffle the incumbent."""
+        self.incumbent, self.best = shuffle(self.task, self.incumbent, self.best)
+
+    def lift(self, bound: float, stage: str) -> None:
+        """A bound on all chains."""
+        self.bound = max(self.bound, min(self.best, bound))
+        self.task.report(stage, self.best, self.bound)
+
+    def take(self, candidates: list[int], searched: _Searched) -> None:
+        """What a search among some units found."""
+        if searched.order is not None:
+            self.incumbent = order_chain([candidates[u] for u in searched.order], self.task.function.size)
+            self.best = min(self.best, self.task.evaluate(self.incumbent))
+        self.bound = max(self.bound, searched.bound)
+        self.proved = searched.complete
+
+    def candidates(self) -> list[int]:
+        """Units that may be among the first n of a better chain."""
+        task = self.task
+        if self.levels is None:
+            return list(range(task.function.size))
+        forced = float(task.alphas @ self.levels.values) + task.alphas[-1] * self.levels.reduced[-1]
+        possible = forced < self.best - task.rounding
+        if np.count_nonzero(possible) <= task.depth:
+            possible[:] = True
+        return [int(u) for u in np.flatnonzero(possible)]
+
+
 class Levels:
     """Exact when what survives pruning stays within ``work`` (states times units); otherwise a bound from where it stopped.
 
-    Units that cannot be among the first n are put aside first; if more than `WIDEST` are left, there is only a bound.
+    Units that cannot be among the first n are put aside first.
     """
 
     name = "levels"
@@ -79,107 +119,123 @@ class Levels:
 
     def solve(self, task: ChainTask) -> Found:
         """The best chain known, proved or with the bound at which the work stopped."""
-        incumbent, best = first_polish(task)
         if task.depth == 0:
-            return Found(incumbent, 0.0, self.name)
-        levels = bound_levels(task.function, task.depth)
-        task.report("first order", best, float(task.alphas @ levels.values))
-        candidates, inner, inner_levels = _narrow(task, levels, best)
-        if len(candidates) <= WIDEST:
-            rest = _Rest(*_linear_rest(task.alphas, inner_levels), no_chains(task.depth))
-            quick = self._search(inner, rest, best, min(_QUICK_WORK, self.work))
-            if quick.complete:
-                return _found(task, candidates, incumbent, quick, quick.bound)
-        incumbent, best = shuffle(task, incumbent, best)
-        task.report("improvement", best, float(task.alphas @ levels.values))
-        candidates, inner, inner_levels = _narrow(task, levels, best)
-        linear = _linear_rest(task.alphas, inner_levels)
-        chained = bound_chains(inner.function, inner.alphas, inner_levels, best)
-        bound = min(best, max(float(task.alphas @ levels.values), float(chained.after[0, 0])))
-        if len(candidates) > WIDEST:
-            return Found(incumbent, bound, self.name)
-        searched = self._search(inner, _Rest(*linear, chained), best, self.work)
-        return _found(task, candidates, incumbent, searched, max(bound, searched.bound))
+            return Found(tuple(range(task.function.size)), 0.0, self.name)
+        run = _Run(task)
+        run.lift(run.bound, "first order")
+        self._attempt(run, min(_QUICK_WORK, self.work), _CAPACITY, 0)
+        if not run.proved:
+            run.improve()
+            run.lift(run.bound, "improvement")
+        work, capacity = self.work, _CAPACITY
+        while not run.proved:
+            self._attempt(run, work, capacity, work)
+            if task.expired is never or task.expired() or work >= _MOST_WORK:
+                break
+            work, capacity = min(4 * work, _MOST_WORK), min(4 * capacity, _MOST_CAPACITY)
+        return Found(run.incumbent, run.bound, self.name)
 
-    def _search(self, task: ChainTask, rest: _Rest, best: float, work: int) -> _Searched:
-        """A chain better than ``best`` if there is one, and a bound on all chains."""
-        target = best - task.rounding
-        start = np.zeros(1)
-        level = _Level(np.zeros(1, dtype=np.int64), start, np.array([task.function.e0]), start)
-        history = [(level.masks, level.g)]
-        left = work // task.function.size
-        for k in range(task.depth):
-            left -= len(level.masks)
-            following = None if left < 0 or task.expired() else _expand(task, rest, level, k, target, left)
-            if following is None:
-                return _Searched(None, min(best, float(level.total.min())), complete=False)
-            level = following
-            if len(level.masks) == 0:
-                return _Searched(None, best, complete=True)
-            task.report(f"level {k + 1}", best, float(level.total.min()))
-            history.append((level.masks, level.g))
-        return _Searched(_backtrack(history, int(np.argmin(level.g))), float(level.g.min()), complete=True)
+    def _attempt(self, run: _Run, work: int, capacity: int, refining: int) -> None:
+        """Refine bounds with as much work as ``refining``, and search with ``work`` in all."""
+        candidates = run.candidates()
+        task = replace(run.task, function=run.task.function.restrict((), candidates))
+        refinement = Refinement(task.function, task.alphas, run.best - task.rounding, capacity, task.expired)
+        bounds = refinement.bounds()
+        known = [bounds] if bounds is not None else []
+        while bounds is not None:
+            run.lift(bounds.root, f"{bounds.integral} units integral")
+            last = refinement.work >= refining or bounds.nodes == 0
+            if last or bounds.integral in _SEARCH_AT:
+                share = work if last else work // 4
+                work -= share
+                run.take(candidates, _search(task, [*known, bounds], run.best, share))
+            if last or run.proved or not refinement.split():
+                return
+            bounds = refinement.bounds()
 
 
-def _found(task: ChainTask, candidates: list[int], incumbent: tuple[int, ...], searched: _Searched, bound: float) -> Found:
-    """The chain that a search among the candidates found, or else the incumbent."""
-    if searched.order is not None:
-        incumbent = order_chain([candidates[u] for u in searched.order], task.function.size)
-    return Found(incumbent, bound, Levels.name)
+def _search(task: ChainTask, known: list[ChainedBounds], best: float, work: int) -> _Searched:
+    """A chain better than ``best`` if there is one, and a bound on all chains; units are ordered as the last bounds say."""
+    units = known[-1].units
+    aim = min(best - task.rounding, *(bounds.reach for bounds in known))
+    proves = aim >= best - task.rounding
+    inner = replace(task, function=task.function.restrict((), units))
+    rests = [_Rest.of(bounds, units) for bounds in known]
+    start = np.zeros(1)
+    level = _Level(empty_set(len(units)), start, np.array([task.function.e0]), start)
+    history = [level]
+    left = work // len(units)
+    for k in range(task.depth):
+        left -= len(level.g)
+        following = None if left < 0 or task.expired() else _expand(inner, rests, level, k, aim, left)
+        if following is None:
+            return _Searched(None, min(aim, float(level.total.min())), complete=False)
+        if len(following.g) == 0:
+            return _Searched(None, best if proves else aim, complete=proves)
+        level = following
+        task.report(f"level {k + 1}", best, float(level.total.min()))
+        history.append(level)
+    order = _backtrack(inner, history)
+    return _Searched([units[u] for u in order], float(level.g.min()), complete=True)
 
 
-def _narrow(task: ChainTask, levels: LevelBounds, best: float) -> tuple[list[int], ChainTask, LevelBounds]:
-    """The candidates of a chain better than ``best``, and task and bounds of only these."""
-    candidates = _candidates(task, levels, best)
-    inner = ChainTask(task.function.restrict((), candidates), task.alphas, task.seed, task.expired, task.progress)
-    return candidates, inner, LevelBounds(levels.values, levels.reduced[:, candidates])
+@dataclass(frozen=True, eq=False)
+class _Rest:
+    """Bounds on the rest of a chain for sets in a given order of units."""
+
+    low: np.int64
+    after: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    before: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, bounds: ChainedBounds, units: list[int]) -> _Rest:
+        """The same bounds with units listed otherwise; those that are integral stay first."""
+        place = {u: i for i, u in enumerate(bounds.units)}
+        low = (np.int64(1) << bounds.integral) - 1
+        return cls(low, bounds.after, bounds.slopes[:, [place[u] for u in units]], bounds.before)
 
 
-def _candidates(task: ChainTask, levels: LevelBounds, best: float) -> list[int]:
-    """Units that may be among the first n of a better chain, the largest first."""
-    forced = float(task.alphas @ levels.values) + task.alphas[-1] * levels.reduced[-1]
-    possible = forced < best - task.rounding
-    if np.count_nonzero(possible) <= task.depth:
-        possible[:] = True
-    return [u for u in largest_units(task.function) if possible[u]]
-
-
-def _linear_rest(alphas: NDArray[np.float64], levels: LevelBounds) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """After level k: Σ_{j>k} αⱼ·(level bound), and what every unit already moved adds to it."""
-    constant = np.concatenate([np.cumsum((alphas * levels.values)[::-1])[::-1], [0.0]])
-    slopes = np.vstack(
-        [np.cumsum((alphas[:, None] * levels.reduced)[::-1], axis=0)[::-1], np.zeros(levels.reduced.shape[1])]
-    )
-    return constant, slopes
-
-
-def _expand(task: ChainTask, rest: _Rest, level: _Level, k: int, target: float, most: int) -> _Level | None:
-    """All children of level k that can still beat ``target``, each set once; None if they are more than ``most``."""
+def _expand(task: ChainTask, rests: list[_Rest], level: _Level, k: int, aim: float, most: int) -> _Level | None:
+    """All children of level k that can still lead below ``aim``, each set once; None if they are more than ``most``."""
     size, alpha = task.function.size, float(task.alphas[k])
-    quadratic = task.function.quadratic
-    own = task.function.linear + np.diag(quadratic)
-    bit = np.int64(1) << np.arange(size, dtype=np.int64)
-    low = (np.int64(1) << rest.chained.integral) - 1
-    nothing = np.empty(0)
-    merged = _Level(np.empty(0, dtype=np.int64), nothing, nothing, nothing)
+    quadratic = 2.0 * task.function.quadratic
+    own = task.function.linear + np.diag(quadratic) / 2.0
+    first, *others = rests
+    merged = _Level(level.masks[:0], level.g[:0], level.g[:0], level.g[:0])
     parts: list[_Level] = []
     waiting = 0
     rows_at_once = max(1, _CHUNK // size)
-    for begin in range(0, len(level.masks), rows_at_once):
+    for begin in range(0, len(level.g), rows_at_once):
         chunk = slice(begin, begin + rows_at_once)
-        masks = level.masks[chunk]
-        member = (masks[:, None] & bit) != 0
+        masks, here, so_far = level.masks[chunk], level.excess[chunk], level.g[chunk]
+        member = members(masks, size)
         inside = member.astype(np.float64)
-        excess = level.excess[chunk, None] + (own + 2.0 * (inside @ quadratic))
-        g = level.g[chunk, None] + alpha * excess
-        linear = (rest.constant[k + 1] + inside @ rest.slopes[k + 1])[:, None] + rest.slopes[k + 1]
-        total = g + np.maximum(linear, rest.chained.after[k + 1][(masks[:, None] | bit) & low])
-        rows, units = np.nonzero((total < target) & ~member)
-        parts.append(_Level(masks[rows] | bit[units], g[rows, units], excess[rows, units], total[rows, units]))
+        change = inside @ quadratic
+        change += own
+        weight = alpha - first.before[k + 1]
+        total = weight * change
+        total += first.slopes[k + 1]
+        total += (so_far + weight * here + inside @ first.slopes[k + 1] + first.after[k + 1, 0])[:, None]
+        total[member] = np.inf
+        rows, units = np.nonzero(total < aim)
+        totals = total[rows, units]
+        excess = here[rows] + change[rows, units]
+        g = so_far[rows] + alpha * excess
+        children = add_unit(masks[rows], units)
+        for bound in others:
+            slopes = bound.slopes[k + 1]
+            rest = (inside @ slopes)[rows] + slopes[units] - bound.before[k + 1] * excess
+            totals = np.maximum(totals, g + rest + bound.after[k + 1][children[:, 0] & bound.low])
+            left = totals < aim
+            totals, excess, g, children, rows, units = (part[left] for part in (totals, excess, g, children, rows, units))
+        parts.append(_Level(children, g, excess, totals))
         waiting += len(rows)
+        if task.expired():
+            return None
         if waiting > _MERGE:
             merged, parts, waiting = _merge([merged, *parts]), [], 0
-            if len(merged.masks) > most or task.expired():
+            if len(merged.g) > most:
                 return None
     return _merge([merged, *parts])
 
@@ -189,23 +245,20 @@ def _merge(parts: list[_Level]) -> _Level:
     masks = np.concatenate([part.masks for part in parts])
     if len(masks) == 0:
         return parts[0]
-    order = np.argsort(masks, kind="stable")
-    ordered = masks[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    order, first = group_sets(masks)
     g, excess, total = (np.concatenate([getattr(part, name) for part in parts])[order] for name in ("g", "excess", "total"))
-    return _Level(ordered[first], np.minimum.reduceat(g, first), excess[first], np.minimum.reduceat(total, first))
+    return _Level(masks[order[first]], np.minimum.reduceat(g, first), excess[first], np.minimum.reduceat(total, first))
 
 
-def _backtrack(history: list[tuple[NDArray[np.int64], NDArray[np.float64]]], last: int) -> list[int]:
-    """The order that ends at a state of the last level."""
-    mask = int(history[-1][0][last])
+def _backtrack(task: ChainTask, history: list[_Level]) -> list[int]:
+    """The order that ends at the best state of the last level."""
+    mask = history[-1].masks[int(np.argmin(history[-1].g))]
     order: list[int] = []
-    for masks, g in reversed(history[:-1]):
-        units = [u for u in range(mask.bit_length() - 1, -1, -1) if mask >> u & 1]
-        befores = np.array([mask ^ (1 << u) for u in units], dtype=np.int64)
-        places = np.minimum(np.searchsorted(masks, befores), len(masks) - 1)
-        values = np.where(masks[places] == befores, g[places], np.inf)
-        chosen = units[int(np.argmin(values))]
+    for level in reversed(history[:-1]):
+        held = [int(u) for u in np.flatnonzero(members(mask[None], task.function.size)[0])]
+        befores = {u: remove_unit(mask, u) for u in held}
+        rows = {u: find_set(level.masks, before) for u, before in befores.items()}
+        chosen = min((u for u in held if rows[u] is not None), key=lambda u: level.g[rows[u]])
         order.append(chosen)
-        mask ^= 1 << chosen
+        mask = befores[chosen]
     return order[::-1]

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths import parse_problem, solve, solve_problem
-from coordpath_governance.paths.chained_bounds import bound_chains, largest_units
-from coordpath_governance.paths.relaxation import bound_levels
 from coordpath_governance.paths.set_function import SetFunction
-from coordpath_governance.paths.solvers import improvement, levels, table
+from coordpath_governance.paths.solvers import improvement, table
 from coordpath_governance.paths.solvers.improvement import Improvement
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
@@ -47,51 +45,6 @@ def test_chains_against_brute_force(seed, size, depth, zeros, tight):
             assert task.evaluate(found.order) <= optimum + task.rounding
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.integers(2, 6), st.booleans())
-def test_bounds_hold_for_every_set_and_every_chain(seed, size, tight):
-    task = small_task(seed, size, size - 1, zeros=True, tight=tight)
-    function = task.function.restrict((), largest_units(task.function))
-    bounds = bound_levels(function, task.depth)
-    rounding = function.rounding * size
-    for k in range(1, size):
-        for members in itertools.combinations(range(size), k):
-            extra = bounds.reduced[k - 1, list(members)].sum()
-            assert bounds.values[k - 1] <= function.excess(members) + rounding
-            tangent = bounds.values[k - 1] + extra if bounds.values[k - 1] > 0 else 0.0
-            assert tangent <= function.excess(members) + rounding
-    chained = bound_chains(function, task.alphas, bounds, np.inf)
-    low = (1 << chained.integral) - 1
-    for order in itertools.permutations(range(size)):
-        terms = task.alphas * function.prefix_excess(order[: task.depth])
-        for k in range(task.depth + 1):
-            word = sum(1 << u for u in order[:k]) & low
-            assert chained.after[k, word] <= terms[k:].sum() + rounding
-
-
-@pytest.mark.parametrize(("size", "depth"), [(14, 13), (14, 5), (13, 1)])
-@pytest.mark.parametrize("correlation", [0.5, 0.95])
-def test_lattice_and_levels_agree(chain_task, size, depth, correlation):
-    task = chain_task(size, depth, correlation=correlation)
-    exact, pruned = Lattice().solve(task), Levels().solve(task)
-    assert pruned.bound == pytest.approx(exact.bound, rel=1e-11)
-    assert task.evaluate(pruned.order) == pytest.approx(exact.bound, rel=1e-11)
-    stopped = Levels(3000).solve(task)
-    assert stopped.bound <= exact.bound + task.rounding
-
-
-def test_levels_finds_what_improvement_missed(chain_task, monkeypatch):
-    task = chain_task(12, 11, seed=4)
-    worst = tuple(reversed(Lattice().solve(task).order))
-    monkeypatch.setattr(levels, "first_polish", lambda task: (worst, task.evaluate(worst)))
-    monkeypatch.setattr(levels, "shuffle", lambda task, order, value: (order, value))
-    monkeypatch.setattr(levels, "_MERGE", 50)
-    monkeypatch.setattr(levels, "_CHUNK", 100)
-    found = Levels().solve(task)
-    assert task.evaluate(found.order) == pytest.approx(Lattice().solve(task).bound)
-    assert found.bound == pytest.approx(Lattice().solve(task).bound)
-
-
 def test_lattice_in_chunks_is_the_same(chain_task, monkeypatch):
     from coordpath_governance.paths.solvers import lattice
 
@@ -101,22 +54,6 @@ def test_lattice_in_chunks_is_the_same(chain_task, monkeypatch):
     chunked = Lattice().solve(task)
     assert chunked.order == whole.order
     assert chunked.bound == pytest.approx(whole.bound)
-
-
-def test_more_units_than_a_mask_holds_are_bounded_or_put_aside(chain_task):
-    wide = chain_task(80, 3, correlation=0.0)
-    found = Levels().solve(wide)
-    assert found.bound <= wide.evaluate(found.order)
-    crowded = chain_task(64, 40)
-    found = Levels().solve(crowded)
-    assert 0 < found.bound < crowded.evaluate(found.order)
-
-
-def test_a_passed_deadline_still_gives_a_path_and_a_bound(chain_task):
-    task = chain_task(27, 12, expired=lambda: True)
-    found = Levels().solve(task)
-    assert sorted(found.order) == list(range(27))
-    assert 0 < found.bound < task.evaluate(found.order)
 
 
 def test_time_limit_counts_only_with_a_clock(document):
@@ -203,13 +140,6 @@ def test_the_same_problem_gives_the_same_answer(document, more, monkeypatch):
     assert solve(problem).to_dict() == solve(problem).to_dict()
 
 
-def test_units_that_move_nothing_have_levels_of_their_own():
-    flat = SetFunction(np.ones(2), np.zeros((2, 20)))
-    assert bound_levels(flat, 3).values.tolist() == [2.0, 2.0, 2.0]
-    task = ChainTask(flat, np.ones(3))
-    assert Levels().solve(task).bound == pytest.approx(6.0)
-
-
 def test_the_backward_start_can_win(chain_task, monkeypatch):
     task = chain_task(12, 11)
     good, bad = list(Lattice().solve(task).order), list(range(12))
@@ -223,15 +153,3 @@ def test_the_backward_start_can_win(chain_task, monkeypatch):
     monkeypatch.setattr(improvement, "forward_order", lambda function: bad)
     monkeypatch.setattr(improvement, "_shuffle_segment", lambda order, depth, random: good)
     assert improvement.improve(task)[0] == tuple(good)
-
-
-def test_levels_that_grow_too_wide_are_given_up(chain_task, monkeypatch):
-    task = chain_task(12, 11, seed=4)
-    worst = tuple(reversed(Lattice().solve(task).order))
-    monkeypatch.setattr(levels, "first_polish", lambda task: (worst, task.evaluate(worst)))
-    monkeypatch.setattr(levels, "shuffle", lambda task, order, value: (order, value))
-    monkeypatch.setattr(levels, "_MERGE", 50)
-    monkeypatch.setattr(levels, "_CHUNK", 100)
-    found = Levels(12 * 60).solve(task)
-    assert found.order == worst
-    assert found.bound <= Lattice().solve(task).bound
