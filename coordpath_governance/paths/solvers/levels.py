@@ -17,6 +17,7 @@ from coordpath_governance.paths.chained_bounds import ChainedBounds, Refinement
 from coordpath_governance.paths.relaxation import LevelBounds, bound_levels
 from coordpath_governance.paths.set_function import order_chain
 from coordpath_governance.paths.solvers.improvement import first_polish, shuffle
+from coordpath_governance.paths.solvers.lattice import LARGEST, best_chain
 from coordpath_governance.paths.solvers.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
 from coordpath_governance.paths.solvers.protocol import ChainTask, Found, never
 
@@ -38,7 +39,7 @@ _MOST_WORK, _MOST_CAPACITY = 300_000_000, 20_000_000
 """What fits into memory; a deadline may allow more than the first attempt."""
 
 _CHUNK = 1 << 20
-_MERGE = 1 << 21
+_MERGE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ class _Run:
 class Levels:
     """Exact when what survives pruning stays within ``work`` (states times units); otherwise a bound from where it stopped.
 
-    Units that cannot be among the first n are put aside first.
+    Units that cannot be among the first n are put aside first. Few units that resist the first bounds get the whole table.
     """
 
     name = "levels"
@@ -124,6 +125,10 @@ class Levels:
         run = _Run(task)
         run.lift(run.bound, "first order")
         self._attempt(run, min(_QUICK_WORK, self.work), _CAPACITY, 0)
+        if not run.proved and task.function.size <= LARGEST and 1 << task.function.size <= self.work:
+            found = best_chain(task)
+            if found is not None:
+                return found
         if not run.proved:
             run.improve()
             run.lift(run.bound, "improvement")
@@ -163,7 +168,7 @@ def _search(task: ChainTask, known: list[ChainedBounds], best: float, work: int)
     rests = [_Rest.of(bounds, units) for bounds in known]
     start = np.zeros(1)
     level = _Level(empty_set(len(units)), start, np.array([task.function.e0]), start)
-    history = [level]
+    history = [(level.masks, level.g)]
     left = work // len(units)
     for k in range(task.depth):
         left -= len(level.g)
@@ -174,7 +179,7 @@ def _search(task: ChainTask, known: list[ChainedBounds], best: float, work: int)
             return _Searched(None, best if proves else aim, complete=proves)
         level = following
         task.report(f"level {k + 1}", best, float(level.total.min()))
-        history.append(level)
+        history.append((level.masks, level.g))
     order = _backtrack(inner, history)
     return _Searched([units[u] for u in order], float(level.g.min()), complete=True)
 
@@ -231,12 +236,10 @@ def _expand(task: ChainTask, rests: list[_Rest], level: _Level, k: int, aim: flo
             totals, excess, g, children, rows, units = (part[left] for part in (totals, excess, g, children, rows, units))
         parts.append(_Level(children, g, excess, totals))
         waiting += len(rows)
-        if task.expired():
-            return None
         if waiting > _MERGE:
             merged, parts, waiting = _merge([merged, *parts]), [], 0
-            if len(merged.g) > most:
-                return None
+        if len(merged.g) > most or task.expired():
+            return None
     return _merge([merged, *parts])
 
 
@@ -250,15 +253,15 @@ def _merge(parts: list[_Level]) -> _Level:
     return _Level(masks[order[first]], np.minimum.reduceat(g, first), excess[first], np.minimum.reduceat(total, first))
 
 
-def _backtrack(task: ChainTask, history: list[_Level]) -> list[int]:
+def _backtrack(task: ChainTask, history: list[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> list[int]:
     """The order that ends at the best state of the last level."""
-    mask = history[-1].masks[int(np.argmin(history[-1].g))]
+    last_masks, last_g = history[-1]
+    mask = last_masks[int(np.argmin(last_g))]
     order: list[int] = []
-    for level in reversed(history[:-1]):
-        held = [int(u) for u in np.flatnonzero(members(mask[None], task.function.size)[0])]
-        befores = {u: remove_unit(mask, u) for u in held}
-        rows = {u: find_set(level.masks, before) for u, before in befores.items()}
-        chosen = min((u for u in held if rows[u] is not None), key=lambda u: level.g[rows[u]])
+    for masks, g in reversed(history[:-1]):
+        befores = {int(u): remove_unit(mask, int(u)) for u in np.flatnonzero(members(mask[None], task.function.size)[0])}
+        rows = {u: find_set(masks, before) for u, before in befores.items()}
+        chosen = min((float(g[row]), u) for u, row in rows.items() if row is not None)[1]
         order.append(chosen)
         mask = befores[chosen]
     return order[::-1]

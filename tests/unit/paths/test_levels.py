@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,11 +18,13 @@ def start_from(monkeypatch, order):
     """Levels with an incumbent of our choice that nothing improves."""
     monkeypatch.setattr(levels, "first_polish", lambda task: (order, task.evaluate(order)))
     monkeypatch.setattr(levels, "shuffle", lambda task, order, value: (order, value))
+    monkeypatch.setattr(levels, "LARGEST", 0)
 
 
 @pytest.mark.parametrize(("size", "depth"), [(14, 13), (14, 5), (13, 1)])
 @pytest.mark.parametrize("correlation", [0.5, 0.95])
-def test_lattice_and_levels_agree(chain_task, size, depth, correlation):
+def test_lattice_and_levels_agree(chain_task, monkeypatch, size, depth, correlation):
+    monkeypatch.setattr(levels, "LARGEST", 0)
     task = chain_task(size, depth, correlation=correlation)
     exact, pruned = Lattice().solve(task), Levels().solve(task)
     assert pruned.bound == pytest.approx(exact.bound, rel=1e-11)
@@ -43,7 +47,8 @@ def test_levels_prove_what_the_table_finds(seed, size, depth, kind, short):
     alphas = np.sort(rng.random(depth))[::-1] * (rng.random(depth) > 0.3 if kind == 3 else 1.0)
     task = ChainTask(SetFunction(base, columns), alphas)
     optimum = Lattice().solve(task).bound
-    found = Levels(40_000 if short else 90_000_000).solve(task)
+    with mock.patch.object(levels, "LARGEST", 0):
+        found = Levels(40_000 if short else 90_000_000).solve(task)
     assert sorted(found.order) == list(range(size))
     assert found.bound <= optimum + task.rounding
     if not short:
@@ -89,8 +94,7 @@ def test_more_units_than_a_word_holds(chain_task):
 def test_words_make_no_difference(chain_task, monkeypatch):
     for depth in (12, 4):
         task = chain_task(13, depth, seed=1)
-        monkeypatch.setattr(levels, "first_polish", lambda task: (tuple(range(13)), task.evaluate(range(13))))
-        monkeypatch.setattr(levels, "shuffle", lambda task, order, value: (order, value))
+        start_from(monkeypatch, tuple(range(13)))
         one = Levels().solve(task)
         with monkeypatch.context() as small:
             small.setattr(masks, "WORD", 7)
@@ -131,6 +135,7 @@ def test_a_deadline_at_any_time_leaves_a_valid_bound(chain_task, monkeypatch, ca
 
     monkeypatch.setattr(levels, "_CHUNK", 100)
     monkeypatch.setattr(levels, "_QUICK_WORK", 100)
+    monkeypatch.setattr(levels, "LARGEST", 0)
     task = chain_task(12, 11, seed=5)
     found = Levels().solve(ChainTask(task.function, task.alphas, expired=expired))
     assert 0 <= found.bound <= Lattice().solve(task).bound + task.rounding
@@ -152,3 +157,14 @@ def test_levels_that_grow_too_wide_are_given_up(chain_task, monkeypatch):
     found = Levels(12 * 60).solve(task)
     assert found.order == worst
     assert found.bound <= Lattice().solve(task).bound
+
+
+def test_few_units_that_resist_get_the_whole_table(chain_task, monkeypatch):
+    monkeypatch.setattr(levels, "_QUICK_WORK", 0)
+    task = chain_task(12, 11, seed=5)
+    assert Levels().solve(task) == Lattice().solve(task)
+    assert Levels(1000).solve(task).solver == "levels"
+    late = ChainTask(task.function, task.alphas, expired=lambda: True)
+    found = Levels().solve(late)
+    assert found.solver == "levels"
+    assert found.bound <= Lattice().solve(late).bound
