@@ -65,8 +65,8 @@ def _deep(residual: NDArray[np.float64], columns: NDArray[np.float64], sizes: in
     if roots is None:
         return np.zeros(sizes + 1)
     search = _Search(residual, columns, sizes, work)
-    for forced, kept in roots:
-        search.add_root(forced, kept)
+    if not all(search.add_root(forced, kept) for forced, kept in roots):
+        return np.zeros(sizes + 1)
     search.run()
     least = np.maximum(search.bounds(), 0.0)
     return np.maximum(least, relaxed_by_size(residual, columns, sizes)) if len(search.open) else least
@@ -138,8 +138,8 @@ class _Search:
         member = np.empty((0, width), np.bool_)
         self.open = _Nodes(np.empty((0, width, width)), none, none[:, 0], member, member, np.empty((0, sizes + 1)))
 
-    def add_root(self, forced: tuple[int, ...], kept: tuple[int, ...]) -> None:
-        """The best values on W by an orthogonal factor.
+    def add_root(self, forced: tuple[int, ...], kept: tuple[int, ...]) -> bool:
+        """The best values on W by an orthogonal factor; False if the columns are too nearly dependent for an inverse.
 
         An error of c·d·eps·‖B‖ in B moves an excess by at most ‖B‖·‖G‖ times as much, and all nodes below give that up.
         """
@@ -152,12 +152,16 @@ class _Search:
         values[0, list(kept)] = -unfold @ aim
         left = self.residual - basis @ aim
         blur = float(np.linalg.norm(triangle, 2)) ** 2 * float(np.linalg.norm(unfold, 2)) ** 4
-        own = left @ left - 8 * (width + 8) * EPS * blur * self.whole
+        allowance = 8 * (width + 8) * EPS * blur
+        own = left @ left - allowance * self.whole
         member = np.zeros((2, 1, width), np.bool_)
         member[0, 0, list(forced)] = True
         member[1, 0, list(kept)] = True
         root = _Nodes(inverse, values, np.array([own]), member[0], member[1], np.zeros((1, len(self.sizes))))
+        if allowance >= 1.0:
+            return False
         self.open = self.open.joined([self._bounded(root)])
+        return True
 
     def run(self) -> None:
         """Branch until nothing can be lower than what is known, or the work is done."""

@@ -80,7 +80,8 @@ def _choose(problem: PathProblem, walks: Walks, exponent: int, minimum: float, f
     base = found[0].weight
     best = min(found, key=lambda each: each.excess + _times(each.weight - base, minimum))
     bound = min(each.bound + _times(each.weight - best.weight, minimum) for each in found)
-    own = walks.rounding(max(walks.excess(problem.start), best.excess / best.weight)) * best.weight
+    largest = max(walks.excess(problem.start), best.excess / best.weight)
+    own = walks.rounding(largest, best.stops or ()) * best.weight
     return Outcome(
         best.stops or (),
         best.terms,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["excess_of", "excess_of_all_sets", "excess_of_sets", "find_circuit", "split_circuits"]
 
-_DEPENDENT = 1e-11
+_DEPENDENT = 1e-13
 """A remainder below this part of its combination is rounding: no coefficients in double precision could use it."""
 
 _PAIRS = 256

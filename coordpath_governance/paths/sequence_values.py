@@ -100,7 +100,8 @@ class Backwards:
             for columns in self._columns[units].T:
                 row = matrix[each, columns]
                 pivot = row[each, columns]
-                factor = np.where(opened & (pivot > _PIVOT * after), 1.0 / np.maximum(pivot, _PIVOT * after), 0.0)
+                usable = opened & (pivot > _PIVOT * after)
+                factor = np.where(usable, 1.0 / np.where(usable, pivot, 1.0), 0.0)
                 matrix -= (factor[:, None] * row)[:, :, None] * row[:, None, :]
                 matrix[each, columns] = 0.0
                 matrix[each, :, columns] = 0.0

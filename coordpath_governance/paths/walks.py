@@ -66,11 +66,13 @@ class Walks:
         residual = np.ldexp(self.problem.cost.residual(beta), -self.shift)
         return float(residual @ residual)
 
-    def rounding(self, excess: float) -> float:
-        """What floating point may do to an excess of this size."""
+    def rounding(self, excess: float, stops: Sequence[Stop] = ()) -> float:
+        """What floating point may do to an excess of this size, on the way through these stops."""
         problem = self.problem
-        ends = [problem.start] if problem.target is None else [problem.start, problem.target]
-        blur = math.ldexp(max(problem.cost.blur(end) for end in ends) + problem.cost.goal_blur(), -self.shift)
+        models = [problem.start, *(stop.beta for stop in stops)]
+        if problem.target is not None:
+            models.append(problem.target)
+        blur = math.ldexp(max(problem.cost.blur(model) for model in models) + problem.cost.goal_blur(), -self.shift)
         return 64 * EPS * excess + blur * (2 * math.sqrt(excess) + blur)
 
     def value(self, sequence: Sequence[int], alphas: NDArray[np.float64]) -> tuple[float, tuple[Stop, ...]]:

@@ -21,7 +21,7 @@ __all__ = ["Nodes", "WalkTree"]
 _WHOLE_TABLE = 12
 """Most units for which the excess of every set is tabulated."""
 
-_DEPENDENT = 1e-11
+_DEPENDENT = 1e-13
 """Directions of a unit below this part of its largest are rounding."""
 
 

@@ -65,9 +65,9 @@ def test_bounds_hold_and_are_tight_where_the_work_suffices(seed, rank, width, ki
     assert (least >= 0).all()
     assert (np.diff(least) <= 0).all()
     assert least[width:].tolist() == [least[width]] * 3
-    if work == 10**7 and rank >= width - 1:
-        tolerance = 1e-4 if kind == "close" else 1e-8
-        assert least[: width + 1] == pytest.approx(oracle, abs=tolerance * whole)
+    closest = min(np.linalg.svd(columns[:, list(kept)])[1].min() for _, kept in split_circuits(columns, width))
+    if work == 10**7 and closest > 0.02:
+        assert least[: width + 1] == pytest.approx(oracle, abs=1e-6 * whole)
 
 
 @settings(max_examples=30, deadline=None)
@@ -128,8 +128,17 @@ def test_the_relaxation_never_exceeds_the_best_set(seed, rank, kind):
     assert (relaxed <= all_sizes(residual, columns, 7) * (1 + 1e-12)).all()
 
 
+def test_columns_too_close_for_an_inverse():
+    residual, columns = make(5, 8, 8, "plain")
+    columns[:, 1] = unit(columns[:, :1] + 1e-7 * columns[:, 1:2])[:, 0]
+    least = least_by_size(residual, columns, 6)
+    assert (least <= all_sizes(residual, columns, 6) * (1 + 1e-12)).all()
+    assert least[3] > 0
+    assert least[4:].tolist() == [0.0] * 3
+
+
 def test_sizes_beyond_what_is_asked(monkeypatch):
-    residual, columns = make(1, 5, 8, "plain")
+    residual, columns = make(1, 9, 8, "plain")
     assert least_by_size(residual, columns, 0).tolist() == [pytest.approx(float(residual @ residual))]
     assert least_by_size(residual, columns, 2) == pytest.approx(all_sizes(residual, columns, 2), rel=1e-9)
     monkeypatch.setattr(best_subsets, "_CHUNK", 1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths import parse_problem
+from coordpath_governance.paths import parse_problem, solve
 from coordpath_governance.paths.floors import find_floors
 from coordpath_governance.paths.solvers.free_end import FreeEnd
 from coordpath_governance.paths.solvers.protocol import WalkTask
@@ -173,6 +173,22 @@ def test_long_walks_are_bounded():
     found = FreeEnd(10_000_000).solve(task)
     assert len(found.order) == 120
     assert 0 < found.bound <= task.evaluate(found.order)
+
+
+@pytest.mark.parametrize("distance", [1e-3, 1e-6, 1e-9, 1e-11, 1e-13, 0.0])
+def test_columns_that_are_almost_one(distance):
+    """A path through coefficients so large that their rounding shows is not called optimal for less than it is."""
+    rng = np.random.default_rng(9)
+    x = rng.standard_normal((20, 3))
+    x[:, 2] = x[:, 0] + distance * x[:, 2]
+    made = {**quadratic(x, rng.standard_normal(20)), "groups": [["x0", "x2"]], "target": None, "steps": 3}
+    task = make_task(made, 3)
+    certificate = solve(made).certificate
+    excess = certificate.objective - task.alphas.sum() * task.walks.problem.cost.minimum()
+    least = np.ldexp(least_of_all(task), task.walks.exponent)
+    assert excess * (1 - certificate.gap) <= least * (1 + 1e-9)
+    if certificate.status == "optimal":
+        assert excess == pytest.approx(least, rel=1e-6)
 
 
 def test_a_fixed_end_is_not_for_this_solver(document):
