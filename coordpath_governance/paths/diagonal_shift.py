@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["largest_shift"]
 
 _STEPS = 40
-_WORK = 8_000_000_000
+_WORK = 1_200_000_000
 """Steps times D³: past a few hundred units, steps are saved, down to 4."""
 
 _BARRIER_FALL = 0.25

@@ -62,17 +62,21 @@ class _Searched:
 
 
 class _Run:
-    """The best chain and the best bound so far."""
+    """The best chain and the best bound so far; with a deadline the first bound comes before anything that takes time."""
 
     def __init__(self, task: ChainTask) -> None:
         self.task = task
-        self.incumbent, self.best = first_polish(task)
-        self.bound = 0.0
         self.proved = False
+        self.bound = 0.0
         self.levels: LevelBounds | None = None
         if task.depth < task.function.size - 1:
             self.levels = bound_levels(task.function, task.depth)
-            self.bound = min(self.best, float(task.alphas @ self.levels.values))
+            self.bound = float(task.alphas @ self.levels.values)
+        if task.expired is not never:
+            first = Refinement(task.function, task.alphas, np.inf, _CAPACITY, task.expired).bounds()
+            self.bound = max(self.bound, first.root if first is not None else 0.0)
+        self.incumbent, self.best = first_polish(task)
+        self.bound = min(self.bound, self.best)
 
     def improve(self) -> None:
         """Shuffle the incumbent."""
@@ -124,7 +128,8 @@ class Levels:
             return Found(tuple(range(task.function.size)), 0.0, self.name)
         run = _Run(task)
         run.lift(run.bound, "first order")
-        self._attempt(run, min(_QUICK_WORK, self.work), _CAPACITY, 0)
+        if not task.expired():
+            self._attempt(run, min(_QUICK_WORK, self.work), _CAPACITY, 0)
         if not run.proved and task.function.size <= LARGEST and 1 << task.function.size <= self.work:
             found = best_chain(task)
             if found is not None:
@@ -133,9 +138,9 @@ class Levels:
             run.improve()
             run.lift(run.bound, "improvement")
         work, capacity = self.work, _CAPACITY
-        while not run.proved:
+        while not (run.proved or task.expired()):
             self._attempt(run, work, capacity, work)
-            if task.expired is never or task.expired() or work >= _MOST_WORK:
+            if task.expired is never or work >= _MOST_WORK:
                 break
             work, capacity = min(4 * work, _MOST_WORK), min(4 * capacity, _MOST_CAPACITY)
         return Found(run.incumbent, run.bound, self.name)

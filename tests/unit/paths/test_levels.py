@@ -125,7 +125,7 @@ def test_with_a_deadline_it_tries_again_with_more(chain_task, monkeypatch):
     assert Levels(300).solve(patient).bound < optimum.bound - task.rounding
 
 
-@pytest.mark.parametrize("calls", range(1, 60, 7))
+@pytest.mark.parametrize("calls", [*range(1, 60, 7), *range(60, 500, 20)])
 def test_a_deadline_at_any_time_leaves_a_valid_bound(chain_task, monkeypatch, calls):
     left = [calls]
 
