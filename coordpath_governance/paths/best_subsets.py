@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coordpath_governance.paths.patience import never
 from coordpath_governance.paths.projections import excess_of, excess_of_sets, split_circuits
 from coordpath_governance.paths.set_function import EPS
 from coordpath_governance.paths.sparse_relaxation import relaxed_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,6 +30,9 @@ __all__ = ["least_by_size"]
 
 _WORK = 25_000_000
 """Entries of B that are updated in all; about a second."""
+
+_WIDEST = 64
+"""Most columns that are searched: beyond, the work would be done before the search has got anywhere."""
 
 _POOL = 3_000_000
 """Entries of B that wait; beyond it, the deepest nodes go first."""
@@ -41,35 +45,43 @@ _TIE = 1e-10
 
 
 def least_by_size(
-    residual: NDArray[np.float64], columns: NDArray[np.float64], most: int, work: int = _WORK
+    residual: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    most: int,
+    work: int = _WORK,
+    expired: Callable[[], bool] = never,
 ) -> NDArray[np.float64]:
     """For k = 0 … most: a lower bound on ‖residual + C_S x‖² over all |S| ≤ k and x; columns have length 1 or 0.
 
-    It is tight where the work suffices.
+    It is tight where the work suffices and the deadline does not come first.
     """
     width = columns.shape[1]
     shallow = _shallow(residual, columns, work)
     sizes = min(most, width)
     least = np.zeros(sizes + 1)
     if sizes >= len(shallow):
-        least = _deep(residual, columns, sizes, work)
+        least = _deep(residual, columns, sizes, work, expired)
     shallow = shallow[: sizes + 1]
     least[: len(shallow)] = shallow
     least = np.minimum.accumulate(least)
     return np.concatenate([least, np.full(most - sizes, least[-1])])
 
 
-def _deep(residual: NDArray[np.float64], columns: NDArray[np.float64], sizes: int, work: int) -> NDArray[np.float64]:
-    """All sizes, by the search; by the relaxation too, where the search does not end."""
+def _deep(
+    residual: NDArray[np.float64], columns: NDArray[np.float64], sizes: int, work: int, expired: Callable[[], bool]
+) -> NDArray[np.float64]:
+    """All sizes, by the search; by the relaxation too, where the search does not end, and alone where it cannot."""
+    if columns.shape[1] > _WIDEST:
+        return relaxed_by_size(residual, columns, sizes, expired)
     roots = split_circuits(columns, sizes)
     if roots is None:
         return np.zeros(sizes + 1)
-    search = _Search(residual, columns, sizes, work)
+    search = _Search(residual, columns, sizes, work, expired)
     if not all(search.add_root(forced, kept) for forced, kept in roots):
         return np.zeros(sizes + 1)
     search.run()
     least = np.maximum(search.bounds(), 0.0)
-    return np.maximum(least, relaxed_by_size(residual, columns, sizes)) if len(search.open) else least
+    return np.maximum(least, relaxed_by_size(residual, columns, sizes, expired)) if len(search.open) else least
 
 
 def _shallow(residual: NDArray[np.float64], columns: NDArray[np.float64], work: int) -> NDArray[np.float64]:
@@ -128,11 +140,18 @@ class _Nodes:
 class _Search:
     """Nodes that wait, and the least excess known of every size."""
 
-    def __init__(self, residual: NDArray[np.float64], columns: NDArray[np.float64], sizes: int, work: int) -> None:
-        self.residual, self.columns, self.work = residual, columns, work
+    def __init__(
+        self,
+        residual: NDArray[np.float64],
+        columns: NDArray[np.float64],
+        sizes: int,
+        work: int,
+        expired: Callable[[], bool],
+    ) -> None:
+        self.residual, self.columns, self.work, self.expired = residual, columns, work, expired
         self.sizes = np.arange(sizes + 1)
         self.whole = excess_of(residual)
-        self.known = np.minimum.accumulate(_exchange(residual, columns, sizes))
+        self.known = np.minimum.accumulate(_exchange(residual, columns, sizes, work, expired))
         width = columns.shape[1]
         none = np.empty((0, width))
         member = np.empty((0, width), np.bool_)
@@ -166,7 +185,7 @@ class _Search:
     def run(self) -> None:
         """Branch until nothing can be lower than what is known, or the work is done."""
         batch = max(1, _BATCH // self.columns.shape[1] ** 2)
-        while len(self.open) and self.work > 0:
+        while len(self.open) and self.work > 0 and not self.expired():
             if self.open.inverse.size > _POOL:
                 order = np.argsort(self.open.kept.sum(axis=1), kind="stable")
             else:
@@ -246,17 +265,23 @@ def _rise(nodes: _Nodes) -> NDArray[np.float64]:
     return rise
 
 
-def _exchange(residual: NDArray[np.float64], columns: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Good sets of each size: add the best column, then exchange one while that lowers the excess."""
+def _exchange(
+    residual: NDArray[np.float64], columns: NDArray[np.float64], most: int, work: int, expired: Callable[[], bool]
+) -> NDArray[np.float64]:
+    """Good sets of each size: add the best column, then exchange one while that lowers the excess and work is left."""
     known = np.full(most + 1, excess_of(residual))
     members: list[int] = []
     for size in range(1, most + 1):
+        if expired():
+            known[size:] = known[size - 1]
+            break
         more = excess_of_sets(residual, columns, np.array([members], np.int64))[1][0]
         more[members] = np.inf
         members.append(int(np.argmin(more)))
         known[size] = float(more.min())
         improved = True
-        while improved:
+        while improved and work > 0 and not expired():
+            work -= size * columns.size
             fewer = np.array([members[:i] + members[i + 1 :] for i in range(size)], np.int64).reshape(size, size - 1)
             more = excess_of_sets(residual, columns, fewer)[1]
             more[:, members] = np.inf

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.paths.best_subsets import least_by_size
+from coordpath_governance.paths.patience import never
 from coordpath_governance.paths.projections import excess_of_all_sets
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.walks import Walks
@@ -34,14 +37,16 @@ class Floors:
         return floors if self.from_target is None else np.maximum(floors, self.from_target[:terms][::-1])
 
 
-def find_floors(walks: Walks, most: int) -> Floors:
+def find_floors(walks: Walks, most: int, expired: Callable[[], bool] = never) -> Floors:
     """Floors for walks of up to ``most`` terms, with a fixed end from both sides."""
     problem = walks.problem
-    target = None if problem.target is None else least_excess(walks, problem.target, most)
-    return Floors(least_excess(walks, problem.start, most), target)
+    target = None if problem.target is None else least_excess(walks, problem.target, most, expired)
+    return Floors(least_excess(walks, problem.start, most, expired), target)
 
 
-def least_excess(walks: Walks, beta: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+def least_excess(
+    walks: Walks, beta: NDArray[np.float64], most: int, expired: Callable[[], bool] = never
+) -> NDArray[np.float64]:
     """For k = 0 … most: a lower bound on the excess of any model that differs from ``beta`` in at most k units.
 
     All sets are tried where the units are few. Otherwise the best sets of columns are searched; k units of several columns
@@ -56,7 +61,7 @@ def least_excess(walks: Walks, beta: NDArray[np.float64], most: int) -> NDArray[
         return np.minimum.accumulate(least)[np.minimum(counts, walks.size)]
     widths = np.sort([block.shape[1] for block in walks.blocks])[::-1]
     columns = np.cumsum(np.concatenate([[0], widths]))[np.minimum(counts, walks.size)]
-    least = least_by_size(residual, np.concatenate(walks.blocks, axis=1), int(columns[-1]))[columns]
+    least = least_by_size(residual, np.concatenate(walks.blocks, axis=1), int(columns[-1]), expired=expired)[columns]
     alone = min(float(excess_of_all_sets(residual, [block])[1]) for block in walks.blocks)
     least[1:2] = np.maximum(least[1:2], alone)
     return np.asarray(least, np.float64)

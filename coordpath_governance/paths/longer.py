@@ -14,6 +14,7 @@ import numpy as np
 from coordpath_governance.paths.floors import Floors, find_floors
 from coordpath_governance.paths.once import solve_once
 from coordpath_governance.paths.outcome import Outcome, Stop, data_scale, normalise
+from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers.protocol import WalkTask
 from coordpath_governance.paths.solvers.table import choose_walk_solver
 from coordpath_governance.paths.starts import place, stagewise
@@ -21,8 +22,6 @@ from coordpath_governance.paths.walks import Walks, prepare_walks
 from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.problem import PathProblem
@@ -46,16 +45,15 @@ class _Candidate:
 def solve_longer(
     problem: PathProblem,
     solver: str,
-    expired: Callable[[], bool],
-    progress: Callable[[str, float, float], None] | None,
+    patience: Patience,
 ) -> Outcome:
     """The best path over the allowed numbers of terms."""
     walks = prepare_walks(problem)
-    floors = find_floors(walks, problem.most_terms)
+    floors = find_floors(walks, problem.most_terms, patience.expired)
     _, exponent = normalise(problem.alphas(problem.most_terms))
     with np.errstate(over="ignore"):
         minimum = float(np.ldexp(problem.cost.minimum(), -walks.exponent))
-    lengths = _Lengths(problem, walks, floors, solver, exponent, expired, progress)
+    lengths = _Lengths(problem, walks, floors, solver, exponent, patience)
     found: list[_Candidate] = []
     best = np.inf
     base = float(np.ldexp(problem.alphas(problem.least_terms), -exponent).sum())
@@ -63,7 +61,7 @@ def solve_longer(
         alphas = np.ldexp(problem.alphas(terms), -exponent)
         more = _times(float(alphas.sum()) - base, minimum)
         floor = float(alphas @ floors.of_terms(terms))
-        if found and (floor + more >= best or expired()):
+        if found and (floor + more >= best or patience.expired()):
             found.append(_Candidate(terms, float(alphas.sum()), floor))
             continue
         candidate = lengths.solve(terms, alphas)
@@ -109,19 +107,17 @@ class _Lengths:
         floors: Floors,
         solver: str,
         exponent: int,
-        expired: Callable[[], bool],
-        progress: Callable[[str, float, float], None] | None,
+        patience: Patience,
     ) -> None:
         self.problem, self.walks, self.floors = problem, walks, floors
-        self.solver, self.exponent = solver, exponent
-        self.expired, self.progress = expired, progress
+        self.solver, self.exponent, self.patience = solver, exponent, patience
         self.once = None if problem.target is None else self._every_unit_once()
 
     def _every_unit_once(self) -> Outcome:
         """An answer if so few terms are allowed; otherwise only a walk to begin with, for which a good order is enough."""
         allowed = self.problem.least_terms == len(self.problem.changed)
         solver = self.solver if allowed or self.solver in ("greedy", "direct") else "local"
-        return solve_once(_once_problem(self.problem), solver, self.expired, self.progress)
+        return solve_once(_once_problem(self.problem), solver, self.patience)
 
     def solve(self, terms: int, alphas: NDArray[np.float64]) -> _Candidate:
         """The best path of so many terms that the solver finds."""
@@ -131,7 +127,7 @@ class _Lengths:
             scale = float(np.ldexp(1.0, sum(once.exponents) - self.walks.exponent - self.exponent))
             bound, excess, rounding = once.bound * scale, once.excess * scale, once.rounding * scale
             return _Candidate(terms, weight, bound, excess, rounding, once.stops, once.solver)
-        task = WalkTask(self.walks, alphas, self.floors, self._first(alphas), self.problem.seed, self.expired, self.progress)
+        task = WalkTask(self.walks, alphas, self.floors, self._first(alphas), self.problem.seed, self.patience)
         found = choose_walk_solver(self.solver, task).solve(task)
         if found.increments is None:
             excess, stops = self.walks.value(found.order, alphas)

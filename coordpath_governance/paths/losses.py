@@ -20,7 +20,7 @@ from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
 from coordpath_governance.paths.document import parse_problem
 from coordpath_governance.paths.floors import least_excess
-from coordpath_governance.paths.problem import LONGEST, PathProblem, StepRange
+from coordpath_governance.paths.problem import PathProblem, StepRange
 from coordpath_governance.paths.solution import Solution, solve_problem
 from coordpath_governance.paths.walks import prepare_walks
 
@@ -124,7 +124,7 @@ def model_loss(
         most = problem.steps.most
         floors = _floors_of_longer(problem, most)
     else:
-        floors = _floors_of_longer(problem, min(least + EXTRA_TERMS, max(LONGEST, least)))
+        floors = _floors_of_longer(problem, least + EXTRA_TERMS)
         once = solve_problem(problem, solver=solver, clock=clock).certificate.objective
         most = next((terms for terms, floor in floors.items() if floor >= once), max(floors))
     searched = replace(problem, steps=StepRange(problem.least_terms, most))

@@ -9,14 +9,15 @@ import numpy as np
 
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.outcome import Outcome, Stop, data_scale, normalise
+from coordpath_governance.paths.patience import FOREVER, Patience
 from coordpath_governance.paths.problem import REST_LABEL
 from coordpath_governance.paths.set_function import build_set_function, order_chain
 from coordpath_governance.paths.solvers.heavy_units import light_units
-from coordpath_governance.paths.solvers.protocol import ChainTask, never
+from coordpath_governance.paths.solvers.protocol import ChainTask
 from coordpath_governance.paths.solvers.table import choose_chain_solver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -28,11 +29,10 @@ __all__ = ["measure_order", "order_stops", "solve_once"]
 def solve_once(
     problem: PathProblem,
     solver: str,
-    expired: Callable[[], bool] = never,
-    progress: Callable[[str, float, float], None] | None = None,
+    patience: Patience = FOREVER,
 ) -> Outcome:
     """The best order the named solver finds, with its bound."""
-    task, last, exponents = _task(problem, expired, progress)
+    task, last, exponents = _task(problem, patience)
     if not problem.changed:
         return Outcome((), 0, 0.0, 0.0, 0.0, 0.0, 1.0, exponents, "lattice")
     light = light_units(task)
@@ -59,21 +59,19 @@ def measure_order(problem: PathProblem, order: Sequence[int]) -> Outcome:
     size = len(problem.changed)
     if sorted(order) != list(range(size)):
         raise ProblemError(f"order: {list(order)} is not an arrangement of the {size} changed units 0 … {size - 1}")
-    task, last, exponents = _task(problem, never, None)
+    task, last, exponents = _task(problem, FOREVER)
     excess = task.evaluate(order) + last * task.function.excess(range(size))
     weight = float(task.alphas.sum()) + last
     return Outcome(order_stops(problem, order), problem.most_terms, excess, 0.0, 0.0, 0.0, weight, exponents, "given")
 
 
-def _task(
-    problem: PathProblem, expired: Callable[[], bool], progress: Callable[[str, float, float], None] | None
-) -> tuple[ChainTask, float, tuple[int, int]]:
+def _task(problem: PathProblem, patience: Patience) -> tuple[ChainTask, float, tuple[int, int]]:
     """The task of a solver, the weight of the last term, and the units of both."""
     if not problem.moves_once:
         raise ProblemError("steps: units may be visited again here, so an order alone is not a path; leave steps null")
     function = build_set_function(problem)
     alphas, exponent = normalise(problem.alphas(problem.most_terms))
-    task = ChainTask(function, alphas[:-1], problem.seed, expired, progress)
+    task = ChainTask(function, alphas[:-1], problem.seed, patience)
     return task, float(alphas[-1]) if len(alphas) else 0.0, (function.exponent, exponent)
 
 

@@ -6,18 +6,43 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-__all__ = ["heeding_interrupts", "until"]
+__all__ = ["FOREVER", "Patience", "heeding_interrupts", "never", "until"]
+
+
+def never() -> bool:
+    """A deadline that does not come."""
+    return False
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When a search stops, and whom it tells how far it has come.
+
+    ``timed``: a time limit is set, and it goes on until then; otherwise it stops at an amount of work.
+    """
+
+    expired: Callable[[], bool] = never
+    timed: bool = False
+    progress: Callable[[str, float, float], None] | None = None
+
+
+FOREVER = Patience()
 
 
 def until(
-    clock: Callable[[], float] | None, seconds: float | None, interrupted: Callable[[], bool] | None
-) -> Callable[[], bool] | None:
-    """Whether to stop now: once ``seconds`` have passed on the clock, or when interrupted; None if nothing can stop it."""
+    clock: Callable[[], float] | None,
+    seconds: float | None,
+    interrupted: Callable[[], bool] | None = None,
+    progress: Callable[[str, float, float], None] | None = None,
+) -> Patience:
+    """Patience until ``seconds`` have passed on the clock, or until interrupted."""
+    asked = interrupted or never
     if clock is None or seconds is None:
-        return interrupted
+        return Patience(asked, timed=False, progress=progress)
     end = clock() + seconds
-    return lambda: clock() >= end or (interrupted is not None and interrupted())
+    return Patience(lambda: clock() >= end or asked(), timed=True, progress=progress)
 
 
 @contextmanager

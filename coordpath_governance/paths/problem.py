@@ -27,7 +27,7 @@ SOLVERS = ("auto", "exact", "local", "greedy", "direct", "gurobi")
 """The names the contract knows; ``paths.solvers`` maps them to code."""
 
 LONGEST = 200
-"""Most terms of a path that may rest or visit units again."""
+"""Most terms of a path beyond one for every changed unit."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,9 @@ class PathProblem:
                     f"steps: {most} are too few to change {len(self.changed)} units one at a time; "
                     "give more, or use max_steps"
                 )
-            if most > max(LONGEST, len(self.changed)):
-                raise ProblemError(f"steps: {most} is more than {LONGEST}, the longest path that is solved")
+            longest = LONGEST + len(self.changed)
+            if most > longest:
+                raise ProblemError(f"steps: {most} is more than {longest}, the longest path that is solved here")
 
     @property
     def moves_once(self) -> bool:

@@ -12,7 +12,6 @@ from coordpath_governance.paths.patience import until
 from coordpath_governance.paths.problem import PathProblem
 from coordpath_governance.paths.set_function import build_set_function
 from coordpath_governance.paths.solvers.listed import forward_order
-from coordpath_governance.paths.solvers.protocol import never
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,9 +64,9 @@ def solve_problem(
     ``progress`` is called with a stage, the best sum and the bound so far, in the solver's own units.
     """
     name = problem.solver if solver is None else solver
-    expired = until(clock, problem.time_limit, interrupted) or never
+    patience = until(clock, problem.time_limit, interrupted, progress)
     solve = solve_once if problem.moves_once else solve_longer
-    return _conclude(problem, solve(problem, name, expired, progress))
+    return _conclude(problem, solve(problem, name, patience))
 
 
 def evaluate_order(problem: PathProblem, order: Sequence[int]) -> Solution:

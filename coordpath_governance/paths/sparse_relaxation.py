@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.paths.patience import never
 from coordpath_governance.paths.set_function import EPS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__ = ["relaxed_by_size"]
@@ -25,7 +28,9 @@ _LEAST_EIGENVALUE = 1e-7
 """With less than this part of the largest eigenvalue to spare, the relaxation says nothing."""
 
 
-def relaxed_by_size(residual: NDArray[np.float64], columns: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+def relaxed_by_size(
+    residual: NDArray[np.float64], columns: NDArray[np.float64], most: int, expired: Callable[[], bool] = never
+) -> NDArray[np.float64]:
     """For k = 0 … most: a lower bound on ‖residual + C_S x‖² over |S| ≤ k; zeros where columns are nearly dependent."""
     whole, width = float(residual @ residual), columns.shape[1]
     least = np.zeros(most + 1)
@@ -43,6 +48,8 @@ def relaxed_by_size(residual: NDArray[np.float64], columns: NDArray[np.float64],
     blur = 16 * (width + len(residual) + 8) * EPS * largest / spare
     point = np.zeros((width, most + 1))
     for step in range(_STEPS):
+        if expired():
+            break
         product = gram @ point
         pull = slope + product
         order = np.argsort(-np.abs(pull), axis=0, kind="stable")

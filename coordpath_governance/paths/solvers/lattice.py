@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from coordpath_governance.paths.patience import never
 from coordpath_governance.paths.set_function import order_chain
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found, never
+from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,7 @@ class Lattice:
 
     def solve(self, task: ChainTask) -> Found:
         """An order that no other beats; a deadline is not looked at, since little time is needed."""
-        return cast("Found", best_chain(replace(task, expired=never)))
+        return cast("Found", best_chain(replace(task, patience=replace(task.patience, expired=never))))
 
 
 def best_chain(task: ChainTask) -> Found | None:

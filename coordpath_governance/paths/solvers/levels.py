@@ -19,7 +19,7 @@ from coordpath_governance.paths.set_function import order_chain
 from coordpath_governance.paths.solvers.improvement import first_polish, shuffle
 from coordpath_governance.paths.solvers.lattice import LARGEST, best_chain
 from coordpath_governance.paths.solvers.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found, never
+from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class _Run:
         if task.depth < task.function.size - 1:
             self.levels = bound_levels(task.function, task.depth)
             self.bound = float(task.alphas @ self.levels.values)
-        if task.expired is not never:
+        if task.patience.timed:
             first = Refinement(task.function, task.alphas, np.inf, _CAPACITY, task.expired).bounds()
             self.bound = max(self.bound, first.root if first is not None else 0.0)
         self.incumbent, self.best = first_polish(task)
@@ -140,7 +140,7 @@ class Levels:
         work, capacity = self.work, _CAPACITY
         while not (run.proved or task.expired()):
             self._attempt(run, work, capacity, work)
-            if task.expired is never or work >= _MOST_WORK:
+            if not task.patience.timed or work >= _MOST_WORK:
                 break
             work, capacity = min(4 * work, _MOST_WORK), min(4 * capacity, _MOST_CAPACITY)
         return Found(run.incumbent, run.bound, self.name)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from coordpath_governance.paths.chained_bounds import Refinement
 from coordpath_governance.paths.relaxation import bound_levels
 from coordpath_governance.paths.solvers.lattice import Lattice
 
@@ -17,7 +20,9 @@ _EXACT_UP_TO = 16
 
 
 def bound_chain(task: ChainTask) -> float:
-    """A number below which no chain goes: the optimum for few units, otherwise Σ αₖ·(level bound k)."""
+    """A number below which no chain goes: the optimum for few units, otherwise the better of two relaxations."""
     if task.function.size <= _EXACT_UP_TO:
         return Lattice().solve(task).bound
-    return float(task.alphas @ bound_levels(task.function, task.depth).values)
+    levels = float(task.alphas @ bound_levels(task.function, task.depth).values)
+    steps = Refinement(task.function, task.alphas, np.inf, 1, task.expired).bounds() if task.depth else None
+    return levels if steps is None else max(levels, steps.root)

@@ -7,12 +7,12 @@ same for all and is left out. A *walk* task has K terms at which any unit may mo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
+from coordpath_governance.paths.patience import FOREVER, Patience
 from coordpath_governance.paths.set_function import EPS, SetFunction
 
 if TYPE_CHECKING:
@@ -23,12 +23,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.floors import Floors
     from coordpath_governance.paths.walks import Walks
 
-__all__ = ["ChainTask", "Found", "Solver", "WalkTask", "never"]
-
-
-def never() -> bool:
-    """A deadline that does not come."""
-    return False
+__all__ = ["ChainTask", "Found", "Solver", "WalkTask"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +33,7 @@ class ChainTask:
     function: SetFunction
     alphas: NDArray[np.float64]
     seed: int = 0
-    expired: Callable[[], bool] = field(default=never, repr=False)
-    progress: Callable[[str, float, float], None] | None = field(default=None, repr=False)
+    patience: Patience = field(default=FOREVER, repr=False)
 
     @property
     def depth(self) -> int:
@@ -64,10 +58,14 @@ class ChainTask:
         """Weights of the D positions, zero beyond n."""
         return np.concatenate([self.alphas, np.zeros(self.function.size - self.depth)])
 
+    def expired(self) -> bool:
+        """Whether to stop and tell what there is."""
+        return self.patience.expired()
+
     def report(self, stage: str, value: float, bound: float) -> None:
         """Tell whoever listens how far it has come."""
-        if self.progress is not None:
-            self.progress(stage, value, bound)
+        if self.patience.progress is not None:
+            self.patience.progress(stage, value, bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +81,7 @@ class WalkTask:
     floors: Floors
     first: tuple[int, ...]
     seed: int = 0
-    expired: Callable[[], bool] = field(default=never, repr=False)
-    progress: Callable[[str, float, float], None] | None = field(default=None, repr=False)
+    patience: Patience = field(default=FOREVER, repr=False)
 
     @property
     def terms(self) -> int:
@@ -105,10 +102,14 @@ class WalkTask:
         """Σ αₖ‖r_k‖² along a sequence with its best values."""
         return self.walks.value(sequence, self.alphas)[0]
 
+    def expired(self) -> bool:
+        """Whether to stop and tell what there is."""
+        return self.patience.expired()
+
     def report(self, stage: str, value: float, bound: float) -> None:
         """Tell whoever listens how far it has come."""
-        if self.progress is not None:
-            self.progress(stage, value, bound)
+        if self.patience.progress is not None:
+            self.patience.progress(stage, value, bound)
 
 
 @dataclass(frozen=True)

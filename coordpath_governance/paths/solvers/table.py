@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CHAIN_SOLVERS", "WALK_SOLVERS", "choose_chain_solver", "choose_walk_solver"]
 
-_LATTICE_UP_TO = 24
-"""Up to here the whole table takes about a second and 0.3 GB."""
+_LATTICE_UP_TO = 22
+"""Up to here the whole table is filled in a moment; beyond, the pruned programme mostly needs a small part of it."""
 
 _AUTO_WORK, _EXACT_WORK = 90_000_000, 500_000_000
 
@@ -44,8 +44,8 @@ CHAIN_SOLVERS: dict[str, tuple[Solver[ChainTask], ...]] = {
 """Name → solvers of chains in order of preference; the first that takes the task is used."""
 
 WALK_SOLVERS: dict[str, tuple[Solver[WalkTask], ...]] = {
-    "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS), FirstWalk("local")),
-    "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS), FirstWalk("local")),
+    "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS)),
+    "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS)),
     "local": (LocalImprovement(restarts=1, polish=True),),
     "greedy": (FirstWalk("greedy"),),
     "direct": (FirstWalk("direct"),),
@@ -58,12 +58,17 @@ _Task = TypeVar("_Task")
 
 def choose_chain_solver(name: str, task: ChainTask) -> Solver[ChainTask]:
     """The first solver of a name that takes the task."""
-    return _choose(name, CHAIN_SOLVERS[name], task)
+    return _choose(name, CHAIN_SOLVERS[_by_time(name, task)], task)
 
 
 def choose_walk_solver(name: str, task: WalkTask) -> Solver[WalkTask]:
     """The first solver of a name that takes the task."""
-    return _choose(name, WALK_SOLVERS[name], task)
+    return _choose(name, WALK_SOLVERS[_by_time(name, task)], task)
+
+
+def _by_time(name: str, task: ChainTask | WalkTask) -> str:
+    """Under a time limit it is the clock that ends `auto`, not an amount of work chosen for people who wait."""
+    return "exact" if name == "auto" and task.patience.timed else name
 
 
 def _choose(name: str, solvers: Sequence[Solver[_Task]], task: _Task) -> Solver[_Task]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from coordpath_governance.paths import best_subsets
 from coordpath_governance.paths.best_subsets import least_by_size
+from coordpath_governance.paths.patience import never
 from coordpath_governance.paths.projections import excess_of_all_sets, excess_of_sets, find_circuit, split_circuits
 from coordpath_governance.paths.sparse_relaxation import relaxed_by_size
 
@@ -110,7 +111,7 @@ def test_too_many_circuits_leave_the_small_sizes():
 
 def test_a_search_that_stops_is_helped_by_the_relaxation(monkeypatch):
     residual, columns = make(3, 30, 20, "plain")
-    known = best_subsets._exchange(residual, columns, 8)
+    known = best_subsets._exchange(residual, columns, 8, 10**9, never)
     exact = least_by_size(residual, columns, 8)
     assert exact == pytest.approx(known, rel=0.05)
     short = least_by_size(residual, columns, 8, work=2000)
@@ -143,3 +144,15 @@ def test_sizes_beyond_what_is_asked(monkeypatch):
     assert least_by_size(residual, columns, 2) == pytest.approx(all_sizes(residual, columns, 2), rel=1e-9)
     monkeypatch.setattr(best_subsets, "_CHUNK", 1)
     assert least_by_size(residual, columns, 5) == pytest.approx(all_sizes(residual, columns, 5), abs=1e-8)
+
+
+def test_many_columns_and_deadlines_still_have_a_bound():
+    residual, columns = make(5, 90, 70, "plain")
+    least = least_by_size(residual, columns, 5)
+    known = best_subsets._exchange(residual, columns, 5, 10**9, never)
+    assert (least <= known + 1e-12).all()
+    assert least[4] > 0.0
+    residual, columns = make(3, 30, 20, "plain")
+    hurried = least_by_size(residual, columns, 8, expired=lambda: True)
+    assert (hurried <= least_by_size(residual, columns, 8) + 1e-12).all()
+    assert best_subsets._exchange(residual, columns, 8, 10**9, lambda: True).tolist() == [float(residual @ residual)] * 9

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from coordpath_governance.paths import parse_problem, solve
 from coordpath_governance.paths.floors import find_floors
+from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers.free_end import FreeEnd
 from coordpath_governance.paths.solvers.protocol import WalkTask
 from coordpath_governance.paths.starts import stagewise
@@ -157,11 +158,11 @@ def test_a_unit_that_moves_nothing_is_left_alone():
 def test_deadlines_and_progress():
     made = correlated(16, 6, 0.9)
     told = []
-    task = make_task(made, 8, progress=lambda *what: told.append(what))
+    task = make_task(made, 8, patience=Patience(progress=lambda *what: told.append(what)))
     proved = FreeEnd(10**9).solve(task)
     assert all(bound <= value for _, value, bound in told)
     assert proved.bound == pytest.approx(task.evaluate(proved.order), rel=1e-6)
-    hurried = FreeEnd(10**9).solve(make_task(made, 8, expired=lambda: True))
+    hurried = FreeEnd(10**9).solve(make_task(made, 8, patience=Patience(lambda: True)))
     assert hurried.bound <= proved.bound
     larger = make_task(correlated(22, 6, 0.9), 12)
     stopped = FreeEnd(110_000_000).solve(larger)

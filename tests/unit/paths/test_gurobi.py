@@ -14,6 +14,7 @@ import pytest
 from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths import parse_problem, solve
 from coordpath_governance.paths.floors import find_floors
+from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.sequence_values import Backwards
 from coordpath_governance.paths.set_function import SetFunction
 from coordpath_governance.paths.solvers import gurobi, gurobi_model
@@ -84,7 +85,7 @@ def test_chains_with_nothing_to_prove():
     flat = SetFunction(np.zeros(2), np.eye(2))
     assert GurobiChain().solve(ChainTask(flat, np.zeros(1))).bound == 0.0
     assert GurobiChain().solve(ChainTask(SetFunction(np.zeros(1), np.zeros((1, 3))), np.ones(2))).bound == 0.0
-    late = ChainTask(SetFunction(np.ones(2), np.eye(2)), np.ones(1), expired=lambda: True)
+    late = ChainTask(SetFunction(np.ones(2), np.eye(2)), np.ones(1), patience=Patience(lambda: True))
     assert GurobiChain().solve(late).bound == 0.0
 
 
@@ -154,7 +155,7 @@ def test_without_a_weight_only_the_floors_are_claimed(document):
 def test_nothing_better_than_the_floor_is_looked_for(toy):
     task = walk_task({**toy, "start": toy["target"], "steps": 2})
     assert GurobiWalks().solve(task).bound == task.floor
-    late = walk_task({**toy, "target": None, "steps": 3}, expired=lambda: True)
+    late = walk_task({**toy, "target": None, "steps": 3}, patience=Patience(lambda: True))
     assert GurobiWalks().solve(late).order == late.first
 
 
@@ -171,13 +172,18 @@ def test_a_walk_that_does_not_end_is_not_taken(toy, monkeypatch):
 
 def test_it_stops_when_asked_and_tells_how_far_it_is(chain_task, document, monkeypatch):
     told = []
-    task = chain_task(13, 12, seed=1, expired=lambda: len(told) > 1, progress=lambda *stage: told.append(stage))
+    task = chain_task(
+        13,
+        12,
+        seed=1,
+        patience=Patience(lambda: len(told) > 1, progress=lambda *stage: told.append(stage)),
+    )
     found = GurobiChain().solve(task)
     assert 0.0 <= found.bound <= task.evaluate(found.order)
     assert told
     assert all(stage == "gurobi" and 0.0 <= bound <= value for stage, value, bound in told)
     once = itertools.count()
-    hurried = walk_task({**document(3, 4), "target": None, "steps": 5}, expired=lambda: next(once) > 0)
+    hurried = walk_task({**document(3, 4), "target": None, "steps": 5}, patience=Patience(lambda: next(once) > 0))
     monkeypatch.setattr(gurobi, "improve_walk", known)
     found = GurobiWalks().solve(hurried)
     assert found.bound == hurried.floor

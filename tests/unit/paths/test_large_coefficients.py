@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from coordpath_governance.costs import QuadraticCost
 from coordpath_governance.paths import parse_problem, solve, solve_problem
 from coordpath_governance.paths.once import _task
+from coordpath_governance.paths.patience import FOREVER
 from coordpath_governance.paths.solvers.heavy_units import light_units
-from coordpath_governance.paths.solvers.protocol import never
 
 
 def twins(large, small, **more):
@@ -44,14 +44,14 @@ def test_the_better_first_step_is_found_and_no_other_is_called_optimal(large, sm
 
 
 def test_twins_are_put_aside_only_where_a_good_chain_cannot_move_them():
-    task, _, _ = _task(parse_problem(twins(1e7, 0.1, max_steps=2)), never, None)
+    task, _, _ = _task(parse_problem(twins(1e7, 0.1, max_steps=2)), FOREVER)
     assert light_units(task) == [0, 1]
-    task, _, _ = _task(parse_problem(twins(1e7, 0.1)), never, None)
+    task, _, _ = _task(parse_problem(twins(1e7, 0.1)), FOREVER)
     assert light_units(task) == [0, 1, 2, 3]
     unweighted = parse_problem(twins(1e7, 0.1, max_steps=2, weights={"alpha": [0.0, 1.0, 1.0]}))
-    assert light_units(_task(unweighted, never, None)[0]) == [0, 1, 2, 3]
+    assert light_units(_task(unweighted, FOREVER)[0]) == [0, 1, 2, 3]
     single = parse_problem({**twins(1e7, 0.1), "target": [1, 0, 0, 0]})
-    assert light_units(_task(single, never, None)[0]) == [0]
+    assert light_units(_task(single, FOREVER)[0]) == [0]
 
 
 GRAMS = {

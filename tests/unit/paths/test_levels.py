@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.set_function import SetFunction
 from coordpath_governance.paths.solvers import levels, masks
 from coordpath_governance.paths.solvers.lattice import Lattice
@@ -106,7 +107,7 @@ def test_words_make_no_difference(chain_task, monkeypatch):
 
 def test_a_passed_deadline_still_gives_a_path_and_a_bound(chain_task):
     for depth in (12, 26):
-        task = chain_task(27, depth, expired=lambda: True)
+        task = chain_task(27, depth, patience=Patience(lambda: True, timed=True))
         found = Levels().solve(task)
         assert sorted(found.order) == list(range(27))
         assert 0 < found.bound < task.evaluate(found.order)
@@ -118,7 +119,7 @@ def test_with_a_deadline_it_tries_again_with_more(chain_task, monkeypatch):
     start_from(monkeypatch, optimum.order)
     monkeypatch.setattr(levels, "_QUICK_WORK", 0)
     once = Levels(300).solve(task)
-    patient = ChainTask(task.function, task.alphas, expired=lambda: False)
+    patient = ChainTask(task.function, task.alphas, patience=Patience(lambda: False, timed=True))
     assert once.bound < optimum.bound - task.rounding
     assert Levels(300).solve(patient).bound == pytest.approx(optimum.bound)
     monkeypatch.setattr(levels, "_MOST_WORK", 300)
@@ -137,7 +138,7 @@ def test_a_deadline_at_any_time_leaves_a_valid_bound(chain_task, monkeypatch, ca
     monkeypatch.setattr(levels, "_QUICK_WORK", 100)
     monkeypatch.setattr(levels, "LARGEST", 0)
     task = chain_task(12, 11, seed=5)
-    found = Levels().solve(ChainTask(task.function, task.alphas, expired=expired))
+    found = Levels().solve(ChainTask(task.function, task.alphas, patience=Patience(expired, timed=True)))
     assert 0 <= found.bound <= Lattice().solve(task).bound + task.rounding
 
 
@@ -164,7 +165,7 @@ def test_few_units_that_resist_get_the_whole_table(chain_task, monkeypatch):
     task = chain_task(12, 11, seed=5)
     assert Levels().solve(task) == Lattice().solve(task)
     assert Levels(1000).solve(task).solver == "levels"
-    late = ChainTask(task.function, task.alphas, expired=lambda: True)
+    late = ChainTask(task.function, task.alphas, patience=Patience(lambda: True, timed=True))
     found = Levels().solve(late)
     assert found.solver == "levels"
     assert found.bound <= Lattice().solve(late).bound

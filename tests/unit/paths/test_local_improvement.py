@@ -10,6 +10,7 @@ import pytest
 from coordpath_governance.errors import UsageError
 from coordpath_governance.paths import parse_problem, solve
 from coordpath_governance.paths.floors import find_floors
+from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.sequence_values import Backwards
 from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
 from coordpath_governance.paths.solvers.protocol import WalkTask
@@ -76,7 +77,10 @@ def test_a_batch_may_hold_the_whole_walk(toy):
 def test_it_stops_when_asked_and_tells_how_far_it_is():
     told = []
     asked = itertools.count()
-    task = walk_task(occupations(8), expired=lambda: next(asked) > 4, progress=lambda *stage: told.append(stage))
+    task = walk_task(
+        occupations(8),
+        patience=Patience(lambda: next(asked) > 4, progress=lambda *stage: told.append(stage)),
+    )
     found = LocalImprovement(restarts=5).solve(task)
     assert told == [("local", task.evaluate(found.order), task.floor)]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.errors import ProblemError, SolverUnavailableError
+from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths import evaluate_order, parse_problem, solve, solve_problem
 
 WEIGHTS = [
@@ -193,11 +193,6 @@ def test_negative_zero_is_not_a_change_and_is_never_written(toy):
     document = solve({**toy, "start": [-0.0, 1.0], "target": [0.0, -0.0]}).to_dict()
     assert [s["feature"] for s in document["steps"]] == ["b"]
     assert str(document["steps"][0]["to"]) == "0.0"
-
-
-def test_gurobi_is_not_in_this_version(toy):
-    with pytest.raises(SolverUnavailableError, match="use exact"):
-        solve({**toy, "solver": "gurobi"})
 
 
 def test_a_cost_that_never_exercises_the_change(toy):

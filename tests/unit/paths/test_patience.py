@@ -14,18 +14,17 @@ from coordpath_governance.paths.patience import heeding_interrupts, until
 
 
 def test_until_the_time_has_come_or_someone_asks():
-    assert until(None, 5.0, None) is None
-    assert until(lambda: 0.0, None, None) is None
+    for endless in (until(None, 5.0), until(lambda: 0.0, None)):
+        assert not endless.timed
+        assert not endless.expired()
     asked = until(None, 5.0, lambda: True)
-    assert asked is not None
-    assert asked()
+    assert not asked.timed
+    assert asked.expired()
     ticks = itertools.count()
-    soon = until(lambda: float(next(ticks)), 2.0, None)
-    assert soon is not None
-    assert [soon(), soon(), soon()] == [False, True, True]
-    either = until(lambda: 0.0, 2.0, lambda: True)
-    assert either is not None
-    assert either()
+    soon = until(lambda: float(next(ticks)), 2.0)
+    assert soon.timed
+    assert [soon.expired(), soon.expired(), soon.expired()] == [False, True, True]
+    assert until(lambda: 0.0, 2.0, lambda: True).expired()
 
 
 def test_a_first_interrupt_is_noted_and_a_second_raises():

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from coordpath_governance.paths import parse_problem, solve
 from coordpath_governance.paths.floors import find_floors
 from coordpath_governance.paths.outcome import normalise
+from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.set_function import EPS
 from coordpath_governance.paths.solvers import skeleton_search
 from coordpath_governance.paths.solvers.chain_table import build_chain_table
@@ -283,7 +284,7 @@ def test_a_deadline_leaves_a_valid_bound(kind):
     bounds = []
     for calls in (0, 1, 2, 3, 4, 5, 20):
         left = iter(range(calls))
-        late, _ = make_task(parse_problem(document), expired=lambda left=left: next(left, None) is None)
+        late, _ = make_task(parse_problem(document), patience=Patience(lambda left=left: next(left, None) is None))
         found = search(kind, late)
         assert late.evaluate(found.order) >= optimum * (1 - 1e-12)
         bounds.append(found.bound)
@@ -311,9 +312,9 @@ def test_too_large_for_a_table_or_too_many_skeletons():
 def test_progress_never_claims_too_much():
     told = []
     document = correlated(5, 2)
-    task, _ = make_task(parse_problem(document), progress=lambda *each: told.append(each))
+    task, _ = make_task(parse_problem(document), patience=Patience(progress=lambda *each: told.append(each)))
     found = search(SkeletonSearch, task, 10**10)
-    search(SequenceSearch, make_task(parse_problem(correlated(5, 3, correlation=0.99)), progress=task.progress)[0])
+    search(SequenceSearch, make_task(parse_problem(correlated(5, 3, correlation=0.99)), patience=task.patience)[0])
     value = task.evaluate(found.order)
     assert {stage for stage, _, _ in told} == {"revisits", "sequences"}
     assert all(bound <= value <= best * (1 + 1e-12) for stage, best, bound in told if stage == "revisits")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths import parse_problem, solve, solve_problem
+from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.set_function import SetFunction
 from coordpath_governance.paths.solvers import improvement, table
 from coordpath_governance.paths.solvers.improvement import Improvement
@@ -73,8 +74,10 @@ def test_progress_is_told(document):
 
 
 def test_auto_takes_the_table_for_few_and_levels_for_many(chain_task):
-    assert table.choose_chain_solver("auto", chain_task(24, 1)).name == "lattice"
-    assert table.choose_chain_solver("exact", chain_task(25, 1)).name == "levels"
+    assert table.choose_chain_solver("auto", chain_task(22, 1)).name == "lattice"
+    assert table.choose_chain_solver("exact", chain_task(23, 1)).name == "levels"
+    timed = chain_task(23, 1, patience=Patience(timed=True))
+    assert table.choose_chain_solver("auto", timed) is table.CHAIN_SOLVERS["exact"][1]
     assert table.choose_chain_solver("local", chain_task(3, 1)).name == "local"
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from coordpath_governance.paths import parse_problem
 from coordpath_governance.paths.floors import find_floors
+from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.sequence_values import Backwards, Intervals, value_sequences
 from coordpath_governance.paths.solvers import walk_improvement
 from coordpath_governance.paths.solvers.protocol import WalkTask
@@ -147,10 +148,10 @@ def test_larger_walks_are_improved_alike_each_time(size, terms, fixed):
 
 def test_the_work_and_the_time_are_limited(monkeypatch):
     task = walk_task(correlated(8, 12))
-    late = replace(task, expired=lambda: True)
+    late = replace(task, patience=Patience(lambda: True))
     assert improve_walk(late) == (task.first, task.evaluate(task.first))
     asked = itertools.count()
-    hurried = replace(task, expired=lambda: next(asked) > 3)
+    hurried = replace(task, patience=Patience(lambda: next(asked) > 3))
     assert improve_walk(hurried)[1] <= task.evaluate(task.first)
     monkeypatch.setattr(walk_improvement.WalkSearch.__init__, "__defaults__", (1,))
     assert improve_walk(task)[1] <= task.evaluate(task.first)
