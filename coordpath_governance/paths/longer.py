@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.floors import Floors, find_floors
 from coordpath_governance.paths.once import solve_once
 from coordpath_governance.paths.outcome import Outcome, Stop, data_scale, normalise
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers.protocol import WalkTask
 from coordpath_governance.paths.solvers.table import choose_walk_solver
-from coordpath_governance.paths.starts import place, stagewise
-from coordpath_governance.paths.walks import Walks, prepare_walks
+from coordpath_governance.paths.walks.floors import Floors, find_floors
+from coordpath_governance.paths.walks.geometry import Walks, prepare_walks
+from coordpath_governance.paths.walks.starts import place, stagewise
 from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights
 
 if TYPE_CHECKING:

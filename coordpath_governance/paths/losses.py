@@ -19,10 +19,10 @@ import numpy as np
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
 from coordpath_governance.paths.document import parse_problem
-from coordpath_governance.paths.floors import least_excess
 from coordpath_governance.paths.problem import PathProblem, StepRange
 from coordpath_governance.paths.solution import Solution, solve_problem
-from coordpath_governance.paths.walks import prepare_walks
+from coordpath_governance.paths.walks.floors import least_excess
+from coordpath_governance.paths.walks.geometry import prepare_walks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

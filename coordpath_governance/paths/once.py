@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.chains.heavy_units import light_units
+from coordpath_governance.paths.chains.set_function import build_set_function, order_chain
 from coordpath_governance.paths.outcome import Outcome, Stop, data_scale, normalise
 from coordpath_governance.paths.patience import FOREVER, Patience
 from coordpath_governance.paths.problem import REST_LABEL
-from coordpath_governance.paths.set_function import build_set_function, order_chain
-from coordpath_governance.paths.solvers.heavy_units import light_units
 from coordpath_governance.paths.solvers.protocol import ChainTask
 from coordpath_governance.paths.solvers.table import choose_chain_solver
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.set_function import build_set_function
+from coordpath_governance.paths.chains.set_function import build_set_function
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.problem import PathProblem

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from coordpath_governance.paths.chains.set_function import build_set_function
 from coordpath_governance.paths.longer import solve_longer
 from coordpath_governance.paths.once import measure_order, solve_once
 from coordpath_governance.paths.outcome import certify_outcome, trace
 from coordpath_governance.paths.patience import until
 from coordpath_governance.paths.problem import PathProblem
-from coordpath_governance.paths.set_function import build_set_function
 from coordpath_governance.paths.solvers.listed import forward_order
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from sklearn.linear_model import lars_path
 
 from coordpath_governance.paths import parse_problem, solve
-from coordpath_governance.paths.walks import prepare_walks
+from coordpath_governance.paths.walks.geometry import prepare_walks
 
 STEPS = 7
 PAPER = {

@@ -7,11 +7,11 @@ import itertools
 import pytest
 
 from coordpath_governance.paths import parse_problem, solve
-from coordpath_governance.paths.floors import find_floors
 from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
 from coordpath_governance.paths.solvers.protocol import WalkTask
-from coordpath_governance.paths.starts import stagewise
-from coordpath_governance.paths.walks import prepare_walks
+from coordpath_governance.paths.walks.floors import find_floors
+from coordpath_governance.paths.walks.geometry import prepare_walks
+from coordpath_governance.paths.walks.starts import stagewise
 
 OPTIMUM = 1.787445279
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordpath_governance.paths.solvers.protocol import Found
-from coordpath_governance.paths.starts import stagewise_increments
+from coordpath_governance.paths.walks.starts import stagewise_increments
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.solvers.protocol import WalkTask

@@ -15,7 +15,7 @@ import numpy as np
 
 from coordpath_governance.paths.solvers.protocol import Found
 from coordpath_governance.paths.solvers.walk_improvement import improve_walk
-from coordpath_governance.paths.solvers.walk_tree import Nodes, WalkTree
+from coordpath_governance.paths.walks.walk_tree import Nodes, WalkTree
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.solvers.protocol import WalkTask

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.set_function import order_chain
+from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.solvers.gurobi_model import OBJECTIVE, Model, missing, optimise
 from coordpath_governance.paths.solvers.gurobi_walks import WalkModel
 from coordpath_governance.paths.solvers.improvement import first_polish

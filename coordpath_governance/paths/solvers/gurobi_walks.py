@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.sequence_values import unit_basis
 from coordpath_governance.paths.solvers.gurobi_model import OBJECTIVE, Model
 from coordpath_governance.paths.solvers.walk_improvement import tidy
-from coordpath_governance.paths.walks import REST
+from coordpath_governance.paths.walks.geometry import REST
+from coordpath_governance.paths.walks.sequence_values import unit_basis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.patience import never
-from coordpath_governance.paths.set_function import order_chain
 from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chained_bounds import ChainedBounds, Refinement
-from coordpath_governance.paths.relaxation import LevelBounds, bound_levels
-from coordpath_governance.paths.set_function import order_chain
+from coordpath_governance.paths.chains.chained_bounds import ChainedBounds, Refinement
+from coordpath_governance.paths.chains.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
+from coordpath_governance.paths.chains.relaxation import LevelBounds, bound_levels
+from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.solvers.improvement import first_polish, shuffle
 from coordpath_governance.paths.solvers.lattice import LARGEST, best_chain
-from coordpath_governance.paths.solvers.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
 from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.set_function import order_chain
+from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.solvers.proof import bound_chain
 from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 
 if TYPE_CHECKING:
-    from coordpath_governance.paths.set_function import SetFunction
+    from coordpath_governance.paths.chains.set_function import SetFunction
 
 __all__ = ["Direct", "Greedy", "backward_order", "forward_order"]
 

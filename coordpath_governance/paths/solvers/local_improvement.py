@@ -16,7 +16,7 @@ import numpy as np
 from coordpath_governance.errors import UsageError
 from coordpath_governance.paths.solvers.protocol import Found
 from coordpath_governance.paths.solvers.walk_improvement import GAIN, WalkSearch, improve_walk, tidy
-from coordpath_governance.paths.walks import REST
+from coordpath_governance.paths.walks.geometry import REST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

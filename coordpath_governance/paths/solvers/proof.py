@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chained_bounds import Refinement
-from coordpath_governance.paths.relaxation import bound_levels
+from coordpath_governance.paths.chains.chained_bounds import Refinement
+from coordpath_governance.paths.chains.relaxation import bound_levels
 from coordpath_governance.paths.solvers.lattice import Lattice
 
 if TYPE_CHECKING:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
+from coordpath_governance.paths.chains.set_function import EPS, SetFunction
 from coordpath_governance.paths.patience import FOREVER, Patience
-from coordpath_governance.paths.set_function import EPS, SetFunction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.floors import Floors
-    from coordpath_governance.paths.walks import Walks
+    from coordpath_governance.paths.walks.floors import Floors
+    from coordpath_governance.paths.walks.geometry import Walks
 
 __all__ = ["ChainTask", "Found", "Solver", "WalkTask"]
 

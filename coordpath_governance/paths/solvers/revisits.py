@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordpath_governance.paths.set_function import EPS
-from coordpath_governance.paths.solvers.incumbent import Incumbent
+from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.paths.revisiting.incumbent import Incumbent
+from coordpath_governance.paths.revisiting.sequence_search import SequenceSearch
+from coordpath_governance.paths.revisiting.skeleton_search import SkeletonSearch
+from coordpath_governance.paths.revisiting.skeletons import Spans
 from coordpath_governance.paths.solvers.protocol import Found
-from coordpath_governance.paths.solvers.sequence_search import SequenceSearch
-from coordpath_governance.paths.solvers.skeleton_search import SkeletonSearch
-from coordpath_governance.paths.solvers.skeletons import Spans
 from coordpath_governance.paths.solvers.walk_improvement import improve_walk
 
 if TYPE_CHECKING:

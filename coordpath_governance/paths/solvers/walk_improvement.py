@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.sequence_values import value_sequences
-from coordpath_governance.paths.walks import REST
+from coordpath_governance.paths.walks.geometry import REST
+from coordpath_governance.paths.walks.sequence_values import value_sequences
 
 if TYPE_CHECKING:
     from collections.abc import Callable

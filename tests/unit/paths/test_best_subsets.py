@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths import best_subsets
-from coordpath_governance.paths.best_subsets import least_by_size
 from coordpath_governance.paths.patience import never
-from coordpath_governance.paths.projections import excess_of_all_sets, excess_of_sets, find_circuit, split_circuits
-from coordpath_governance.paths.sparse_relaxation import relaxed_by_size
+from coordpath_governance.paths.walks import best_subsets
+from coordpath_governance.paths.walks.best_subsets import least_by_size
+from coordpath_governance.paths.walks.projections import excess_of_all_sets, excess_of_sets, find_circuit, split_circuits
+from coordpath_governance.paths.walks.sparse_relaxation import relaxed_by_size
 
 
 def least_squares(residual, columns, members):

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths import chained_bounds
-from coordpath_governance.paths.chained_bounds import Refinement
+from coordpath_governance.paths.chains import chained_bounds
+from coordpath_governance.paths.chains.chained_bounds import Refinement
+from coordpath_governance.paths.chains.set_function import SetFunction
+from coordpath_governance.paths.chains.step_pairs import pair_steps
 from coordpath_governance.paths.patience import never
-from coordpath_governance.paths.set_function import SetFunction
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.protocol import ChainTask
-from coordpath_governance.paths.step_pairs import pair_steps
 
 WEIGHTS = ("even", "random", "some zero", "falling", "rising")
 

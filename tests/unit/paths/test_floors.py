@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordpath_governance.paths import parse_problem
-from coordpath_governance.paths.floors import find_floors, least_excess
-from coordpath_governance.paths.walks import prepare_walks
+from coordpath_governance.paths.walks.floors import find_floors, least_excess
+from coordpath_governance.paths.walks.geometry import prepare_walks
 
 
 def oracle(walks, beta, most):

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordpath_governance.paths import parse_problem, solve
-from coordpath_governance.paths.floors import find_floors
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers.free_end import FreeEnd
 from coordpath_governance.paths.solvers.protocol import WalkTask
-from coordpath_governance.paths.starts import stagewise
-from coordpath_governance.paths.walks import REST, prepare_walks
+from coordpath_governance.paths.walks.floors import find_floors
+from coordpath_governance.paths.walks.geometry import REST, prepare_walks
+from coordpath_governance.paths.walks.starts import stagewise
 
 WEIGHTS = [
     {"gamma": 1.0},

@@ -13,18 +13,18 @@ import pytest
 
 from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths import parse_problem, solve
-from coordpath_governance.paths.floors import find_floors
+from coordpath_governance.paths.chains.set_function import SetFunction
 from coordpath_governance.paths.patience import Patience
-from coordpath_governance.paths.sequence_values import Backwards
-from coordpath_governance.paths.set_function import SetFunction
 from coordpath_governance.paths.solvers import gurobi, gurobi_model
 from coordpath_governance.paths.solvers.gurobi import GurobiChain, GurobiWalks
 from coordpath_governance.paths.solvers.gurobi_model import Model, optimise
 from coordpath_governance.paths.solvers.gurobi_walks import WalkModel
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.protocol import ChainTask, WalkTask
-from coordpath_governance.paths.starts import stagewise
-from coordpath_governance.paths.walks import REST, prepare_walks
+from coordpath_governance.paths.walks.floors import find_floors
+from coordpath_governance.paths.walks.geometry import REST, prepare_walks
+from coordpath_governance.paths.walks.sequence_values import Backwards
+from coordpath_governance.paths.walks.starts import stagewise
 
 
 def walk_task(document, **more):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from coordpath_governance.costs import QuadraticCost
 from coordpath_governance.paths import parse_problem, solve, solve_problem
+from coordpath_governance.paths.chains.heavy_units import light_units
 from coordpath_governance.paths.once import _task
 from coordpath_governance.paths.patience import FOREVER
-from coordpath_governance.paths.solvers.heavy_units import light_units
 
 
 def twins(large, small, **more):

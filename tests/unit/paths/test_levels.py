@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordpath_governance.paths.chains import masks
+from coordpath_governance.paths.chains.set_function import SetFunction
 from coordpath_governance.paths.patience import Patience
-from coordpath_governance.paths.set_function import SetFunction
-from coordpath_governance.paths.solvers import levels, masks
+from coordpath_governance.paths.solvers import levels
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
 from coordpath_governance.paths.solvers.protocol import ChainTask

@@ -9,13 +9,13 @@ import pytest
 
 from coordpath_governance.errors import UsageError
 from coordpath_governance.paths import parse_problem, solve
-from coordpath_governance.paths.floors import find_floors
 from coordpath_governance.paths.patience import Patience
-from coordpath_governance.paths.sequence_values import Backwards
 from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
 from coordpath_governance.paths.solvers.protocol import WalkTask
-from coordpath_governance.paths.starts import stagewise
-from coordpath_governance.paths.walks import REST, prepare_walks
+from coordpath_governance.paths.walks.floors import find_floors
+from coordpath_governance.paths.walks.geometry import REST, prepare_walks
+from coordpath_governance.paths.walks.sequence_values import Backwards
+from coordpath_governance.paths.walks.starts import stagewise
 
 
 def occupations(terms, seed=0):

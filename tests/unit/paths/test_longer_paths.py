@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from coordpath_governance.errors import ProblemError, SolverUnavailableError
 from coordpath_governance.paths import parse_problem, solve, solve_problem
-from coordpath_governance.paths.starts import place
-from coordpath_governance.paths.walks import REST
+from coordpath_governance.paths.walks.geometry import REST
+from coordpath_governance.paths.walks.starts import place
 
 
 def best_values(problem, sequence):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths import diagonal_shift
-from coordpath_governance.paths.diagonal_shift import largest_shift
-from coordpath_governance.paths.relaxation import bound_levels, descend, least_slopes
-from coordpath_governance.paths.set_function import SetFunction
+from coordpath_governance.paths.chains import diagonal_shift
+from coordpath_governance.paths.chains.diagonal_shift import largest_shift
+from coordpath_governance.paths.chains.relaxation import bound_levels, descend, least_slopes
+from coordpath_governance.paths.chains.set_function import SetFunction
 
 
 @settings(max_examples=25, deadline=None)

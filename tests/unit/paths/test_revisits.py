@@ -12,23 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordpath_governance.paths import parse_problem, solve
-from coordpath_governance.paths.floors import find_floors
+from coordpath_governance.paths.chains.set_function import EPS
 from coordpath_governance.paths.outcome import normalise
 from coordpath_governance.paths.patience import Patience
-from coordpath_governance.paths.set_function import EPS
-from coordpath_governance.paths.solvers import skeleton_search
-from coordpath_governance.paths.solvers.chain_table import build_chain_table
-from coordpath_governance.paths.solvers.incumbent import Incumbent
+from coordpath_governance.paths.revisiting import skeleton_search
+from coordpath_governance.paths.revisiting.chain_table import build_chain_table
+from coordpath_governance.paths.revisiting.incumbent import Incumbent
+from coordpath_governance.paths.revisiting.sequence_search import SequenceSearch
+from coordpath_governance.paths.revisiting.simplex_search import SimplexSearch
+from coordpath_governance.paths.revisiting.simplices import bound_simplices, squared_edges, triangulate
+from coordpath_governance.paths.revisiting.skeleton_search import SkeletonSearch
+from coordpath_governance.paths.revisiting.skeletons import Skeleton, Spans, Special, count_skeletons, list_skeletons
+from coordpath_governance.paths.revisiting.token_costs import TokenCosts, majorant
+from coordpath_governance.paths.revisiting.value_boxes import box_values
 from coordpath_governance.paths.solvers.protocol import Found, WalkTask
 from coordpath_governance.paths.solvers.revisits import Revisits
-from coordpath_governance.paths.solvers.sequence_search import SequenceSearch
-from coordpath_governance.paths.solvers.simplex_search import SimplexSearch
-from coordpath_governance.paths.solvers.simplices import bound_simplices, squared_edges, triangulate
-from coordpath_governance.paths.solvers.skeleton_search import SkeletonSearch
-from coordpath_governance.paths.solvers.skeletons import Skeleton, Spans, Special, count_skeletons, list_skeletons
-from coordpath_governance.paths.solvers.token_costs import TokenCosts, majorant
-from coordpath_governance.paths.solvers.value_boxes import box_values
-from coordpath_governance.paths.walks import REST, prepare_walks
+from coordpath_governance.paths.walks.floors import find_floors
+from coordpath_governance.paths.walks.geometry import REST, prepare_walks
 
 
 class AllSequences:

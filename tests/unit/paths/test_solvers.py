@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths import parse_problem, solve, solve_problem
+from coordpath_governance.paths.chains.set_function import SetFunction
 from coordpath_governance.paths.patience import Patience
-from coordpath_governance.paths.set_function import SetFunction
 from coordpath_governance.paths.solvers import improvement, table
 from coordpath_governance.paths.solvers.improvement import Improvement
 from coordpath_governance.paths.solvers.lattice import Lattice

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordpath_governance.paths import parse_problem
-from coordpath_governance.paths.floors import find_floors
 from coordpath_governance.paths.patience import Patience
-from coordpath_governance.paths.sequence_values import Backwards, Intervals, value_sequences
 from coordpath_governance.paths.solvers import walk_improvement
 from coordpath_governance.paths.solvers.protocol import WalkTask
 from coordpath_governance.paths.solvers.walk_improvement import WalkSearch, improve_walk, tidy
-from coordpath_governance.paths.starts import stagewise
-from coordpath_governance.paths.walks import REST, prepare_walks
+from coordpath_governance.paths.walks.floors import find_floors
+from coordpath_governance.paths.walks.geometry import REST, prepare_walks
+from coordpath_governance.paths.walks.sequence_values import Backwards, Intervals, value_sequences
+from coordpath_governance.paths.walks.starts import stagewise
 
 
 def walk_task(document, **more):

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.relaxed_steps import RelaxedSteps
-from coordpath_governance.paths.step_pairs import pair_steps
+from coordpath_governance.paths.chains.relaxed_steps import RelaxedSteps
+from coordpath_governance.paths.chains.step_pairs import pair_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.set_function import SetFunction
+    from coordpath_governance.paths.chains.set_function import SetFunction
 
 __all__ = ["ChainedBounds", "Refinement"]
 

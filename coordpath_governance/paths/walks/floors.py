@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.best_subsets import least_by_size
 from coordpath_governance.paths.patience import never
-from coordpath_governance.paths.projections import excess_of_all_sets
+from coordpath_governance.paths.walks.best_subsets import least_by_size
+from coordpath_governance.paths.walks.projections import excess_of_all_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.walks import Walks
+    from coordpath_governance.paths.walks.geometry import Walks
 
 __all__ = ["Floors", "find_floors", "least_excess"]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.later_floors import CountedFloors, LaterFloors, TouchedFloors, WholeTable
-from coordpath_governance.paths.prefixes import prepare_prefixes
-from coordpath_governance.paths.walks import REST
+from coordpath_governance.paths.walks.geometry import REST
+from coordpath_governance.paths.walks.later_floors import CountedFloors, LaterFloors, TouchedFloors, WholeTable
+from coordpath_governance.paths.walks.prefixes import prepare_prefixes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

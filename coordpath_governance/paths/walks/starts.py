@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.walks import REST, Walks
+from coordpath_governance.paths.walks.geometry import REST, Walks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

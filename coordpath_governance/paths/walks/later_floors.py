@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from coordpath_governance.paths.projections import excess_of_all_sets
+from coordpath_governance.paths.walks.projections import excess_of_all_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.prefixes import Prefixes
+    from coordpath_governance.paths.walks.prefixes import Prefixes
 
 __all__ = ["CountedFloors", "LaterFloors", "TouchedFloors", "WholeTable"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.doubt import Doubt
+from coordpath_governance.paths.chains.doubt import Doubt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.set_function import EPS
-from coordpath_governance.paths.solvers.chain_table import build_chain_table
-from coordpath_governance.paths.solvers.skeletons import orthonormal
+from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.paths.revisiting.chain_table import build_chain_table
+from coordpath_governance.paths.revisiting.skeletons import orthonormal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.solvers.chain_table import ChainTable
-    from coordpath_governance.paths.solvers.incumbent import Incumbent
-    from coordpath_governance.paths.solvers.skeletons import Skeleton, Spans
+    from coordpath_governance.paths.revisiting.chain_table import ChainTable
+    from coordpath_governance.paths.revisiting.incumbent import Incumbent
+    from coordpath_governance.paths.revisiting.skeletons import Skeleton, Spans
 
 __all__ = ["least_costs", "promising_states", "relax_skeletons"]
 

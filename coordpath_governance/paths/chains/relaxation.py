@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.diagonal_shift import largest_shift
+from coordpath_governance.paths.chains.diagonal_shift import largest_shift
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.set_function import SetFunction
+    from coordpath_governance.paths.chains.set_function import SetFunction
 
 __all__ = ["LevelBounds", "bound_levels", "descend", "least_slopes"]
 

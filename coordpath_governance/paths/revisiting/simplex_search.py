@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.solvers.simplices import bound_simplices, squared_edges, triangulate
-from coordpath_governance.paths.solvers.token_costs import features
+from coordpath_governance.paths.revisiting.simplices import bound_simplices, squared_edges, triangulate
+from coordpath_governance.paths.revisiting.token_costs import features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.solvers.incumbent import Incumbent
-    from coordpath_governance.paths.solvers.token_costs import TokenCosts
+    from coordpath_governance.paths.revisiting.incumbent import Incumbent
+    from coordpath_governance.paths.revisiting.token_costs import TokenCosts
 
 __all__ = ["SimplexSearch"]
 

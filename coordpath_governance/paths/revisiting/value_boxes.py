@@ -23,7 +23,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.solvers.skeletons import Skeleton, Spans
+    from coordpath_governance.paths.revisiting.skeletons import Skeleton, Spans
 
     Ranges = list[NDArray[np.float64]]
 

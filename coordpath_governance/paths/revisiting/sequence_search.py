@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.set_function import EPS
-from coordpath_governance.paths.solvers.skeletons import Spans
+from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.paths.revisiting.skeletons import Spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from coordpath_governance.paths.solvers.incumbent import Incumbent
+    from coordpath_governance.paths.revisiting.incumbent import Incumbent
     from coordpath_governance.paths.solvers.protocol import WalkTask
 
     Entries = tuple[int, ...]

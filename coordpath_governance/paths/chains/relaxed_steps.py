@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.diagonal_shift import largest_shift
-from coordpath_governance.paths.relaxation import descend, least_slopes
+from coordpath_governance.paths.chains.diagonal_shift import largest_shift
+from coordpath_governance.paths.chains.relaxation import descend, least_slopes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.set_function import SetFunction
-    from coordpath_governance.paths.step_pairs import StepPairs
+    from coordpath_governance.paths.chains.set_function import SetFunction
+    from coordpath_governance.paths.chains.step_pairs import StepPairs
 
 __all__ = ["RelaxedSteps"]
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.set_function import EPS
+from coordpath_governance.paths.chains.set_function import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.walks import Walks
+    from coordpath_governance.paths.walks.geometry import Walks
 
 __all__ = ["Skeleton", "Spans", "Special", "count_skeletons", "list_skeletons", "orthonormal"]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.paths.chains.set_function import EPS
 from coordpath_governance.paths.patience import never
-from coordpath_governance.paths.set_function import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

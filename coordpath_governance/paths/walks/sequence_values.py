@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.walks import Walks
+    from coordpath_governance.paths.walks.geometry import Walks
 
 __all__ = ["Backwards", "Intervals", "SequenceValues", "unit_basis", "value_sequences"]
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.solvers.chain_table import build_chain_table
-from coordpath_governance.paths.solvers.relaxed_chains import promising_states, relax_skeletons
-from coordpath_governance.paths.solvers.simplex_search import SimplexSearch
-from coordpath_governance.paths.solvers.skeletons import Skeleton, Spans, count_skeletons, list_skeletons
-from coordpath_governance.paths.solvers.token_costs import TokenCosts
-from coordpath_governance.paths.solvers.value_boxes import box_values, longest_residual
+from coordpath_governance.paths.revisiting.chain_table import build_chain_table
+from coordpath_governance.paths.revisiting.relaxed_chains import promising_states, relax_skeletons
+from coordpath_governance.paths.revisiting.simplex_search import SimplexSearch
+from coordpath_governance.paths.revisiting.skeletons import Skeleton, Spans, count_skeletons, list_skeletons
+from coordpath_governance.paths.revisiting.token_costs import TokenCosts
+from coordpath_governance.paths.revisiting.value_boxes import box_values, longest_residual
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.solvers.incumbent import Incumbent
+    from coordpath_governance.paths.revisiting.incumbent import Incumbent
     from coordpath_governance.paths.solvers.protocol import WalkTask
 
     Rooted = list[tuple[Skeleton, float]]
