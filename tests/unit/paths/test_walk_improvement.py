@@ -114,7 +114,7 @@ def test_sequences_are_valued_in_chunks(monkeypatch):
     for kind in (Backwards, Intervals):
         evaluator = kind(task.walks, task.alphas)
         whole = evaluator.values(every)
-        monkeypatch.setattr("coordpath_governance.paths.sequence_values._CHUNK", 100)
+        monkeypatch.setattr("coordpath_governance.paths.walks.sequence_values._CHUNK", 100)
         assert evaluator.values(every[:50]) == pytest.approx(whole[:50], rel=1e-12)
         monkeypatch.undo()
 
