@@ -23,6 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
+from plain_gurobi import solve_plainly  # noqa: E402 - beside this file
 from problems import breast_cancer, free_end, prestige, retrain  # noqa: E402 - beside this file
 
 Document = dict[str, Any]
@@ -130,6 +131,25 @@ def against_gurobi(title: str, documents: list[Document]) -> tuple[str, str, str
     return title, figures, "ratio ≤ 0.01", "reached" if median <= 0.01 else "MISSED"
 
 
+def against_the_papers_model(title: str, document: Document) -> tuple[str, str, str, str]:
+    """Ours, proved, against the paper's model as it is printed."""
+    from coordpath_governance.paths import solve
+
+    theirs, objective, bound = solve_plainly(document)
+    solve(document)
+    begin = time.perf_counter()
+    certificate = solve(document).certificate
+    ours = time.perf_counter() - begin
+    if (
+        certificate.status != "optimal"
+        or certificate.objective > objective * (1 + 1e-6)
+        or bound > certificate.objective + 1e-6
+    ):
+        raise SystemExit(f"{title}: the two disagree: {certificate} and {objective}, {bound}")
+    figures = f"{ours:.4f} s and {theirs:.2f} s  ratio {ours / theirs:.5f}"
+    return title, figures, "ratio ≤ 0.01", "reached" if ours / theirs <= 0.01 else "MISSED"
+
+
 def main() -> None:
     """Print the table, a row at a time."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -140,12 +160,17 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(measure(json.loads(sys.stdin.read()))))
         return
-    width = 44
+    width = 50
     print(f"{'problem':{width}}  measured (worst)  |  must reach")
     chains = [retrain(13, seed=seed) for seed in range(1 if arguments.quick else 5)]
-    for title, documents in (("against Gurobi's 0/1 chain, D=13", chains), ("against Gurobi, Prestige, K=10", [prestige()])):
+    rows = [
+        ("against Gurobi's 0/1 chain, D=13", against_gurobi, chains),
+        ("against Gurobi, Prestige, K=10, the paper's model", against_the_papers_model, prestige()),
+        ("against Gurobi, Prestige, K=10, our model of it", against_gurobi, [prestige()]),
+    ]
+    for title, compare, problems in rows:
         if arguments.only in title:
-            name, *figures = against_gurobi(title, documents)
+            name, *figures = compare(title, problems)
             print(f"{name:{width}}  {'  |  '.join(figures)}", flush=True)
     for case in cases(arguments.quick):
         if arguments.only in case.title:
