@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHAIN_SOLVERS", "WALK_SOLVERS", "choose_chain_solver", "choose_walk_solver"]
 
-_LATTICE_UP_TO = 22
+_LATTICE_UP_TO = 20
 """Up to here the whole table is filled in a moment; beyond, the pruned programme mostly needs a small part of it."""
 
 _AUTO_WORK, _EXACT_WORK = 90_000_000, 500_000_000

@@ -74,8 +74,8 @@ def test_progress_is_told(document):
 
 
 def test_auto_takes_the_table_for_few_and_levels_for_many(chain_task):
-    assert table.choose_chain_solver("auto", chain_task(22, 1)).name == "lattice"
-    assert table.choose_chain_solver("exact", chain_task(23, 1)).name == "levels"
+    assert table.choose_chain_solver("auto", chain_task(20, 1)).name == "lattice"
+    assert table.choose_chain_solver("exact", chain_task(21, 1)).name == "levels"
     timed = chain_task(23, 1, patience=Patience(timed=True))
     assert table.choose_chain_solver("auto", timed) is table.CHAIN_SOLVERS["exact"][1]
     assert table.choose_chain_solver("local", chain_task(3, 1)).name == "local"
