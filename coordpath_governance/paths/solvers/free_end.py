@@ -28,8 +28,8 @@ _TOLERANCE = 2e-7
 _BEAM, _BEAM_WORK = 48, 100_000_000
 """Prefixes of each length that the first descent keeps, if that takes no more work than this."""
 
-_EASY = 100_000_000
-"""Work after which a search that has not ended tries to improve its walk by other means."""
+_IMPROVE_AT = ((100_000_000, 0), (700_000_000, 8))
+"""Work after which a search that has not ended tries to improve its walk by other means, and with how many rounds."""
 
 _ROUND = 100_000_000
 """Work between two looks at the time and at what has become known."""
@@ -56,10 +56,14 @@ class FreeEnd:
         if search.limit <= task.floor:
             return Found(task.first, task.floor, self.name)
         search.descend()
-        search.run(min(_EASY, self._work))
-        if search.open and not task.expired():
-            search.offer(*improve_walk(task))
-            search.run(self._work - _EASY)
+        left = self._work
+        for work, rounds in _IMPROVE_AT:
+            search.run(min(work, left))
+            left -= work
+            if not search.open or task.expired() or left <= 0:
+                break
+            search.offer(*improve_walk(task, rounds))
+        search.run(left)
         return Found(search.walk, search.bound(), self.name)
 
 
