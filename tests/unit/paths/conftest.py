@@ -129,3 +129,22 @@ def chain_task():
         return ChainTask(function, np.ones(depth) if alphas is None else alphas, **more)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def walk_task():
+    """The task of a document with a given number of terms: straight on and then resting, or stagewise with a free end."""
+    from coordpath_governance.paths import parse_problem
+    from coordpath_governance.paths.solvers.protocol import WalkTask
+    from coordpath_governance.paths.walks.floors import find_floors
+    from coordpath_governance.paths.walks.geometry import REST, prepare_walks
+    from coordpath_governance.paths.walks.starts import stagewise
+
+    def make(document, **more):
+        problem = parse_problem(document)
+        walks, terms = prepare_walks(problem), problem.most_terms
+        changed = walks.changed
+        first = (*changed, *[REST] * (terms - len(changed))) if problem.target is not None else stagewise(walks, terms)
+        return WalkTask(walks, problem.alphas(terms), find_floors(walks, terms), first, **more)
+
+    return make

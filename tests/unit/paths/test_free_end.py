@@ -169,6 +169,15 @@ def test_deadlines_and_progress():
     assert larger.floor <= stopped.bound <= larger.evaluate(stopped.order)
 
 
+def test_a_hard_search_improves_its_walk_on_the_way(monkeypatch):
+    task = make_task(correlated(12, 3, 0.9), 5)
+    proved = FreeEnd(10**9).solve(task)
+    monkeypatch.setattr("coordpath_governance.paths.solvers.free_end._IMPROVE_AT", ((1, 0), (1, 1)))
+    again = FreeEnd(10**9).solve(task)
+    assert again.bound == pytest.approx(proved.bound, rel=1e-6)
+    assert task.evaluate(again.order) == pytest.approx(task.evaluate(proved.order), rel=1e-9)
+
+
 def test_long_walks_are_bounded():
     task = make_task(correlated(14, 7, 0.9), 120)
     found = FreeEnd(10_000_000).solve(task)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from coordpath_governance.errors import SolverUnavailableError
-from coordpath_governance.paths import parse_problem, solve
+from coordpath_governance.paths import solve
 from coordpath_governance.paths.chains.set_function import SetFunction
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers import gurobi, gurobi_model
@@ -21,18 +21,8 @@ from coordpath_governance.paths.solvers.gurobi_model import Model, optimise
 from coordpath_governance.paths.solvers.gurobi_walks import WalkModel
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.protocol import ChainTask, WalkTask
-from coordpath_governance.paths.walks.floors import find_floors
-from coordpath_governance.paths.walks.geometry import REST, prepare_walks
+from coordpath_governance.paths.walks.geometry import REST
 from coordpath_governance.paths.walks.sequence_values import Backwards
-from coordpath_governance.paths.walks.starts import stagewise
-
-
-def walk_task(document, **more):
-    problem = parse_problem(document)
-    walks, terms = prepare_walks(problem), problem.most_terms
-    changed = walks.changed
-    first = (*changed, *[REST] * (terms - len(changed))) if problem.target is not None else stagewise(walks, terms)
-    return WalkTask(walks, problem.alphas(terms), find_floors(walks, terms), first, **more)
 
 
 def best_walk(task):
@@ -94,7 +84,7 @@ WEIGHTS = (None, {"gamma": 0.5}, {"final": 1, "lambda": 0.25})
 
 @pytest.mark.parametrize("seed", range(9))
 @pytest.mark.parametrize("free", [False, True])
-def test_walks_against_all_sequences(document, seed, free, beginnings):
+def test_walks_against_all_sequences(walk_task, document, seed, free, beginnings):
     made = document(seed, 2, dependent=seed % 2 == 1, grouped=seed % 3 == 1, unchanged=seed % 2, weights=WEIGHTS[seed % 3])
     task = walk_task({**made, "steps": 3 + seed % 2, **({"target": None} if free else {})})
     optimum = best_walk(task)
@@ -106,7 +96,7 @@ def test_walks_against_all_sequences(document, seed, free, beginnings):
 
 
 @pytest.mark.parametrize("groups", [[["x0", "x1"]], [["x0", "x1"], ["x2", "x3"]], [["x0", "x1", "x2"], ["x3", "x4"]]])
-def test_groups_move_as_one(document, groups, beginnings):
+def test_groups_move_as_one(walk_task, document, groups, beginnings):
     made = document(3, 5 if len(groups) == 2 else 3)
     for more in ({"target": None, "steps": 3}, {"steps": 4}):
         task = walk_task({**made, "groups": groups, **more})
@@ -116,7 +106,7 @@ def test_groups_move_as_one(document, groups, beginnings):
         assert optimum * (1 - 1e-6) <= found.bound <= optimum
 
 
-def test_many_groups_are_kept_apart_in_pairs(document):
+def test_many_groups_are_kept_apart_in_pairs(walk_task, document):
     groups = [[f"x{2 * g}", f"x{2 * g + 1}"] for g in range(9)]
     task = walk_task({**document(4, 18), "groups": groups, "target": None, "steps": 2})
     model = WalkModel(task, task.first, task.evaluate(task.first)).model
@@ -135,7 +125,7 @@ def test_the_papers_three_steps(toy):
     assert once["status"] == "optimal"
 
 
-def test_a_unit_that_the_data_never_exercise_is_visited(toy, beginnings):
+def test_a_unit_that_the_data_never_exercise_is_visited(walk_task, toy, beginnings):
     cost = {"gram": [[1, 0], [0, 0]], "linear": [1, 0], "constant": 2}
     task = walk_task({**toy, "cost": cost, "target": [0.5, 1], "steps": 3})
     optimum = best_walk(task)
@@ -145,21 +135,21 @@ def test_a_unit_that_the_data_never_exercise_is_visited(toy, beginnings):
     assert optimum * (1 - 1e-6) <= found.bound <= optimum
 
 
-def test_without_a_weight_only_the_floors_are_claimed(document):
+def test_without_a_weight_only_the_floors_are_claimed(walk_task, document):
     task = walk_task({**document(5, 2), "target": None, "steps": 3, "weights": {"alpha": [1, 0, 1]}})
     found = GurobiWalks().solve(task)
     assert found.bound == task.floor
     assert task.evaluate(found.order) == pytest.approx(best_walk(task))
 
 
-def test_nothing_better_than_the_floor_is_looked_for(toy):
+def test_nothing_better_than_the_floor_is_looked_for(walk_task, toy):
     task = walk_task({**toy, "start": toy["target"], "steps": 2})
     assert GurobiWalks().solve(task).bound == task.floor
     late = walk_task({**toy, "target": None, "steps": 3}, patience=Patience(lambda: True))
     assert GurobiWalks().solve(late).order == late.first
 
 
-def test_a_walk_that_does_not_end_is_not_taken(toy, monkeypatch):
+def test_a_walk_that_does_not_end_is_not_taken(walk_task, toy, monkeypatch):
     task = walk_task({**toy, "steps": 3})
     built = WalkModel(task, task.first, task.evaluate(task.first))
     assert built.decode(built.model.start) == (0, 1, REST)
@@ -170,7 +160,7 @@ def test_a_walk_that_does_not_end_is_not_taken(toy, monkeypatch):
     assert set(found.order) == {0, 1}
 
 
-def test_it_stops_when_asked_and_tells_how_far_it_is(chain_task, document, monkeypatch):
+def test_it_stops_when_asked_and_tells_how_far_it_is(walk_task, chain_task, document, monkeypatch):
     told = []
     task = chain_task(
         13,
@@ -198,7 +188,7 @@ def test_a_model_without_a_point_proves_nothing(chain_task):
     assert model.allow(found.bound, 1.0) == -math.inf
 
 
-def test_a_solver_without_its_point_keeps_the_known_order(chain_task, monkeypatch):
+def test_a_solver_without_its_point_keeps_the_known_order(walk_task, chain_task, monkeypatch):
     task = chain_task(5, 4)
     monkeypatch.setattr(gurobi, "optimise", lambda *_: gurobi_model.Optimised(None, -math.inf))
     assert GurobiChain().solve(task).bound == 0.0

@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 
 from coordpath_governance.errors import UsageError
-from coordpath_governance.paths import parse_problem, solve
+from coordpath_governance.paths import solve
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
-from coordpath_governance.paths.solvers.protocol import WalkTask
-from coordpath_governance.paths.walks.floors import find_floors
-from coordpath_governance.paths.walks.geometry import REST, prepare_walks
 from coordpath_governance.paths.walks.sequence_values import Backwards
-from coordpath_governance.paths.walks.starts import stagewise
 
 
 def occupations(terms, seed=0):
@@ -30,21 +26,13 @@ def occupations(terms, seed=0):
     return {"features": list("abcdef"), "cost": cost, "start": [0] * 6, "target": None, "steps": terms}
 
 
-def walk_task(document, **more):
-    problem = parse_problem(document)
-    walks, terms = prepare_walks(problem), problem.most_terms
-    changed = walks.changed
-    first = (*changed, *[REST] * (terms - len(changed))) if problem.target is not None else stagewise(walks, terms)
-    return WalkTask(walks, problem.alphas(terms), find_floors(walks, terms), first, **more)
-
-
 def optimum(task):
     sequences = np.array(list(itertools.product(range(task.walks.size), repeat=task.terms)))
     return float(Backwards(task.walks, task.alphas).values(sequences).min())
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_batches_of_two_are_optimal_and_of_one_nearly(seed):
+def test_batches_of_two_are_optimal_and_of_one_nearly(walk_task, seed):
     task = walk_task(occupations(6, seed))
     noise = task.alphas.sum() * task.walks.problem.cost.minimum() / 2.0**task.walks.exponent
     best = optimum(task)
@@ -55,12 +43,12 @@ def test_batches_of_two_are_optimal_and_of_one_nearly(seed):
     assert two.bound == one.bound == task.floor
 
 
-def test_the_same_seed_gives_the_same_walk():
+def test_the_same_seed_gives_the_same_walk(walk_task):
     task = walk_task(occupations(12), seed=5)
     assert LocalImprovement(iterations=20).solve(task) == LocalImprovement(iterations=20).solve(task)
 
 
-def test_a_fixed_end_is_reached(document):
+def test_a_fixed_end_is_reached(walk_task, document):
     for seed in range(4):
         task = walk_task({**document(seed, 3, unchanged=1, grouped=seed % 2 == 1), "steps": 5})
         found = LocalImprovement(batch=2, iterations=60).solve(task)
@@ -68,13 +56,13 @@ def test_a_fixed_end_is_reached(document):
         assert task.floor - 1e-9 <= task.evaluate(found.order) <= task.evaluate(task.first)
 
 
-def test_a_batch_may_hold_the_whole_walk(toy):
+def test_a_batch_may_hold_the_whole_walk(walk_task, toy):
     task = walk_task({**toy, "target": None, "steps": 2})
     found = LocalImprovement(batch=9, iterations=1, restarts=0).solve(task)
     assert task.evaluate(found.order) == pytest.approx(optimum(task), rel=1e-12)
 
 
-def test_it_stops_when_asked_and_tells_how_far_it_is():
+def test_it_stops_when_asked_and_tells_how_far_it_is(walk_task):
     told = []
     asked = itertools.count()
     task = walk_task(
@@ -85,7 +73,7 @@ def test_it_stops_when_asked_and_tells_how_far_it_is():
     assert told == [("local", task.evaluate(found.order), task.floor)]
 
 
-def test_what_cannot_be_tried_is_refused():
+def test_what_cannot_be_tried_is_refused(walk_task):
     with pytest.raises(UsageError, match="batch 0"):
         LocalImprovement(batch=0)
     task = walk_task(occupations(9))

@@ -10,23 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths import parse_problem
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers import walk_improvement
-from coordpath_governance.paths.solvers.protocol import WalkTask
 from coordpath_governance.paths.solvers.walk_improvement import WalkSearch, improve_walk, tidy
-from coordpath_governance.paths.walks.floors import find_floors
-from coordpath_governance.paths.walks.geometry import REST, prepare_walks
+from coordpath_governance.paths.walks.geometry import REST
 from coordpath_governance.paths.walks.sequence_values import Backwards, Intervals, value_sequences
-from coordpath_governance.paths.walks.starts import stagewise
-
-
-def walk_task(document, **more):
-    problem = parse_problem(document)
-    walks, terms = prepare_walks(problem), problem.most_terms
-    changed = walks.changed
-    first = (*changed, *[REST] * (terms - len(changed))) if problem.target is not None else stagewise(walks, terms)
-    return WalkTask(walks, problem.alphas(terms), find_floors(walks, terms), first, **more)
 
 
 def ends(task, sequence):
@@ -68,7 +56,7 @@ any_walks = st.fixed_dictionaries(
 
 @settings(max_examples=40, deadline=None)
 @given(any_walks, st.booleans())
-def test_evaluators_agree_with_the_exact_values(document, parameters, free):
+def test_evaluators_agree_with_the_exact_values(walk_task, document, parameters, free):
     made = {**document(**parameters), "steps": 5, **({"target": None} if free else {})}
     task = walk_task(made)
     rng = np.random.default_rng(parameters["seed"])
@@ -83,7 +71,7 @@ def test_evaluators_agree_with_the_exact_values(document, parameters, free):
 
 @settings(max_examples=30, deadline=None)
 @given(any_walks, st.booleans())
-def test_few_sequences_are_all_tried(document, parameters, free):
+def test_few_sequences_are_all_tried(walk_task, document, parameters, free):
     task = walk_task({**document(**parameters), "steps": 5, **({"target": None} if free else {})})
     walk, value = improve_walk(task)
     assert ends(task, walk)
@@ -93,7 +81,7 @@ def test_few_sequences_are_all_tried(document, parameters, free):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("free", [False, True])
-def test_descents_reach_the_optimum_of_small_problems(document, seed, free, monkeypatch):
+def test_descents_reach_the_optimum_of_small_problems(walk_task, document, seed, free, monkeypatch):
     monkeypatch.setattr(walk_improvement, "_ALL", 0)
     made = document(seed, 2, dependent=seed % 2 == 1, unchanged=1, grouped=seed % 3 == 0)
     task = walk_task({**made, "steps": 5, **({"target": None} if free else {})})
@@ -102,13 +90,13 @@ def test_descents_reach_the_optimum_of_small_problems(document, seed, free, monk
     assert value <= optimum(task) + 1e-9 * spread(task)
 
 
-def test_a_way_is_chosen_by_its_work(document):
+def test_a_way_is_chosen_by_its_work(walk_task, document):
     long, wide = walk_task(correlated(3, 40)), walk_task(correlated(40, 3))
     assert isinstance(value_sequences(long.walks, long.alphas), Backwards)
     assert isinstance(value_sequences(wide.walks, wide.alphas), Intervals)
 
 
-def test_sequences_are_valued_in_chunks(monkeypatch):
+def test_sequences_are_valued_in_chunks(walk_task, monkeypatch):
     task = walk_task(correlated(4, 4))
     every = WalkSearch(task).everything()
     for kind in (Backwards, Intervals):
@@ -119,14 +107,14 @@ def test_sequences_are_valued_in_chunks(monkeypatch):
         monkeypatch.undo()
 
 
-def test_orders_without_a_value_to_choose(document):
+def test_orders_without_a_value_to_choose(walk_task, document):
     task = walk_task({**document(3, 4), "steps": 5})
     sequences = np.array([(0, 1, 2, REST, 3), (3, REST, 2, 1, 0)])
     exact = [task.evaluate(each) for each in sequences.tolist()]
     assert Intervals(task.walks, task.alphas).values(sequences) == pytest.approx(exact)
 
 
-def test_a_column_the_data_never_exercise_gains_nothing(toy):
+def test_a_column_the_data_never_exercise_gains_nothing(walk_task, toy):
     cost = {"gram": [[1, 0], [0, 0]], "linear": [1, 0], "constant": 1}
     for target in (None, [1, 1]):
         task = walk_task({**toy, "cost": cost, "target": target, "steps": 3})
@@ -137,7 +125,7 @@ def test_a_column_the_data_never_exercise_gains_nothing(toy):
 
 
 @pytest.mark.parametrize(("size", "terms", "fixed"), [(6, 10, False), (8, 10, True), (12, 9, False), (6, 20, True)])
-def test_larger_walks_are_improved_alike_each_time(size, terms, fixed):
+def test_larger_walks_are_improved_alike_each_time(walk_task, size, terms, fixed):
     task = walk_task(correlated(size, terms, fixed=fixed), seed=3)
     walk, value = improve_walk(task, rounds=2)
     assert (walk, value) == improve_walk(task, rounds=2)
@@ -146,7 +134,7 @@ def test_larger_walks_are_improved_alike_each_time(size, terms, fixed):
     assert improve_walk(replace(task, first=walk), rounds=0)[1] <= value
 
 
-def test_the_work_and_the_time_are_limited(monkeypatch):
+def test_the_work_and_the_time_are_limited(walk_task, monkeypatch):
     task = walk_task(correlated(8, 12))
     late = replace(task, patience=Patience(lambda: True))
     assert improve_walk(late) == (task.first, task.evaluate(task.first))
@@ -157,7 +145,7 @@ def test_the_work_and_the_time_are_limited(monkeypatch):
     assert improve_walk(task)[1] <= task.evaluate(task.first)
 
 
-def test_neighbours_are_what_they_say(document):
+def test_neighbours_are_what_they_say(walk_task, document):
     task = walk_task({**document(1, 3, unchanged=1), "steps": 4, "target": None})
     search = WalkSearch(task)
     walk = np.array([0, 1, 2, REST])
@@ -173,7 +161,7 @@ def test_neighbours_are_what_they_say(document):
     assert search.perturb(walk, np.random.default_rng(0), anew=True).shape == (4,)
 
 
-def test_a_fixed_end_keeps_its_visits(document):
+def test_a_fixed_end_keeps_its_visits(walk_task, document):
     task = walk_task({**document(1, 2, unchanged=1), "steps": 4})
     search = WalkSearch(task)
     one, other = task.walks.changed
