@@ -30,6 +30,8 @@ _DEFINITENESS = 1e-10
 _RANGE = 1e-8
 """Relative tolerances: what summing moments in double precision can do, and nothing beyond."""
 
+_EPS = float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True, eq=False)
 class QuadraticCost:
@@ -122,17 +124,33 @@ class QuadraticCost:
         return _square(self._goal)
 
     def length(self, delta: ArrayLike) -> float:
-        """At least ‖δ‖, after scaling every coordinate by its power of two."""
+        """‖δ‖ after scaling every coordinate by its power of two, without those that cost nothing at all."""
+        exercised = np.where(self.gram.any(axis=0), np.asarray(delta, dtype=np.float64), 0.0)
         with np.errstate(over="ignore"):
-            scaled = np.abs(np.ldexp(np.asarray(delta, dtype=np.float64), self._exponents))
-        return float(np.max(scaled, initial=0.0) * np.sqrt(self.size))
+            scaled = np.abs(np.ldexp(exercised, self._exponents))
+            largest = float(np.max(scaled, initial=0.0))
+            return largest * float(np.linalg.norm(scaled / largest)) if 0.0 < largest < np.inf else largest
 
     def left_out(self) -> tuple[float, float]:
-        """Largest eigenvalue that R leaves out, and the length of the part of ``linear`` outside its range.
+        """How far RᵀR may be from the gram matrix, and how far from ``linear`` what R makes of it.
 
-        A move of length d from a point of length s may change c by λ(2sd + d²) + 2bd more than R knows.
+        That is the largest eigenvalue that R leaves out, or the rounding of those it keeps. A move of length d from a point
+        of length s may change c by λ(2sd + d²) + 2bd more than R knows.
         """
         return self._left_out
+
+    def free_doubt(self) -> tuple[float, float]:
+        """(p, q): where values are free, R may be wrong about an excess e by p·e + q·√e.
+
+        ‖β − β*‖² ≤ e/λ with λ the least eigenvalue that R keeps, so an error of ε·λ_max in RᵀR moves e by at most that many
+        times the condition λ_max/λ, and one of ε·‖b‖ in ``linear`` by its root.
+        """
+        if len(self._root) == 0:
+            return 0.0, 0.0
+        eigenvalues = np.sum(self._root * self._root, axis=1)
+        condition = float(eigenvalues.max() / eigenvalues.min())
+        error = _factor_error(self.size)
+        return error * condition, 2.0 * error * float(np.sqrt(condition * self.explained()))
 
     def excess(self, beta: ArrayLike) -> float:
         """c(β) − min c, never negative."""
@@ -183,7 +201,10 @@ def _coordinate_exponents(gram: FloatArray) -> NDArray[np.int64]:
 
 
 def _factor(gram: FloatArray, exponents: NDArray[np.int64]) -> tuple[FloatArray, float]:
-    """R with RᵀR = the scaled gram matrix, one row for every eigenvalue above rounding; and the largest left out."""
+    """R with RᵀR = the scaled gram matrix, one row for every eigenvalue above rounding; and how far off it may be.
+
+    A column that the data never exercise is exactly zero, or its rounding would look like a direction.
+    """
     with np.errstate(over="ignore"):
         scaled = np.ldexp(gram, -(exponents[:, None] + exponents[None, :]))
     if not np.isfinite(scaled).all() or np.max(np.abs(scaled)) > 1e9:
@@ -201,11 +222,17 @@ def _factor(gram: FloatArray, exponents: NDArray[np.int64]) -> tuple[FloatArray,
             f"cost.gram: is not positive semi-definite (smallest eigenvalue {values[0]:.3g} after scaling to a unit "
             "diagonal); give XᵀX/n as it was computed, without rounding it"
         )
-    eps = float(np.finfo(np.float64).eps)
-    kept = values > 4 * len(values) * eps * largest
+    kept = values > 4 * len(values) * _EPS * largest
     root: FloatArray = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    left_out = 0.0 if kept.all() else float(np.abs(values[~kept]).max()) + 4 * eps * largest
-    return root, left_out
+    idle = np.diag(gram) <= 0
+    root[:, idle] = 0.0
+    missed = max(float(np.abs(values[~kept]).max(initial=0.0)), float(np.abs(scaled[idle]).max(initial=0.0)))
+    return root, missed + _factor_error(len(values)) * largest
+
+
+def _factor_error(size: int) -> float:
+    """What an eigendecomposition may be off by, relative to the largest eigenvalue."""
+    return 2.0 * (size + 4) * _EPS
 
 
 def _goal(linear: FloatArray, exponents: NDArray[np.int64], root: FloatArray) -> tuple[FloatArray, float]:
@@ -223,5 +250,6 @@ def _goal(linear: FloatArray, exponents: NDArray[np.int64], root: FloatArray) ->
         )
     if len(root) == len(linear):
         outside = 0.0
+    outside += _factor_error(len(linear)) * float(np.linalg.norm(scaled))
     with np.errstate(over="ignore"):
         return np.ldexp(goal, top), float(np.ldexp(outside, top))

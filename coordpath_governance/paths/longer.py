@@ -79,7 +79,7 @@ def _choose(problem: PathProblem, walks: Walks, exponent: int, minimum: float, f
     best = min(found, key=lambda each: each.excess + _times(each.weight - base, minimum))
     bound = min(each.bound + _times(each.weight - best.weight, minimum) for each in found)
     largest = max(walks.excess(problem.start), best.excess / best.weight)
-    own = walks.rounding(largest, best.stops or ()) * best.weight
+    own = walks.rounding(largest, best.stops or ()) * best.weight + walks.doubt(best.excess, best.weight)
     return Outcome(
         best.stops or (),
         best.terms,

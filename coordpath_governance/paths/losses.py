@@ -109,8 +109,9 @@ def model_loss(
 ) -> ModelLoss:
     """L_α(β) = min over K and over paths β₁ … β_K = β of Σₖ αₖ c(βₖ), for the target β of a problem.
 
-    ``steps`` is a range of lengths to search; null searches up to `EXTRA_TERMS` beyond the complexity, or fewer when
-    longer paths cannot pay. A target that is the start has the empty path, and loss 0. ``clock`` as in `solve_problem`.
+    ``steps`` is a range whose end says how long the paths may be; shorter ones always count. Null searches up to
+    `EXTRA_TERMS` beyond the complexity, or fewer when longer paths cannot pay. A target that is the start has the empty
+    path, and loss 0. ``clock`` as in `solve_problem`.
     """
     problem = as_problem(problem)
     _need_target(problem)
@@ -127,7 +128,7 @@ def model_loss(
         floors = _floors_of_longer(problem, least + EXTRA_TERMS)
         once = solve_problem(problem, solver=solver, clock=clock).certificate.objective
         most = next((terms for terms, floor in floors.items() if floor >= once), max(floors))
-    searched = replace(problem, steps=StepRange(problem.least_terms, most))
+    searched = replace(problem, steps=StepRange(least, most))
     found = solve_problem(searched, solver=solver, clock=clock)
     return ModelLoss(found, (searched.least_terms, most), floors[most])
 

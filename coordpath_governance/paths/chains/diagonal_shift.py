@@ -44,6 +44,7 @@ def largest_shift(quadratic: NDArray[np.float64], weights: NDArray[np.float64]) 
         worth = worth + 1e-3 * worth.max()
         inner = np.full(len(moving), 0.5 * room)
         outer = _central_path(correlation, worth / worth.sum(), inner)
+        outer = outer + max(0.0, float(np.linalg.eigvalsh(correlation - np.diag(outer))[0]) - 2 * margin)
         safe = np.linalg.eigvalsh(correlation - np.diag(outer))[0] >= margin
         shift[moving] = (outer if safe else inner) * lengths**2
     return shift

@@ -75,6 +75,14 @@ class Walks:
         blur = math.ldexp(max(problem.cost.blur(model) for model in models) + problem.cost.goal_blur(), -self.shift)
         return 64 * EPS * excess + blur * (2 * math.sqrt(excess) + blur)
 
+    def doubt(self, excess: float, weight: float) -> float:
+        """What the rounding of the cost's own factor may do to a sum Σαₖeₖ of this size, Σα = weight, or to a bound on it.
+
+        Free values may grow until only the smallest eigenvalue holds them, so it is relative to the excess.
+        """
+        part, root = self.problem.cost.free_doubt()
+        return part * excess + math.ldexp(root, -self.shift) * math.sqrt(excess * weight)
+
     def value(self, sequence: Sequence[int], alphas: NDArray[np.float64]) -> tuple[float, tuple[Stop, ...]]:
         """Σαₖ·excess along the sequence with its best values, and the stops."""
         return self.follow(sequence, self._increments(sequence, alphas), alphas)
