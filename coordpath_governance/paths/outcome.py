@@ -61,10 +61,12 @@ def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
 
 
 def data_scale(problem: PathProblem, exponent: int) -> float:
-    """The size of the excesses of a problem, in units of 2^exponent: what the features explain, or the ends' excess."""
-    ends = [problem.start] if problem.target is None else [problem.start, problem.target]
+    """What the features explain, in units of 2^exponent: differences far below it are rounding of the data.
+
+    The excess of the ends does not count: however far they are, the terms in between may be small, and matter.
+    """
     with np.errstate(over="ignore"):
-        return float(np.ldexp(max(problem.cost.explained(), *(problem.cost.excess(end) for end in ends)), -exponent))
+        return float(np.ldexp(problem.cost.explained(), -exponent))
 
 
 def trace(problem: PathProblem, stops: Sequence[Stop], terms: int) -> Path:

@@ -131,3 +131,25 @@ def test_a_model_loss_counts_short_paths_whatever_the_range():
     cost = {"gram": [[1]], "linear": [1], "constant": 2}
     loss = cg.model_loss({"features": ["a"], "cost": cost, "target": [1], "steps": {"min": 3, "max": 4}})
     assert (loss.value, loss.status) == (1.0, "optimal")
+
+
+@pytest.mark.parametrize("solver", ["auto", "gurobi", "local"])
+def test_a_far_end_without_weight_hides_no_better_beginning(solver):
+    """Only the first model counts, and moving the third coefficient to its best value would cost −12.6."""
+    cost = {
+        "gram": [[6.5, -6.5, 3.5], [-6.5, 6.5, -3.5], [3.5, -3.5, 2.5]],
+        "linear": [-1.5, 1.5, -4.5],
+        "constant": -4.5,
+    }
+    certificate = cg.solve(
+        {
+            "features": ["a", "b", "c"],
+            "cost": cost,
+            "target": [-67108864.0, 134217728.0, -134217728.0],
+            "steps": 4,
+            "weights": {"p": [1.0, 0.0, 0.0, 0.0]},
+            "solver": solver,
+        }
+    ).certificate
+    assert certificate.lower_bound <= -12.6
+    assert certificate.status == "bounded" or certificate.objective == pytest.approx(-12.6)
