@@ -26,6 +26,10 @@ ROUNDING_LEVEL = 1e-12
 """Differences below this part of what the features explain are nothing but double precision."""
 
 
+_OWN_ROUNDING = 100.0
+"""How much more than that may be in doubt about a path whose excess is as good as nothing."""
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Objective and what is proved about it.
@@ -47,6 +51,7 @@ def certify(
     excess: float,
     bound: float,
     rounding: float,
+    own: float,
     scale: float,
     weight: float,
     exponents: tuple[int, int],
@@ -56,13 +61,17 @@ def certify(
 
     ``bound`` as computed, ``rounding`` what floating point may have added to it: a difference within that is none, and
     beyond it the bound is lowered by it. But a ``rounding`` that is itself large, both against the excess and against
-    ``scale`` (Σα times what the features explain), proves nothing. ``weight`` is Σα. These five are in units of
+    ``scale`` (Σα times what the features explain), proves nothing. What is no more than that level is no difference, if what
+    floating point may do to the path's ``own`` excess is little too. ``weight`` is Σα. These six are in units of
     2^exponents[0] a unit of cost and 2^exponents[1] a unit of weight; the objective is as reported.
     """
     difference = excess - bound
-    if difference <= rounding <= max(OPTIMAL_GAP * excess, ROUNDING_LEVEL * scale):
+    level = ROUNDING_LEVEL * scale
+    if difference <= rounding <= max(OPTIMAL_GAP * excess, level):
         return Certificate(objective, objective, 0.0, 0.0, OPTIMAL, solver)
     difference = min(max(difference, 0.0) + rounding, max(excess, difference))
+    if difference <= level and own <= _OWN_ROUNDING * level:
+        return Certificate(objective, objective, 0.0, 0.0, OPTIMAL, solver)
     gap = difference / excess if excess > 0 else 1.0
     status = OPTIMAL if gap <= OPTIMAL_GAP else BOUNDED
     lower_bound = objective - math.ldexp(difference, exponents[0] + exponents[1])

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "Stop", "certify_outcome", "data_scale", "normalise", "trace"]
 
+_CANCELLED = 1e-14
+"""Of the start's excess; a difference has to be below 1e-12 of that again."""
+
 _OVERFLOW = "cost: the objective overflows double precision; rescale the target variable or the weights"
 
 
@@ -63,10 +66,12 @@ def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
 def data_scale(problem: PathProblem, exponent: int) -> float:
     """What the features explain, in units of 2^exponent: differences far below it are rounding of the data.
 
-    The excess of the ends does not count: however far they are, the terms in between may be small, and matter.
+    The excess of the ends hardly counts: however far they are, the terms in between may be small, and matter. Only what
+    is left of the start's residual after it was cancelled, the square of its rounding, is nothing.
     """
     with np.errstate(over="ignore"):
-        return float(np.ldexp(problem.cost.explained(), -exponent))
+        scale = max(problem.cost.explained(), _CANCELLED * problem.cost.excess(problem.start))
+        return float(np.ldexp(scale, -exponent))
 
 
 def trace(problem: PathProblem, stops: Sequence[Stop], terms: int) -> Path:
@@ -97,6 +102,7 @@ def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certi
             excess=outcome.excess,
             bound=outcome.bound,
             rounding=outcome.rounding,
+            own=_own_rounding(problem, outcome),
             scale=outcome.scale,
             weight=outcome.weight,
             exponents=outcome.exponents,
@@ -107,6 +113,23 @@ def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certi
     if not math.isfinite(certificate.lower_bound):
         raise ProblemError(_OVERFLOW)
     return certificate
+
+
+def _own_rounding(problem: PathProblem, outcome: Outcome) -> float:
+    """What floating point may do to Σαₖ·excess of the path's own models, each by its own residual and length."""
+    cost = problem.cost
+    curvature, slope = cost.left_out()
+    reached = {stop.k: stop.beta for stop in outcome.stops}
+    beta, total = problem.start, 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k, alpha in enumerate(np.ldexp(problem.alphas(outcome.terms), -outcome.exponents[1]).tolist(), start=1):
+            if k in reached or k == 1:
+                beta = reached.get(k, beta)
+                blur, length = cost.blur(beta) + cost.goal_blur(), cost.length(beta)
+                error = np.float64(blur) * (2.0 * np.sqrt(cost.excess(beta)) + blur)
+                error += (curvature * length + 2.0 * slope) * length
+            total += alpha * float(np.ldexp(error, -outcome.exponents[0]))
+    return total
 
 
 def _plain(value: float) -> float:

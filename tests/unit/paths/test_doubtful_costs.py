@@ -153,3 +153,12 @@ def test_a_far_end_without_weight_hides_no_better_beginning(solver):
     ).certificate
     assert certificate.lower_bound <= -12.6
     assert certificate.status == "bounded" or certificate.objective == pytest.approx(-12.6)
+
+
+@pytest.mark.parametrize("linear", [0.0, 1e-9, 0.125])
+@pytest.mark.parametrize("start", [-2.0, 3e7])
+def test_a_step_to_the_very_minimum_is_optimal(linear, start):
+    cost = {"gram": [[2.375]], "linear": [linear], "constant": 20.25}
+    certificate = cg.solve({"features": ["a"], "cost": cost, "start": [start], "target": None, "steps": 1}).certificate
+    assert certificate.status == "optimal"
+    assert certificate.objective == pytest.approx(20.25 - linear**2 / 2.375)

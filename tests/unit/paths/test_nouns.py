@@ -15,7 +15,15 @@ from coordpath_governance.paths import PathProblem, parse_problem, shapley, solv
 from coordpath_governance.paths.certificate import certify
 from coordpath_governance.paths.weights import ExplicitWeights, FinalWeights, GeometricWeights
 
-FIGURES = {"objective": 12.0, "rounding": 1e-12, "scale": 1.0, "weight": 2.0, "exponents": (1, 0), "solver": "test"}
+FIGURES = {
+    "objective": 12.0,
+    "rounding": 1e-12,
+    "own": 0.0,
+    "scale": 1.0,
+    "weight": 2.0,
+    "exponents": (1, 0),
+    "solver": "test",
+}
 
 
 def test_a_proved_path():
@@ -47,6 +55,14 @@ def test_a_rounding_that_is_itself_large_proves_nothing():
     assert (certificate.status, certificate.gap) == ("bounded", pytest.approx(0.1))
     assert certify(excess=1.0, bound=1.0, **{**large, "scale": 1e12}).status == "optimal"
     assert certify(excess=0.05, bound=0.05, **large).gap == 1.0
+
+
+def test_an_excess_that_is_as_good_as_nothing():
+    """Where the path reaches the minimum itself no other can be better, unless its own cost is in doubt."""
+    reached = {**FIGURES, "rounding": 0.1}
+    assert certify(excess=1e-20, bound=0.0, **reached).status == "optimal"
+    assert certify(excess=1e-20, bound=0.0, **{**reached, "own": 1e-3}).status == "bounded"
+    assert certify(excess=1e-3, bound=0.0, **reached).status == "bounded"
 
 
 def test_a_gap_without_excess_is_whole():
