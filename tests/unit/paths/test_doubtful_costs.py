@@ -162,3 +162,11 @@ def test_a_step_to_the_very_minimum_is_optimal(linear, start):
     certificate = cg.solve({"features": ["a"], "cost": cost, "start": [start], "target": None, "steps": 1}).certificate
     assert certificate.status == "optimal"
     assert certificate.objective == pytest.approx(20.25 - linear**2 / 2.375)
+
+
+def test_data_without_any_direction():
+    cost = {"gram": [[0, 0], [0, 0]], "linear": [0, 0], "constant": 5}
+    for more in ({"target": [1, 2], "steps": 3}, {"target": None, "steps": 2}):
+        certificate = cg.solve({"features": ["a", "b"], "cost": cost, **more}).certificate
+        assert certificate.status == "optimal"
+        assert certificate.objective == pytest.approx(5.0 * more["steps"])
