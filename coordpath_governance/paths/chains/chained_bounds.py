@@ -137,11 +137,14 @@ class Refinement:
         _lower(reduced, level[staying], costs.reduced[staying])
         return self._give_up(steps, costs.point, np.where(np.isinf(reduced), 0.0, reduced), reach, after)
 
-    def split(self) -> bool:
-        """Make one more unit integral, the one whose relaxed moves hide most; False if no more can be."""
+    @property
+    def full(self) -> bool:
+        """Whether no more units can become integral."""
         most = min(_MOST_INTEGRAL, self.function.size - 1, int(np.log2(_TABLE / (self.steps + 1))))
-        if len(self.integral) >= most:
-            return False
+        return len(self.integral) >= most
+
+    def split(self) -> None:
+        """Make one more unit integral, the one whose relaxed moves hide most; not if it is full."""
         nodes = self.nodes
         hidden = np.mean(nodes.point * (1.0 - nodes.point), axis=0) * self.lengths[self.relaxed]
         place = int(np.argmax(hidden))
@@ -154,7 +157,6 @@ class Refinement:
             np.concatenate([point, point]),
         )
         self.nodes = halves.take((halves.moved >= 0) & (halves.moved <= len(self.relaxed)))
-        return True
 
     def _inside(self, word: NDArray[np.int64]) -> NDArray[np.float64]:
         return (word[:, None] >> np.arange(len(self.integral)) & 1).astype(np.float64)

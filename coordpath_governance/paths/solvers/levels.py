@@ -154,13 +154,14 @@ class Levels:
         known = [bounds] if bounds is not None else []
         while bounds is not None:
             run.lift(bounds.root, f"{bounds.integral} units integral")
-            last = refinement.work >= refining or bounds.nodes == 0
+            last = refinement.work >= refining or bounds.nodes == 0 or refinement.full
             if last or bounds.integral in _SEARCH_AT:
                 share = work if last else work // 4
                 work -= share
                 run.take(candidates, _search(task, [*known, bounds], run.best, share))
-            if last or run.proved or not refinement.split():
+            if last or run.proved:
                 return
+            refinement.split()
             bounds = refinement.bounds()
 
 
