@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def row_of(case: Case) -> tuple[str, str, str, str]:
     return case.title, figures, must, "reached" if reached else "MISSED"
 
 
-def against_gurobi(title: str, documents: list[Document]) -> tuple[str, str, str, str]:
+def against_gurobi(title: str, documents: list[Document], must: float | None = 0.01) -> tuple[str, str, str, str]:
     """Both solvers on the same problems, the second time each; objectives must agree."""
     from coordpath_governance.paths import solve
 
@@ -128,18 +129,23 @@ def against_gurobi(title: str, documents: list[Document]) -> tuple[str, str, str
         ratios.append(seconds[0] / seconds[1])
     median = statistics.median(ratios)
     figures = f"{seconds[0]:.4f} s and {seconds[1]:.2f} s  ratio {median:.5f} (worst {max(ratios):.5f})"
-    return title, figures, "ratio ≤ 0.01", "reached" if median <= 0.01 else "MISSED"
+    if must is None:
+        return title, figures, "for comparison", ""
+    return title, figures, f"ratio ≤ {must:g}", "reached" if median <= must else "MISSED"
 
 
 def against_the_papers_model(title: str, document: Document) -> tuple[str, str, str, str]:
-    """Ours, proved, against the paper's model as it is printed."""
+    """Ours, proved, against the paper's model as it is printed: medians of five turns, each of one and the other."""
     from coordpath_governance.paths import solve
 
-    theirs, objective, bound = solve_plainly(document)
     solve(document)
-    begin = time.perf_counter()
-    certificate = solve(document).certificate
-    ours = time.perf_counter() - begin
+    turns: list[tuple[float, float]] = []
+    for _ in range(5):
+        theirs, objective, bound = solve_plainly(document)
+        begin = time.perf_counter()
+        certificate = solve(document).certificate
+        turns.append((time.perf_counter() - begin, theirs))
+    ours, theirs = (statistics.median(times) for times in zip(*turns, strict=True))
     if (
         certificate.status != "optimal"
         or certificate.objective > objective * (1 + 1e-6)
@@ -166,7 +172,7 @@ def main() -> None:
     rows = [
         ("against Gurobi's 0/1 chain, D=13", against_gurobi, chains),
         ("against Gurobi, Prestige, K=10, the paper's model", against_the_papers_model, prestige()),
-        ("against Gurobi, Prestige, K=10, our model of it", against_gurobi, [prestige()]),
+        ("against Gurobi, Prestige, K=10, our model of it", partial(against_gurobi, must=None), [prestige()]),
     ]
     for title, compare, problems in rows:
         if arguments.only in title:

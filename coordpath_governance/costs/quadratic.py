@@ -94,11 +94,15 @@ class QuadraticCost:
         """R(β − β*), one number a direction the data exercise; its squared length is the excess of β."""
         return self.direction(beta) - self._goal
 
+    def residuals(self, betas: FloatArray) -> FloatArray:
+        """`residual` of every row."""
+        return self.direction(betas) - self._goal
+
     def direction(self, delta: ArrayLike) -> FloatArray:
-        """R·δ: how a change of the coefficients moves the residual."""
+        """R·δ: how a change of the coefficients moves the residual; of several changes, a row each."""
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.ldexp(np.asarray(delta, dtype=np.float64), self._exponents)
-            moved: FloatArray = self._root @ scaled
+            moved: FloatArray = scaled @ self._root.T
         if not np.isfinite(moved).all():
             raise ProblemError("cost: overflows double precision at these coefficients; rescale the features")
         return moved

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["BOUNDED", "HEURISTIC", "OPTIMAL", "OPTIMAL_GAP", "ROUNDING_LEVEL", "Certificate", "Status", "certify"]
 
@@ -51,7 +54,7 @@ def certify(
     excess: float,
     bound: float,
     rounding: float,
-    own: float,
+    own: Callable[[], float],
     scale: float,
     weight: float,
     exponents: tuple[int, int],
@@ -62,15 +65,15 @@ def certify(
     ``bound`` as computed, ``rounding`` what floating point may have added to it: a difference within that is none, and
     beyond it the bound is lowered by it. But a ``rounding`` that is itself large, both against the excess and against
     ``scale`` (Σα times what the features explain), proves nothing. What is no more than that level is no difference, if what
-    floating point may do to the path's ``own`` excess is little too. ``weight`` is Σα. These six are in units of
-    2^exponents[0] a unit of cost and 2^exponents[1] a unit of weight; the objective is as reported.
+    floating point may do to the path's ``own`` excess is little too (asked only then). ``weight`` is Σα. These six are in
+    units of 2^exponents[0] a unit of cost and 2^exponents[1] a unit of weight; the objective is as reported.
     """
     difference = excess - bound
     level = ROUNDING_LEVEL * scale
     if difference <= rounding <= max(OPTIMAL_GAP * excess, level):
         return Certificate(objective, objective, 0.0, 0.0, OPTIMAL, solver)
     difference = min(max(difference, 0.0) + rounding, max(excess, difference))
-    if difference <= level and own <= _OWN_ROUNDING * level:
+    if difference <= level and own() <= _OWN_ROUNDING * level:
         return Certificate(objective, objective, 0.0, 0.0, OPTIMAL, solver)
     gap = difference / excess if excess > 0 else 1.0
     status = OPTIMAL if gap <= OPTIMAL_GAP else BOUNDED

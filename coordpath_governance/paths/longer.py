@@ -42,11 +42,7 @@ class _Candidate:
     solver: str = ""
 
 
-def solve_longer(
-    problem: PathProblem,
-    solver: str,
-    patience: Patience,
-) -> Outcome:
+def solve_longer(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
     """The best path over the allowed numbers of terms."""
     walks = prepare_walks(problem)
     floors = find_floors(walks, problem.most_terms, patience.expired)
@@ -73,13 +69,15 @@ def solve_longer(
 def _choose(problem: PathProblem, walks: Walks, exponent: int, minimum: float, found: list[_Candidate]) -> Outcome:
     """The candidate with the least objective; the bound is the least over all lengths.
 
-    Objectives of different lengths are compared with Σα·min c added, which is where they differ most.
+    Objectives of different lengths are compared with Σα·min c added, which is where they differ most; min c is what the
+    features explain off the constant, and is known no better than that.
     """
     base = found[0].weight
     best = min(found, key=lambda each: each.excess + _times(each.weight - base, minimum))
     bound = min(each.bound + _times(each.weight - best.weight, minimum) for each in found)
     largest = max(walks.excess(problem.start), best.excess / best.weight)
     own = walks.rounding(largest, best.stops or ()) * best.weight + walks.doubt(best.excess, best.weight)
+    own += max(abs(each.weight - best.weight) for each in found) * _minimum_doubt(problem, walks.exponent)
     return Outcome(
         best.stops or (),
         best.terms,
@@ -91,6 +89,13 @@ def _choose(problem: PathProblem, walks: Walks, exponent: int, minimum: float, f
         (walks.exponent, exponent),
         best.solver,
     )
+
+
+def _minimum_doubt(problem: PathProblem, exponent: int) -> float:
+    """What rounding may do to min c, in units of 2^exponent."""
+    part, _ = problem.cost.free_doubt()
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(part * problem.cost.explained(), -exponent))
 
 
 def _times(weight: float, minimum: float) -> float:

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["measure_order", "order_stops", "solve_once"]
 
 
-def solve_once(
-    problem: PathProblem,
-    solver: str,
-    patience: Patience = FOREVER,
-) -> Outcome:
+def solve_once(problem: PathProblem, solver: str, patience: Patience = FOREVER) -> Outcome:
     """The best order the named solver finds, with its bound."""
     task, last, exponents = _task(problem, patience)
     if not problem.changed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,7 +103,7 @@ def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certi
             excess=outcome.excess,
             bound=outcome.bound,
             rounding=outcome.rounding,
-            own=_own_rounding(problem, outcome),
+            own=partial(_own_rounding, problem, outcome),
             scale=outcome.scale,
             weight=outcome.weight,
             exponents=outcome.exponents,

@@ -25,13 +25,16 @@ __all__ = ["FreeEnd"]
 _TOLERANCE = 2e-7
 """Walks better by less than this part are not looked for; a gap of 1e-6 is called optimal."""
 
-_BEAM, _BEAM_WORK = 48, 100_000_000
+_BEAM, _BEAM_WORK = 24, 100_000_000
 """Prefixes of each length that the first descent keeps, if that takes no more work than this."""
+
+_FEW = 160
+"""Prefixes that are looked at together, even if some could be left out beforehand."""
 
 _IMPROVE_AT = ((100_000_000, 0), (700_000_000, 8))
 """Work after which a search that has not ended tries to improve its walk by other means, and with how many rounds."""
 
-_ROUND = 100_000_000
+_ROUND = 300_000_000
 """Work between two looks at the time and at what has become known."""
 
 _FITTED, _VALUED = 16, 200_000
@@ -101,17 +104,21 @@ class _Search:
         return min([self._value, self._least, *(float(nodes.bounds.min()) for nodes in self.open.values())])
 
     def descend(self) -> None:
-        """A first good walk: of every length only the most promising prefixes."""
+        """A first good walk: of every length only the most promising prefixes go on, the others wait."""
         terms = self._tree.terms
-        width = min(_BEAM, _BEAM_WORK // sum(self._tree.steps(length) for length in range(terms)))
-        nodes = self._tree.root()
-        for _ in range(terms if width else 0):
-            nodes = self._tree.promising(nodes, self.limit, width)
-            if not len(nodes):
+        width = min(_BEAM, _BEAM_WORK // sum(self._tree.work(length) for length in range(terms)))
+        length = 0
+        while width and length in self.open and not self._task.expired():
+            nodes = self.open.pop(length)
+            if length == terms:
+                self._evaluate(nodes)
+                self._forget()
                 return
-        if width:
-            walk = self._tree.walk(nodes.sequences[0])
-            self.offer(walk, self._task.evaluate(walk))
+            order = np.argsort(nodes.bounds, kind="stable")
+            self._keep(length, nodes[order[width:]])
+            nodes = self._tree.grown(nodes[order[:width]], _FEW)
+            self._expand(nodes)
+            length = nodes.sequences.shape[1] + 1
 
     def run(self, work: int) -> None:
         """Expand the most promising prefixes until none is left, or the work or the time is used up."""
@@ -156,12 +163,14 @@ class _Search:
 
     def _evaluate(self, nodes: Nodes) -> None:
         """Fit the most promising whole walks; with its values known, a walk needs no bound beyond its value."""
-        order = np.argsort(nodes.bounds, kind="stable")
-        for row in order[:_FITTED].tolist():
-            walk = self._tree.walk(nodes.sequences[row])
-            self._valued += 1
+        nodes = nodes[np.argsort(nodes.bounds, kind="stable")]
+        fitted = 0
+        while fitted < min(_FITTED, len(nodes)) and nodes.bounds[fitted] < self.limit:
+            walk = self._tree.walk(nodes.sequences[fitted])
             self.offer(walk, self._task.evaluate(walk))
-        self._keep(self._tree.terms, nodes[order[_FITTED:]])
+            fitted += 1
+        self._valued += fitted
+        self._keep(self._tree.terms, nodes[fitted:])
 
     def _keep(self, length: int, nodes: Nodes) -> None:
         if len(nodes):

@@ -72,10 +72,10 @@ def _by_time(name: str, task: ChainTask | WalkTask) -> str:
 
 
 def _choose(name: str, solvers: Sequence[Solver[_Task]], task: _Task) -> Solver[_Task]:
-    reason = "is not available"
+    lacking = ""
     for solver in solvers:
-        lacking = solver.lacks(task)
-        if lacking is None:
+        lacks = solver.lacks(task)
+        if lacks is None:
             return solver
-        reason = lacking
-    raise SolverUnavailableError(f"solver {name}: {reason}; use auto")
+        lacking = lacks
+    raise SolverUnavailableError(f"solver {name}: {lacking}; use auto")

@@ -9,6 +9,7 @@ import numpy as np
 
 from coordpath_governance.paths.patience import never
 from coordpath_governance.paths.walks.best_subsets import least_by_size
+from coordpath_governance.paths.walks.geometry import FEW_UNITS
 from coordpath_governance.paths.walks.projections import excess_of_all_sets
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.walks.geometry import Walks
 
 __all__ = ["Floors", "find_floors", "least_excess"]
-
-_WHOLE_TABLE = 12
-"""Most units for which every set is tried; 2^12 projections take a moment."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +52,9 @@ def least_excess(
     """
     residual = np.ldexp(walks.problem.cost.residual(beta), -walks.shift)
     counts = np.arange(most + 1)
-    if walks.size <= _WHOLE_TABLE:
-        excess = excess_of_all_sets(residual, walks.blocks)
+    if walks.size <= FEW_UNITS:
+        from_start = np.array_equal(residual, walks.base)
+        excess = walks.excess_of_sets if from_start else excess_of_all_sets(residual, walks.blocks)
         sizes = sum(np.arange(len(excess)) >> u & 1 for u in range(walks.size))
         least = np.array([excess[sizes == k].min() for k in range(walks.size + 1)])
         return np.minimum.accumulate(least)[np.minimum(counts, walks.size)]

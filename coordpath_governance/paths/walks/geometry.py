@@ -9,22 +9,30 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coordpath_governance.paths.chains.set_function import EPS
 from coordpath_governance.paths.outcome import Stop
+from coordpath_governance.paths.walks.projections import excess_of_all_sets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["REST", "Walks", "prepare_walks"]
+__all__ = ["FEW_UNITS", "REST", "Walks", "prepare_walks"]
 
 REST = -1
 """The entry of a sequence at which nothing moves."""
+
+FEW_UNITS = 12
+"""Most units for which the excess of every set is tabulated; 2^12 projections take a moment."""
+
+_DEPENDENT = 1e-13
+"""Directions of a unit below this part of its largest are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +69,16 @@ class Walks:
         """Real excess = excess·2^exponent."""
         return 2 * self.shift
 
+    @cached_property
+    def bases(self) -> tuple[NDArray[np.float64], ...]:
+        """An orthonormal basis of what each unit's columns span."""
+        return tuple(_orthonormal(block) for block in self.blocks)
+
+    @cached_property
+    def excess_of_sets(self) -> NDArray[np.float64]:
+        """For every set of units a lower bound on the excess that moving it from the start reaches (see `projections`)."""
+        return excess_of_all_sets(self.base, self.blocks)
+
     def excess(self, beta: NDArray[np.float64]) -> float:
         """Excess of a model in these units."""
         residual = np.ldexp(self.problem.cost.residual(beta), -self.shift)
@@ -92,12 +110,10 @@ class Walks:
     ) -> tuple[float, tuple[Stop, ...]]:
         """Σαₖ·excess along the sequence, each unit moving by its increment (None: to its target), and the stops."""
         stops = self._stops(sequence, increments)
-        total, current, at = 0.0, self.excess(self.problem.start), 0
-        for k, alpha in enumerate(alphas.tolist(), start=1):
-            if at < len(stops) and stops[at].k == k:
-                current, at = self.excess(stops[at].beta), at + 1
-            total += alpha * current
-        return total, stops
+        models = np.stack([self.problem.start, *(stop.beta for stop in stops)])
+        residuals = np.ldexp(self.problem.cost.residuals(models), -self.shift)
+        at = np.cumsum([u != REST for u in sequence])
+        return float(alphas @ np.einsum("mr,mr->m", residuals, residuals)[at]), stops
 
     def _increments(self, sequence: Sequence[int], alphas: NDArray[np.float64]) -> list[NDArray[np.float64] | None]:
         """Best δ for every slot but those that the fixed end decides (None)."""
@@ -177,6 +193,14 @@ def _changes(problem: PathProblem, shift: int) -> tuple[NDArray[np.float64], ...
         delta[members] = change[members]
         moves.append(np.ldexp(problem.cost.direction(delta), -shift))
     return tuple(moves)
+
+
+def _orthonormal(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    if block.shape[1] == 1:
+        return block[:, block.any(axis=0)]
+    vectors, sizes, _ = np.linalg.svd(block, full_matrices=False)
+    basis: NDArray[np.float64] = vectors[:, sizes > _DEPENDENT * max(1.0, float(np.max(sizes, initial=0.0)))]
+    return basis
 
 
 def _largest(columns: NDArray[np.float64]) -> float:

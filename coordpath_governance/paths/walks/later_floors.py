@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from coordpath_governance.paths.walks.projections import excess_of_all_sets
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.walks.prefixes import Prefixes
@@ -29,7 +25,7 @@ class LaterFloors(Protocol):
     spent: int
     """Numbers touched so far."""
 
-    def work(self, length: int) -> int:
+    def work(self, length: int, /) -> int:
         """Numbers touched at most for one row of ``touched``."""
         ...
 
@@ -39,16 +35,14 @@ class LaterFloors(Protocol):
 
 
 class WholeTable:
-    """Few units: the excess of every set, and from it the least of every set with so many more."""
+    """Few units: from the excess of every set (bit u of the index: unit u), the least of every set with so many more."""
 
     spent = 0
 
-    def __init__(
-        self, residual: NDArray[np.float64], blocks: Sequence[NDArray[np.float64]], alphas: NDArray[np.float64]
-    ) -> None:
-        units, terms = len(blocks), len(alphas)
+    def __init__(self, excess: NDArray[np.float64], alphas: NDArray[np.float64]) -> None:
+        units, terms = len(excess).bit_length() - 1, len(alphas)
         masks = np.arange(1 << units)
-        least = [excess_of_all_sets(residual, blocks)]
+        least = [excess]
         for _ in range(min(units, terms)):
             wider = least[-1]
             for u in range(units):
@@ -61,7 +55,7 @@ class WholeTable:
             self._sums[k] = alphas[k:] @ table[more]
         self._bits = 1 << np.arange(units)
 
-    def work(self, length: int) -> int:  # noqa: ARG002
+    def work(self, _length: int, /) -> int:
         """Nothing to speak of."""
         return 0
 

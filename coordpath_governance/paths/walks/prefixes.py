@@ -3,7 +3,8 @@
 With increments δⱼ scaled by √Wⱼ, Wⱼ = αⱼ + … + α_k, and an orthonormal basis for every unit, the normal matrix has a unit
 diagonal and entries √(W_l/W_j)·Q_jᵀQ_l (j ≤ l). It is well conditioned whatever the columns depend on as long as no weight
 is small beside the later ones: its least eigenvalue is at least 1/(4·max Wⱼ/αⱼ). Where ρ² = ‖L⁻¹‖²_F of its factor says that
-rounding could matter, a prefix keeps the value of the shorter one, which is never larger.
+rounding could matter, a prefix keeps the value of the shorter one, which is never larger. For one move more ρ² is at most
+ρ² + w(1 + ρ²)/(what the factor leaves of the unit's own w columns).
 """
 
 from __future__ import annotations
@@ -76,58 +77,58 @@ class Prefixes:
         alphas = self.alphas[: length + 1]
         root = np.sqrt(np.cumsum(alphas[::-1])[::-1])
         rows, whole = length * width, float(alphas.sum()) * self.excess
-        table = self._table(sequences, root)
-        bad = np.zeros(number, np.bool_)
-        for i in range(rows):
-            pivot = table[:, i, i]
-            bad |= pivot <= _NO_PIVOT
-            table[:, i] /= np.sqrt(np.where(pivot <= _NO_PIVOT, 1.0, pivot))[:, None]
-            table[:, i + 1 :, i + 1 :] -= table[:, i, i + 1 : rows, None] * table[:, i, None, i + 1 :]
-        unfold, aim, other = table[:, :, rows : 2 * rows], table[:, :, 2 * rows], table[:, :, 2 * rows + 1 :]
-        blur = np.sum(unfold * unfold, axis=(1, 2))
-        combination = np.sum(np.square(np.matmul(unfold.transpose(0, 2, 1), other)), axis=1).reshape(number, units, width)
-        left = -root[-1] * self.slope.ravel() - np.matmul(aim[:, None, :], other)[:, 0]
-        gain, freedom = self._gains(other.reshape(number, rows, units, width), left.reshape(number, units, width))
-        base = whole - np.sum(aim * aim, axis=1)
-        blurs = blur[:, None] + (1.0 + combination.sum(axis=2)) / np.maximum(freedom, _NO_PIVOT)
+        table, identity = self._table(sequences, root), rows + 1 + units * width
+        for i in range(rows - 1):
+            row, filled = table[i], slice(i + 1, identity + i + 1)
+            share = row[i + 1 : rows] / np.maximum(row[i], _NO_PIVOT)
+            table[i + 1 :, filled] -= share[:, None] * row[filled]
+        pivots = table[range(rows), range(rows)]
+        table[:, rows:] /= np.sqrt(np.maximum(pivots, _NO_PIVOT))[:, None]
+        blur = np.einsum("ijn,ijn->n", table[:, identity:], table[:, identity:])
+        aim, other = table[:, rows], table[:, rows + 1 : identity]
+        left = -root[-1] * self.slope.reshape(-1, 1) - np.einsum("rn,rcn->cn", aim, other)
+        gain, freedom = self._gains(other.reshape(rows, units, width, number), left.reshape(units, width, number))
+        base = whole - np.einsum("rn,rn->n", aim, aim)
+        blurs = blur[:, None] + width * (1.0 + blur[:, None]) / np.maximum(freedom, _NO_PIVOT)
         allowance = 4 * (rows + 2) * (self.rank + rows + 8) * EPS * (1.0 + blurs)
-        tight = ~bad[:, None] & (freedom > _NO_PIVOT) & (allowance < _TRUSTED)
+        sound = np.min(pivots, axis=0, initial=1.0) > _NO_PIVOT
+        tight = sound[:, None] & (freedom > _NO_PIVOT) & (allowance < _TRUSTED)
         least = np.where(tight, base[:, None] - gain - allowance * whole, -np.inf)
         return np.maximum(least, values[:, None]), tight
 
     def _table(self, sequences: NDArray[np.int16], root: NDArray[np.float64]) -> NDArray[np.float64]:
-        """[normal matrix | identity | right side | products with every unit], a row for each scaled increment."""
-        (number, length), (units, width) = sequences.shape, self.slope.shape
-        rows = length * width
-        ratio = np.minimum(root[None, :-1] / root[:-1, None], root[:-1, None] / root[None, :-1])
-        normal = self.gram[sequences[:, :, None], sequences[:, None, :]] * ratio[None, :, :, None, None]
-        slots = np.arange(length)
-        normal[:, slots, slots] = normal[:, slots, slots] + self.padding[sequences][:, :, :, None] * np.eye(width)
-        table = np.empty((number, rows, 2 * rows + 1 + units * width))
-        table[:, :, :rows] = normal.transpose(0, 1, 3, 2, 4).reshape(number, rows, rows)
-        table[:, :, rows : 2 * rows] = np.eye(rows)
-        table[:, :, 2 * rows] = (-root[None, :-1, None] * self.slope[sequences]).reshape(number, rows)
-        products = self.gram[sequences] * (root[-1] / root[:-1])[None, :, None, None, None]
-        table[:, :, 2 * rows + 1 :] = products.transpose(0, 1, 3, 2, 4).reshape(number, rows, units * width)
+        """[normal matrix | right side | products with every unit | identity]: scaled increments × columns × sequences.
+
+        The sequences stand last, so that inner loops are long; the identity does since elimination fills it from the left.
+        """
+        units, width = self.slope.shape
+        places = (sequences.T[:, None, :] * width + np.arange(width)[:, None]).reshape(-1, len(sequences))
+        rows, scales = len(places), np.repeat(root[:-1], width)
+        gram = self.gram.transpose(0, 2, 1, 3).reshape(units * width, units * width)
+        table = np.empty((rows, 2 * rows + 1 + units * width, len(sequences)))
+        ratios = np.minimum(scales[None, :] / scales[:, None], scales[:, None] / scales[None, :])
+        np.multiply(gram[places[:, None], places[None, :]], ratios[:, :, None], out=table[:, :rows])
+        slots = np.arange(rows)
+        table[slots, slots] += self.padding.ravel()[places]
+        np.multiply(-scales[:, None], self.slope.ravel()[places], out=table[:, rows])
+        products = gram[np.arange(units * width)[:, None], places[:, None]]
+        np.multiply(products, (root[-1] / scales)[:, None, None], out=table[:, rows + 1 : -rows or None])
+        table[:, table.shape[1] - rows :] = np.eye(rows)[:, :, None]
         return table
 
     def _gains(
         self, other: NDArray[np.float64], left: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each unit takes off the value, and the least pivot on the way."""
-        if other.shape[3] == 1:
-            freedom = (
-                self.padding[:, 0]
-                + self.gram[range(self.size), range(self.size), 0, 0]
-                - np.sum(other * other, axis=1)[:, :, 0]
-            )
-            return np.square(left[:, :, 0]) / np.maximum(freedom, _NO_PIVOT), freedom
-        own = self.gram[range(self.size), range(self.size)] + self.padding[:, :, None] * np.eye(other.shape[3])
-        rest = own[None] - np.einsum("nrua,nrub->nuab", other, other)
+        units, width, _ = left.shape
+        own = self.gram[range(units), range(units)] + self.padding[:, :, None] * np.eye(width)
+        if width == 1:
+            freedom = own[:, 0] - np.einsum("run,run->un", other[:, :, 0], other[:, :, 0])
+            return (np.square(left[:, 0]) / np.maximum(freedom, _NO_PIVOT)).T, freedom.T
+        rest = own[None] - np.einsum("ruan,rubn->nuab", other, other)
         values, vectors = np.linalg.eigh(rest)
-        turned = np.einsum("nuab,nua->nub", vectors, left)
-        freedom = values[:, :, 0]
-        return np.sum(turned * turned / np.maximum(values, _NO_PIVOT), axis=2), freedom
+        turned = np.einsum("nuab,uan->nub", vectors, left)
+        return np.sum(turned * turned / np.maximum(values, _NO_PIVOT), axis=2), values[:, :, 0]
 
 
 def prepare_prefixes(

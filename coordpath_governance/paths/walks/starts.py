@@ -39,12 +39,14 @@ def place(along: NDArray[np.float64], alphas: NDArray[np.float64], order: Sequen
 def stagewise(walks: Walks, terms: int) -> tuple[int, ...]:
     """Forward stagewise: at each term the unit whose best value lowers the cost most, the first listed among equals."""
     residual = walks.base.copy()
-    bases = [np.linalg.qr(block[:, np.any(block, axis=0)])[0] for block in walks.blocks]
+    bases = np.zeros((walks.size, max(block.shape[1] for block in walks.blocks), len(residual)))
+    for u, basis in enumerate(walks.bases):
+        bases[u, : basis.shape[1]] = basis.T
     walk: list[int] = []
     for _ in range(terms):
-        gains = [float(np.sum(np.square(basis.T @ residual))) for basis in bases]
-        chosen = int(np.argmax(gains))
-        residual = residual - bases[chosen] @ (bases[chosen].T @ residual)
+        along = bases @ residual
+        chosen = int(np.argmax(np.sum(along * along, axis=1)))
+        residual -= along[chosen] @ bases[chosen]
         walk.append(chosen)
     return tuple(walk)
 

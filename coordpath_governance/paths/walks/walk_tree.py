@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.walks.geometry import REST
+from coordpath_governance.paths.walks.geometry import FEW_UNITS, REST
 from coordpath_governance.paths.walks.later_floors import CountedFloors, LaterFloors, TouchedFloors, WholeTable
 from coordpath_governance.paths.walks.prefixes import prepare_prefixes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.solvers.protocol import WalkTask
 
 __all__ = ["Nodes", "WalkTree"]
-
-_WHOLE_TABLE = 12
-"""Most units for which the excess of every set is tabulated."""
-
-_DEPENDENT = 1e-13
-"""Directions of a unit below this part of its largest are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,18 +49,16 @@ class WalkTree:
 
     def __init__(self, task: WalkTask) -> None:
         walks, self._task = task.walks, task
-        bases = [_orthonormal(block) for block in walks.blocks]
-        self._units = [u for u, basis in enumerate(bases) if basis.shape[1]]
+        self._units = [u for u, basis in enumerate(walks.bases) if basis.shape[1]]
         self.terms = int(np.flatnonzero(task.alphas)[-1]) + 1
         self._alphas = task.alphas[: self.terms]
-        bases = [bases[u] for u in self._units]
-        self._prefixes = prepare_prefixes(walks.base, bases, self._alphas)
+        self._prefixes = prepare_prefixes(walks.base, [walks.bases[u] for u in self._units], self._alphas)
         self._spent = 0
         self._floors = task.floors.from_start
         self._counted = CountedFloors(self._floors, self._alphas)
         self._later: LaterFloors
-        if len(bases) <= _WHOLE_TABLE:
-            self._later = WholeTable(walks.base, bases, self._alphas)
+        if walks.size <= FEW_UNITS:
+            self._later = WholeTable(walks.excess_of_sets[_subsets_of(self._units)], self._alphas)
         else:
             self._later = TouchedFloors(self._prefixes, self._floors)
 
@@ -82,21 +76,17 @@ class WalkTree:
         """Numbers touched at most to find the children of one prefix."""
         return self._prefixes.work(length) + len(self._units) * self._later.work(length + 1)
 
-    def steps(self, length: int) -> int:
-        """Numbers touched to find the promising children of one prefix."""
-        return self._prefixes.work(length) + 4 * self._later.work(length + 1)
-
     def walk(self, sequence: NDArray[np.int16]) -> tuple[int, ...]:
         """The whole walk of a prefix of full length."""
         return tuple(self._units[u] for u in sequence.tolist()) + (REST,) * (self._task.terms - self.terms)
 
-    def promising(self, nodes: Nodes, limit: float, most: int) -> Nodes:
-        """Some prefixes with one more move, those of the least bounds first."""
-        values, bounds, touched = self._extend(nodes)
-        best = np.argsort(bounds, axis=None, kind="stable")[: 4 * most]
-        parent, unit = np.unravel_index(best[bounds.ravel()[best] < limit], bounds.shape)
-        children = self._refined(nodes, values, bounds, touched, parent, unit)
-        return children[np.argsort(children.bounds, kind="stable")[:most]]
+    def grown(self, nodes: Nodes, most: int) -> Nodes:
+        """The prefixes with as many more moves as keep them few, short of the last; what bounds a prefix bounds them."""
+        while len(nodes) * len(self._units) <= most and nodes.sequences.shape[1] < self.terms - 1:
+            parent, unit = np.nonzero(self._in_order(nodes.sequences))
+            sequences = np.concatenate([nodes.sequences[parent], unit[:, None].astype(np.int16)], axis=1)
+            nodes = Nodes(sequences, nodes.values[parent], nodes.bounds[parent])
+        return nodes
 
     def children(self, nodes: Nodes, limit: float) -> tuple[Nodes, float]:
         """All prefixes with one more move whose bound is below the limit, and the least bound of the others."""
@@ -146,8 +136,9 @@ class WalkTree:
         return ordered
 
 
-def _orthonormal(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A basis of what a unit's columns span."""
-    vectors, sizes, _ = np.linalg.svd(block, full_matrices=False)
-    basis: NDArray[np.float64] = vectors[:, sizes > _DEPENDENT * max(1.0, float(np.max(sizes, initial=0.0)))]
-    return basis
+def _subsets_of(units: Sequence[int]) -> NDArray[np.int64]:
+    """All sets of some units, as masks, in the order of the masks of their places."""
+    masks = np.zeros(1, np.int64)
+    for u in units:
+        masks = np.concatenate([masks, masks | 1 << u])
+    return masks

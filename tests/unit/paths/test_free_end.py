@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from coordpath_governance.paths import parse_problem, solve
 from coordpath_governance.paths.patience import Patience
+from coordpath_governance.paths.solvers import free_end
 from coordpath_governance.paths.solvers.free_end import FreeEnd
 from coordpath_governance.paths.solvers.protocol import WalkTask
 from coordpath_governance.paths.walks.floors import find_floors
@@ -80,8 +81,18 @@ def test_against_all_sequences(document, seed, size, steps, dependent, grouped, 
 def test_a_search_that_stops_keeps_a_valid_bound(document, seed, work, weights):
     task = make_task(document(seed, 4, weights=weights), 4)
     found = FreeEnd(work).solve(task)
-    assert found.bound <= least_of_all(task) * (1 + 1e-9)
+    assert found.bound <= least_of_all(task) * (1 + 1e-9) + 1e-28
     assert found.bound >= task.floor * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_narrow_descent_small_rounds_and_improvements_between(document, seed, weights, monkeypatch):
+    """What large problems go through, on problems that can be enumerated."""
+    for name, value in (("_BEAM", 1), ("_FEW", 0), ("_ROUND", 1), ("_FITTED", 1), ("_IMPROVE_AT", ((1, 0), (1, 1)))):
+        monkeypatch.setattr(free_end, name, value)
+    task = make_task(document(seed, 4, weights=weights, dependent=seed % 2 == 1), 5)
+    judge(task, FreeEnd(10**9).solve(task), least_of_all(task))
 
 
 @settings(max_examples=25, deadline=None)

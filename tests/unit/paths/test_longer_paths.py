@@ -141,8 +141,7 @@ def test_steps_are_placed_where_the_weights_are_small(toy):
 
 def test_many_units_with_a_rest(document):
     problem = {**document(5, 14), "steps": 15}
-    solution = solve(problem)
-    assert solution.certificate.lower_bound <= solution.certificate.objective
+    assert solve(problem).certificate.status == "optimal"
     hurried = solve({**document(5, 4), "steps": 6, "time_limit": 0})
     assert hurried.certificate.objective >= solve({**document(5, 4), "steps": 6}).certificate.objective
 
@@ -193,7 +192,8 @@ def test_lower_bound_that_overflows(toy):
 
 def test_several_further_visits(toy):
     document = solve({**toy, "steps": 7}).to_dict()
-    assert len(document["steps"]) > 3
+    assert len(document["steps"]) == 7
+    assert document["status"] == "optimal"
     assert document["objective"] < solve({**toy, "steps": 7, "solver": "direct"}).certificate.objective
     assert document["steps"][-1]["cost"] == pytest.approx(0.25)
 
