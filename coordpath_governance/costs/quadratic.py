@@ -91,12 +91,8 @@ class QuadraticCost:
         return self._minimum
 
     def residual(self, beta: ArrayLike) -> FloatArray:
-        """R(β − β*), one number a direction the data exercise; its squared length is the excess of β."""
+        """R(β − β*), one number a direction that data exercise; its squared length is the excess. Several β: a row each."""
         return self.direction(beta) - self._goal
-
-    def residuals(self, betas: FloatArray) -> FloatArray:
-        """`residual` of every row."""
-        return self.direction(betas) - self._goal
 
     def direction(self, delta: ArrayLike) -> FloatArray:
         """R·δ: how a change of the coefficients moves the residual; of several changes, a row each."""
@@ -112,9 +108,9 @@ class QuadraticCost:
         return np.ldexp(self._root[:, columns], self._exponents[columns])
 
     def blur(self, delta: ArrayLike) -> float:
-        """What rounding may do to R·δ: a few units in the last place of the largest product in it."""
+        """What rounding may do to R·δ, of several δ to any: a few units in the last place of the largest product in it."""
         scaled = np.ldexp(np.abs(np.asarray(delta, dtype=np.float64)), self._exponents)
-        return self._last_places(np.max(np.abs(self._root) @ scaled, initial=0.0))
+        return self._last_places(np.max(scaled @ np.abs(self._root).T, initial=0.0))
 
     def goal_blur(self) -> float:
         """What rounding may do to R·β*."""

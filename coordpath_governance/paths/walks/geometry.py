@@ -90,7 +90,7 @@ class Walks:
         models = [problem.start, *(stop.beta for stop in stops)]
         if problem.target is not None:
             models.append(problem.target)
-        blur = math.ldexp(max(problem.cost.blur(model) for model in models) + problem.cost.goal_blur(), -self.shift)
+        blur = math.ldexp(problem.cost.blur(np.stack(models)) + problem.cost.goal_blur(), -self.shift)
         return 64 * EPS * excess + blur * (2 * math.sqrt(excess) + blur)
 
     def doubt(self, excess: float, weight: float) -> float:
@@ -111,7 +111,7 @@ class Walks:
         """Σαₖ·excess along the sequence, each unit moving by its increment (None: to its target), and the stops."""
         stops = self._stops(sequence, increments)
         models = np.stack([self.problem.start, *(stop.beta for stop in stops)])
-        residuals = np.ldexp(self.problem.cost.residuals(models), -self.shift)
+        residuals = np.ldexp(self.problem.cost.residual(models), -self.shift)
         at = np.cumsum([u != REST for u in sequence])
         return float(alphas @ np.einsum("mr,mr->m", residuals, residuals)[at]), stops
 
