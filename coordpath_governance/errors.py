@@ -1,7 +1,7 @@
 """Every error a user can cause: one base class, leaves that know their exit code.
 
 A message says what was wrong, where, and what to do about it. Exit codes are those of the command line:
-2 wrong use, 4 anything that stopped us from knowing.
+1 the gate says no or a check found a mismatch, 2 wrong use, 3 needs review, 4 anything that stopped us from knowing.
 """
 
 from __future__ import annotations
@@ -10,18 +10,27 @@ __all__ = [
     "AlignmentError",
     "AttachError",
     "CoordpathError",
+    "LedgerConflictError",
+    "LedgerError",
     "ModelReadError",
     "NotFoundError",
+    "PolicyError",
     "ProblemError",
     "ReferenceDataError",
+    "RefusedError",
     "RegistryError",
     "ReportFormatError",
+    "ReviewNeededError",
+    "SignatureError",
+    "SigningKeyError",
     "SolverUnavailableError",
     "UnsupportedModelError",
     "UsageError",
 ]
 
+EXIT_NO = 1
 EXIT_WRONG_USE = 2
+EXIT_REVIEW = 3
 EXIT_UNKNOWN = 4
 
 
@@ -83,3 +92,41 @@ class RegistryError(CoordpathError, RuntimeError):
 
 class AttachError(RegistryError):
     """A report that could not be attached, or did not read back as it was written."""
+
+
+class PolicyError(CoordpathError, ValueError):
+    """A policy that is malformed, empty or contradicts itself."""
+
+    exit_code = EXIT_WRONG_USE
+
+
+class SigningKeyError(CoordpathError, ValueError):
+    """A key that cannot be read or written, or may not do what it was asked to."""
+
+    exit_code = EXIT_WRONG_USE
+
+
+class SignatureError(CoordpathError, ValueError):
+    """A signature that does not fit what it is said to sign."""
+
+    exit_code = EXIT_NO
+
+
+class LedgerError(CoordpathError, RuntimeError):
+    """A ledger that cannot be reached, or cannot take an entry as things stand."""
+
+
+class LedgerConflictError(LedgerError):
+    """Something else was recorded since we looked; look again."""
+
+
+class RefusedError(CoordpathError, PermissionError):
+    """The gate says no: what was asked is not allowed as things stand."""
+
+    exit_code = EXIT_NO
+
+
+class ReviewNeededError(RefusedError):
+    """The gate says not yet: approvals are missing."""
+
+    exit_code = EXIT_REVIEW

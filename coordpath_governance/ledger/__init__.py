@@ -1,0 +1,1 @@
+"""The ledger: an append-only, hash-chained, signed record of what was registered, reported, decided and promoted."""

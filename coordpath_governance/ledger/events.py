@@ -1,0 +1,262 @@
+"""What the ledger records: one closed document an event, and which keys may sign it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "ADMIN",
+    "EVENTS",
+    "SERVICE",
+    "SIGNERS",
+    "Adoption",
+    "Anchor",
+    "Approval",
+    "Binding",
+    "Body",
+    "Intent",
+    "KeyAdded",
+    "KeyFacts",
+    "KeyRevoked",
+    "LedgerCreated",
+    "OutsideMove",
+    "PolicyAdopted",
+    "Promotion",
+    "Refusal",
+    "Registration",
+    "Rejection",
+    "ReportMade",
+    "RuleOutcome",
+    "VerdictGiven",
+    "Waiver",
+]
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")]
+Version = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")]
+Text = Annotated[str, Field(max_length=4000)]
+
+SERVICE = "service"
+ADMIN = "policy-admin"
+
+
+class Body(BaseModel):
+    """Frozen, and closed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KeyFacts(Body):
+    """A public key, whose it is, and what it may do: `policy-admin`, `service`, or roles that policies name."""
+
+    id: Sha256
+    public: str
+    owner: Annotated[str, Field(min_length=1, max_length=200)]
+    roles: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class LedgerCreated(Body):
+    """The first entry: the ledger's own name, and the key that signs what machines record."""
+
+    ledger: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    key: KeyFacts
+
+
+class KeyAdded(Body):
+    """Signed by a policy-admin; the first policy-admin signs for itself."""
+
+    key: KeyFacts
+
+
+class KeyRevoked(Body):
+    """From here on the key signs nothing."""
+
+    key: Sha256
+    reason: Text
+
+
+class PolicyAdopted(Body):
+    """The policy's canonical JSON is kept as a blob of this digest. It replaces an earlier one of the same name."""
+
+    policy: Sha256
+    name: str
+    models: tuple[str, ...]
+
+
+class Registration(Body):
+    """A version was registered. ``author`` is known if the server or a key says so."""
+
+    version: Version
+    digest: Sha256 | None
+    author: str | None
+    authenticated_by: Literal["server", "key"] | None
+
+
+class Binding(Body):
+    """Everything that a decision is about; if any of it changes, the decision is void.
+
+    ``registry`` is the ledger's own name: one ledger belongs to one registry.
+    """
+
+    registry: str
+    name: str
+    alias: str
+    from_version: Version | None
+    to_version: Version
+    from_digest: Sha256 | None
+    to_digest: Sha256
+    report: Sha256
+    policy: Sha256
+
+
+class ReportMade(Body):
+    """A change report; its JSON bytes are kept as a blob of digest ``report``."""
+
+    version: Version
+    champion: Version | None
+    champion_digest: Sha256 | None
+    candidate_digest: Sha256
+    report: Sha256
+
+
+class RuleOutcome(Body):
+    """One rule of a verdict, as it was told."""
+
+    rule: str
+    observed: str
+    limit: str
+    result: Literal["pass", "review", "fail", "unknown", "waived"]
+    reason: str
+
+
+class VerdictGiven(Body):
+    """What the gate said."""
+
+    binding: Binding
+    verdict: Literal["pass", "review", "fail"]
+    materiality: str | None
+    rules: tuple[RuleOutcome, ...]
+
+
+class Approval(Body):
+    """A person says yes, once, until it expires."""
+
+    binding: Binding
+    comment: Text
+    nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    expires: Time
+
+
+class Rejection(Body):
+    """A person says no; that stands until somebody makes a new report."""
+
+    binding: Binding
+    comment: Annotated[str, Field(min_length=1, max_length=4000)]
+
+
+class Waiver(Body):
+    """A person takes responsibility for one rule that is not met."""
+
+    binding: Binding
+    rule: str
+    reason: Annotated[str, Field(min_length=1, max_length=4000)]
+    nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    expires: Time
+
+
+class Intent(Body):
+    """A promotion that is about to happen; approvals and waivers (hashes of their entries) are consumed by it."""
+
+    binding: Binding
+    actor: str | None
+    authenticated_by: Literal["server", "key"] | None
+    approvals: tuple[Sha256, ...]
+    waivers: tuple[Sha256, ...]
+
+
+class Promotion(Body):
+    """The alias was set and read back. ``completed`` is by whom: the same call, or a later one after a crash."""
+
+    intent: Sha256
+    alias: str
+    from_version: Version | None
+    to_version: Version
+    to_digest: Sha256
+    completed: Literal["at once", "after a crash"]
+
+
+class Refusal(Body):
+    """Somebody tried what the guard does not allow."""
+
+    operation: str
+    alias: str | None
+    version: str | None
+    actor: str | None
+    reason: Text
+
+
+class OutsideMove(Body):
+    """The registry does not stand where the ledger left it."""
+
+    alias: str
+    expected: Version | None
+    found: Version | None
+    reason: Text
+
+
+class Adoption(Body):
+    """A policy-admin takes what stands under an alias as it is."""
+
+    alias: str
+    version: Version
+    digest: Sha256
+    reason: Text
+
+
+class Anchor(Body):
+    """The head at the time was written outside."""
+
+    seq: int
+    hash: Sha256
+
+
+EVENTS: dict[str, type[Body]] = {
+    "ledger created": LedgerCreated,
+    "key added": KeyAdded,
+    "key revoked": KeyRevoked,
+    "policy adopted": PolicyAdopted,
+    "registration": Registration,
+    "report": ReportMade,
+    "verdict": VerdictGiven,
+    "approval": Approval,
+    "rejection": Rejection,
+    "waiver": Waiver,
+    "intent": Intent,
+    "promotion": Promotion,
+    "refusal": Refusal,
+    "outside move": OutsideMove,
+    "adoption": Adoption,
+    "anchor": Anchor,
+}
+
+SIGNERS: dict[str, str | None] = {
+    "ledger created": SERVICE,
+    "key added": ADMIN,
+    "key revoked": ADMIN,
+    "policy adopted": ADMIN,
+    "registration": SERVICE,
+    "report": SERVICE,
+    "verdict": SERVICE,
+    "approval": None,
+    "rejection": None,
+    "waiver": None,
+    "intent": SERVICE,
+    "promotion": SERVICE,
+    "refusal": SERVICE,
+    "outside move": SERVICE,
+    "adoption": ADMIN,
+    "anchor": SERVICE,
+}
+"""The role a key needs for an event; None: any role but `service`, and the policy says which."""

@@ -1,0 +1,1 @@
+"""Policy: rules over a change report, and the verdict that follows from them; no clock, no MLflow, no database."""

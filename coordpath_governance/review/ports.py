@@ -1,0 +1,32 @@
+"""What the guard needs of a registry, and who is asking; MLflow stands behind it in `registry`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+__all__ = ["Actor", "AliasRegistry"]
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who asks: a name that the server or a key vouches for, or nobody we know."""
+
+    name: str | None = None
+    authenticated_by: Literal["server", "key"] | None = None
+
+
+class AliasRegistry(Protocol):
+    """The registry behind the guard. Versions are decimal texts; errors are `RegistryError` or `NotFoundError`."""
+
+    def aliases(self, name: str) -> dict[str, str]:
+        """All aliases of a registered model with the versions they stand for; empty if there is no such model."""
+        ...
+
+    def set_alias(self, name: str, alias: str, version: str) -> None:
+        """Set an alias, unguarded."""
+        ...
+
+    def digest(self, name: str, version: str) -> str:
+        """The model digest (design §2) of a version's files as they are now."""
+        ...

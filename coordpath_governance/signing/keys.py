@@ -1,0 +1,125 @@
+"""Keys: who signs. A public key is known by its id, the SHA-256 of its 32 bytes; a private key never leaves its file."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+from securesystemslib.signer import CryptoSigner, SSlibKey
+
+from coordpath_governance.errors import SigningKeyError
+
+__all__ = ["PrivateKey", "PublicKey", "new_key"]
+
+_RAW = 32
+_OWNER_ONLY = 0o600
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """32 bytes that check a signature."""
+
+    raw: bytes
+
+    @property
+    def id(self) -> str:
+        """SHA-256 of the key, 64 hexadecimal digits."""
+        return hashlib.sha256(self.raw).hexdigest()
+
+    @property
+    def text(self) -> str:
+        """The key as base64."""
+        return base64.b64encode(self.raw).decode("ascii")
+
+    @classmethod
+    def from_text(cls, text: str) -> PublicKey:
+        """The key of what `text` wrote."""
+        try:
+            raw = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise SigningKeyError(f"'{text[:80]}' is not a public key: it is not base64") from error
+        if len(raw) != _RAW:
+            raise SigningKeyError(f"'{text[:80]}' is not an Ed25519 public key: it has {len(raw)} bytes, not {_RAW}")
+        return cls(raw)
+
+    def for_dsse(self) -> SSlibKey:
+        """The form in which securesystemslib checks envelopes."""
+        return SSlibKey.from_crypto(Ed25519PublicKey.from_public_bytes(self.raw), self.id)
+
+
+@dataclass(frozen=True)
+class PrivateKey:
+    """What signs; shown nowhere."""
+
+    _key: Ed25519PrivateKey
+
+    def __repr__(self) -> str:
+        return f"<PrivateKey {self.public.id[:12]}>"
+
+    @property
+    def public(self) -> PublicKey:
+        """The other half."""
+        return PublicKey(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+    def for_dsse(self) -> CryptoSigner:
+        """The form in which securesystemslib signs envelopes."""
+        return CryptoSigner(self._key, self.public.for_dsse())
+
+    def save(self, path: Path, passphrase: str | None = None) -> None:
+        """Write a PEM file that only its owner may read; never over an existing one."""
+        encryption = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
+        content = self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+        except FileExistsError as error:
+            raise SigningKeyError(
+                f"'{path}' is there already; a private key is never overwritten: name another file"
+            ) from error
+        except OSError as error:
+            raise SigningKeyError(f"cannot write the private key to '{path}': {error.strerror}") from error
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+
+    @classmethod
+    def load(cls, path: Path, passphrase: str | None = None) -> PrivateKey:
+        """Read what `save` wrote."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise SigningKeyError(
+                f"cannot read the private key '{path}': {error.strerror}; see `coordpath key new`"
+            ) from error
+        try:
+            key = load_pem_private_key(content, passphrase.encode() if passphrase else None)
+        except TypeError as error:
+            wanted = (
+                "is encrypted: set COORDPATH_KEY_PASSPHRASE"
+                if passphrase is None
+                else "is not encrypted: unset the passphrase"
+            )
+            raise SigningKeyError(f"the private key '{path}' {wanted}") from error
+        except (ValueError, UnsupportedAlgorithm) as error:
+            raise SigningKeyError(f"'{path}' is not a private key we can read, or the passphrase is wrong") from error
+        if not isinstance(key, Ed25519PrivateKey):
+            raise SigningKeyError(f"'{path}' is not an Ed25519 key; make one with `coordpath key new`")
+        return cls(key)
+
+
+def new_key() -> PrivateKey:
+    """A new key from the system's randomness."""
+    return PrivateKey(Ed25519PrivateKey.generate())
