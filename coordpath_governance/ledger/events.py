@@ -174,6 +174,8 @@ class Intent(Body):
     authenticated_by: Literal["server", "key"] | None
     approvals: tuple[Sha256, ...]
     waivers: tuple[Sha256, ...]
+    materiality: str
+    full_validation: bool
 
 
 class Promotion(Body):

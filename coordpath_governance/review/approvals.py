@@ -1,0 +1,103 @@
+"""Who has to agree, and who did: n of m by role, four eyes, once, before it expires.
+
+Every approval is one person's, whatever number of keys that person has. No person fills two places, and an author none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import Approval, Waiver
+from coordpath_governance.ledger.keyring import KeyRing, KnownKey
+
+__all__ = ["Place", "Tally", "objection_to", "parse_time", "tally"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """One approval that is needed, from somebody with one of these roles."""
+
+    roles: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"an approval by {' or '.join(self.roles)}"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Places filled by approvals, and those still open."""
+
+    counted: tuple[Entry, ...]
+    missing: tuple[Place, ...]
+    void: tuple[str, ...]
+
+
+def parse_time(text: str) -> datetime:
+    """A time of the ledger."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def objection_to(
+    entry: Entry, facts: Approval | Waiver, ring: KeyRing, consumed: frozenset[str], now: str, longest_days: int
+) -> str | None:
+    """Why a decision does not count now; None if it does."""
+    known = ring.keys.get(entry.key)
+    if known is None:
+        return "its key is not known"
+    who = known.facts.owner
+    if known.revoked is not None:
+        return f"the key of {who} was revoked"
+    if entry.hash in consumed:
+        return f"that of {who} was used by an earlier promotion"
+    if parse_time(facts.expires) <= parse_time(now):
+        return f"that of {who} expired at {facts.expires}"
+    if parse_time(facts.expires) - parse_time(entry.at) > timedelta(days=longest_days, seconds=1):
+        return f"that of {who} runs longer than the {longest_days} days that the policy allows"
+    return None
+
+
+def tally(places: Sequence[Place], approvals: Sequence[tuple[Entry, KnownKey]], author: str | None, void: Sequence[str]) -> Tally:
+    """As many places filled as there can be, each by another person; ``author`` fills none."""
+    people: dict[str, tuple[Entry, frozenset[str]]] = {}
+    excluded = list(void)
+    for entry, known in approvals:
+        owner = known.facts.owner
+        if author is not None and _same_person(owner, author):
+            excluded.append(f"{owner} registered the version and cannot approve it")
+            continue
+        roles = people[_person(owner)][1] if _person(owner) in people else frozenset()
+        people[_person(owner)] = (entry, roles | set(known.facts.roles))
+    filled = _fill(places, {person: roles for person, (_, roles) in people.items()})
+    counted = tuple(people[person][0] for person in filled.values())
+    missing = tuple(place for at, place in enumerate(places) if at not in filled)
+    return Tally(counted, missing, tuple(excluded))
+
+
+def _fill(places: Sequence[Place], people: Mapping[str, frozenset[str]]) -> dict[int, str]:
+    """A largest matching of places and people (augmenting paths)."""
+    taken: dict[str, int] = {}
+
+    def seat(at: int, tried: set[str]) -> bool:
+        for person, roles in people.items():
+            if person in tried or roles.isdisjoint(places[at].roles):
+                continue
+            tried.add(person)
+            if person not in taken or seat(taken[person], tried):
+                taken[person] = at
+                return True
+        return False
+
+    for at in range(len(places)):
+        seat(at, set())
+    return {at: person for person, at in taken.items()}
+
+
+def _person(owner: str) -> str:
+    return " ".join(owner.casefold().split())
+
+
+def _same_person(one: str, other: str) -> bool:
+    return _person(one) == _person(other)

@@ -1,0 +1,131 @@
+"""What the ledger says about one model: who registered, what was reported and decided, and what stands under an alias."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import (
+    Adoption,
+    Approval,
+    Binding,
+    Body,
+    Intent,
+    OutsideMove,
+    Promotion,
+    Registration,
+    Rejection,
+    ReportMade,
+    Waiver,
+)
+
+__all__ = ["ModelHistory", "Standing"]
+
+Facts = TypeVar("Facts", bound=Body)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the ledger says stands under an alias. ``doubt`` is why that is not to be relied on."""
+
+    version: str | None
+    digest: str | None
+    doubt: str | None = None
+
+
+@dataclass(frozen=True)
+class ModelHistory:
+    """One model's chain."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def newest(self) -> int:
+        """Place of the newest entry in the model's chain; 0 if there is none."""
+        return self.entries[-1].model_seq or 0 if self.entries else 0
+
+    def of(self, kind: type[Facts]) -> Iterator[tuple[Entry, Facts]]:
+        """All entries of one kind, oldest first."""
+        for entry in self.entries:
+            facts = entry.facts
+            if isinstance(facts, kind):
+                yield entry, facts
+
+    def author(self, version: str) -> str | None:
+        """Who registered a version, if the server or a key vouched for it; of several, the newest registration."""
+        found = [facts for _, facts in self.of(Registration) if facts.version == version]
+        return found[-1].author if found and found[-1].authenticated_by else None
+
+    def registered(self, version: str) -> bool:
+        """Whether the guard saw this version come."""
+        return any(facts.version == version for _, facts in self.of(Registration))
+
+    def report(self, version: str) -> tuple[Entry, ReportMade] | None:
+        """The newest report on a version."""
+        found = [(entry, facts) for entry, facts in self.of(ReportMade) if facts.version == version]
+        return found[-1] if found else None
+
+    def decisions(self, binding: Binding) -> dict[str, tuple[Entry, Approval | Rejection]]:
+        """For every key the newest decision on exactly this change."""
+        newest: dict[str, tuple[Entry, Approval | Rejection]] = {}
+        for entry in self.entries:
+            facts = entry.facts
+            if isinstance(facts, Approval | Rejection) and facts.binding == binding:
+                newest[entry.key] = (entry, facts)
+        return newest
+
+    def waivers(self, binding: Binding) -> tuple[tuple[Entry, Waiver], ...]:
+        """Waivers of rules for exactly this change."""
+        return tuple((entry, facts) for entry, facts in self.of(Waiver) if facts.binding == binding)
+
+    @cached_property
+    def consumed(self) -> frozenset[str]:
+        """Hashes of the approvals and waivers that a promotion has used up."""
+        return frozenset(used for _, facts in self.of(Intent) for used in (*facts.approvals, *facts.waivers))
+
+    @cached_property
+    def promoted(self) -> dict[str, Entry]:
+        """Entries of promotions by the hash of their intent."""
+        return {facts.intent: entry for entry, facts in self.of(Promotion)}
+
+    def open_intent(self, alias: str) -> tuple[Entry, Intent] | None:
+        """A promotion that was begun and neither done nor found to have gone elsewhere."""
+        waiting: tuple[Entry, Intent] | None = None
+        for entry in self.entries:
+            facts = entry.facts
+            if isinstance(facts, Intent) and facts.binding.alias == alias:
+                waiting = None if entry.hash in self.promoted else (entry, facts)
+            elif isinstance(facts, OutsideMove | Adoption) and facts.alias == alias:
+                waiting = None
+        return waiting
+
+    def standing(self, alias: str) -> Standing:
+        """What the newest promotion or adoption put under an alias, and whether it was seen moved since."""
+        current = Standing(None, None)
+        for entry in self.entries:
+            facts = entry.facts
+            if isinstance(facts, Promotion) and facts.alias == alias:
+                current = Standing(facts.to_version, facts.to_digest)
+            elif isinstance(facts, Adoption) and facts.alias == alias:
+                current = Standing(facts.version, facts.digest)
+            elif isinstance(facts, OutsideMove) and facts.alias == alias:
+                current = Standing(current.version, current.digest, facts.reason)
+        return current
+
+    def since_validation(self, alias: str) -> tuple[tuple[str, ...], str | None]:
+        """Reports of the promotions since the last one that was a full validation, and when that was."""
+        intents = {entry.hash: facts for entry, facts in self.of(Intent)}
+        reports: list[str] = []
+        validated: str | None = None
+        for entry, facts in self.of(Promotion):
+            intent = intents.get(facts.intent)
+            if facts.alias != alias or intent is None:
+                continue
+            if intent.full_validation:
+                reports, validated = [], entry.at
+            else:
+                reports.append(intent.binding.report)
+        return tuple(reports), validated
