@@ -25,7 +25,7 @@ __all__ = ["CHAIN_SOLVERS", "WALK_SOLVERS", "choose_chain_solver", "choose_walk_
 _LATTICE_UP_TO = 20
 """Up to here the whole table is filled in a moment; beyond, the pruned programme mostly needs a small part of it."""
 
-_AUTO_WORK, _EXACT_WORK = 150_000_000, 1_000_000_000
+_AUTO_WORK, _EXACT_WORK = 110_000_000, 1_000_000_000
 
 _AUTO_MOVES, _EXACT_MOVES = 4_000_000_000, 30_000_000_000
 """Work of a search over values in between: about four and thirty seconds."""
