@@ -59,7 +59,9 @@ def objection_to(
     return None
 
 
-def tally(places: Sequence[Place], approvals: Sequence[tuple[Entry, KnownKey]], author: str | None, void: Sequence[str]) -> Tally:
+def tally(
+    places: Sequence[Place], approvals: Sequence[tuple[Entry, KnownKey]], author: str | None, void: Sequence[str]
+) -> Tally:
     """As many places filled as there can be, each by another person; ``author`` fills none."""
     people: dict[str, tuple[Entry, frozenset[str]]] = {}
     excluded = list(void)

@@ -1,0 +1,102 @@
+"""What people sign: approvals, rejections, waivers, and taking an alias as it stands."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from coordpath_governance.errors import RefusedError, SigningKeyError, UsageError
+from coordpath_governance.ledger.events import Adoption, Approval, Binding, Rejection, Waiver
+from coordpath_governance.review.approvals import parse_time
+from coordpath_governance.review.history import ModelHistory
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.entries import Entry
+    from coordpath_governance.ledger.keyring import KnownKey
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.policy.document import Policy
+    from coordpath_governance.review.ports import AliasRegistry
+    from coordpath_governance.review.readiness import Readiness
+    from coordpath_governance.signing.keys import PrivateKey
+
+__all__ = ["adopt_standing", "approve", "reject", "waive"]
+
+
+def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, comment: str, days: int | None) -> Entry:
+    """Approve exactly this change, for so many days (default: as long as the policy allows)."""
+    known = _signer(ledger, key)
+    wanted = {need.role for each in policy.materiality for need in each.approvals}
+    if wanted.isdisjoint(known.facts.roles):
+        roles = ", ".join(sorted(wanted)) or "none"
+        raise SigningKeyError(
+            f"the key of {known.facts.owner} has none of the roles that policy '{policy.name}' asks: {roles}"
+        )
+    author = ModelHistory(ledger.entries(readiness.binding.name)).author(readiness.binding.to_version)
+    if author is not None and author.casefold() == known.facts.owner.casefold():
+        raise RefusedError(f"{known.facts.owner} registered this version; somebody else has to approve it")
+    body = Approval(
+        binding=readiness.binding,
+        comment=comment,
+        nonce=secrets.token_hex(16),
+        expires=_expiry(ledger, days, policy.approvals.longest_days),
+    )
+    return ledger.append("approval", body, key, model=readiness.binding.name)
+
+
+def reject(ledger: Ledger, binding: Binding, key: PrivateKey, comment: str) -> Entry:
+    """Say no to exactly this change."""
+    if not comment.strip():
+        raise UsageError("a rejection needs a --comment that says why")
+    _signer(ledger, key)
+    return ledger.append("rejection", Rejection(binding=binding, comment=comment), key, model=binding.name)
+
+
+def waive(
+    ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, rule: str, reason: str, days: int | None
+) -> Entry:
+    """Take responsibility for one rule that is not met."""
+    known = _signer(ledger, key)
+    if set(known.facts.roles).isdisjoint(policy.waivers.roles):
+        roles = ", ".join(policy.waivers.roles) or "nobody"
+        raise SigningKeyError(f"policy '{policy.name}' lets only {roles} waive rules; {known.facts.owner} is none of them")
+    if not reason.strip():
+        raise UsageError("a waiver needs a --reason")
+    open_rules = [each.rule for each in readiness.judgement.results if each.result in ("fail", "review", "unknown")]
+    if rule not in open_rules:
+        raise UsageError(f"there is no unmet rule '{rule}' here; unmet rules: {', '.join(open_rules) or 'none'}")
+    body = Waiver(
+        binding=readiness.binding,
+        rule=rule,
+        reason=reason,
+        nonce=secrets.token_hex(16),
+        expires=_expiry(ledger, days, policy.waivers.longest_days),
+    )
+    return ledger.append("waiver", body, key, model=readiness.binding.name)
+
+
+def adopt_standing(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, key: PrivateKey, reason: str) -> Entry:
+    """Take what the registry has under an alias as it is, so that the next change can be explained from it."""
+    version = registry.aliases(name).get(alias)
+    if version is None:
+        raise RefusedError(f"'{name}' has no alias '{alias}' that could be taken under guard; promote a version instead")
+    body = Adoption(alias=alias, version=version, digest=registry.digest(name, version), reason=reason)
+    return ledger.append("adoption", body, key, model=name)
+
+
+def _signer(ledger: Ledger, key: PrivateKey) -> KnownKey:
+    known = ledger.keyring().keys.get(key.public.id)
+    if known is None:
+        raise SigningKeyError(
+            f"the key {key.public.id[:12]} is not in this ledger; a policy-admin adds it with `coordpath key new`"
+        )
+    if known.revoked is not None:
+        raise SigningKeyError(f"the key {key.public.id[:12]} of {known.facts.owner} was revoked")
+    return known
+
+
+def _expiry(ledger: Ledger, days: int | None, longest: int) -> str:
+    if days is not None and not 0 < days <= longest:
+        raise UsageError(f"--days {days}: the policy allows 1 to {longest}")
+    until = parse_time(ledger.now()) + timedelta(days=longest if days is None else days)
+    return until.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

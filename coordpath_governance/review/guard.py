@@ -1,0 +1,168 @@
+"""The guard: what may happen to the aliases, versions and names of models under a policy, and a record of what may not."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from coordpath_governance.errors import CoordpathError, LedgerError, RefusedError
+from coordpath_governance.ledger.events import Adoption, Intent, Promotion, Refusal, Registration
+from coordpath_governance.review.adopted import adopted_policies, policy_for
+from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.promotion import promote, reconcile
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.review.ports import Actor, AliasRegistry
+
+__all__ = ["ALWAYS_GUARDED", "HIDING_TAGS", "Guard"]
+
+ALWAYS_GUARDED = "champion"
+"""An alias that is guarded whether or not a policy matches: a model that no policy matches is refused."""
+
+HIDING_TAGS = frozenset({"mlflow.prompt.is_prompt"})
+"""Tags that make MLflow treat a registered model as something else, which no list of models shows."""
+
+_LOG = logging.getLogger(__name__)
+_LONGEST_REASON = 4000
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Decides over one registry by one ledger. ``report`` makes the report of a new version, if reports are made at once."""
+
+    ledger: Ledger
+    report: Callable[[str, str], None] | None = None
+
+    def set_alias(self, registry: AliasRegistry, name: str, alias: str, version: str, actor: Actor) -> None:
+        """Set an alias; a guarded one only as a promotion that passes the gate."""
+        if alias not in self.guarded_aliases(name):
+            registry.set_alias(name, alias, version)
+            return
+        with self._refusals("set alias", name, actor, alias, version):
+            adopted = policy_for(self.ledger, name)
+            history = reconcile(self.ledger, registry, name, alias)
+            if history.standing(alias).version != version:
+                promote(self.ledger, registry, adopted, name, alias, version, actor)
+
+    def forbid(
+        self,
+        registry: AliasRegistry,
+        operation: str,
+        name: str,
+        actor: Actor,
+        *,
+        alias: str | None = None,
+        version: str | None = None,
+        new_name: str | None = None,
+        tag: str | None = None,
+    ) -> None:
+        """`RefusedError`, recorded, if the operation would get round the gate."""
+        with self._refusals(operation, name, actor, alias, version):
+            reason = self._objection(registry, operation, name, alias, version, new_name, tag)
+            if reason is not None:
+                raise RefusedError(reason)
+
+    def registered(self, registry: AliasRegistry, name: str, version: str, actor: Actor) -> None:
+        """Record a new version and, if so configured, make its report. Never fails: it just cannot be promoted then."""
+        try:
+            digest = None
+            with suppress(CoordpathError):
+                digest = registry.digest(name, version)
+            facts = Registration(
+                version=version,
+                digest=digest,
+                author=actor.name,
+                authenticated_by=actor.authenticated_by if actor.name else None,
+            )
+            self.ledger.record("registration", facts, model=name)
+            if self.report is not None:
+                self.report(name, version)
+        except Exception as error:  # noqa: BLE001 - creating a version must not fail because of what we do about it
+            _LOG.warning("coordpath: version %s of %r was registered without record or report: %s", version, name, error)
+
+    def guarded_aliases(self, name: str) -> frozenset[str]:
+        """The aliases that only a promotion may set."""
+        guarded = {ALWAYS_GUARDED}
+        for adopted in adopted_policies(self.ledger):
+            guarded |= set(adopted.policy.aliases) if adopted.policy.matches(name) else set()
+        history = ModelHistory(self.ledger.entries(name))
+        guarded |= {facts.binding.alias for _, facts in history.of(Intent)}
+        guarded |= {facts.alias for _, facts in history.of(Adoption)}
+        return frozenset(guarded)
+
+    def is_guarded(self, name: str) -> bool:
+        """Whether a policy matches the name, or anything was ever promoted or adopted under it."""
+        if any(adopted.policy.matches(name) for adopted in adopted_policies(self.ledger)):
+            return True
+        history = ModelHistory(self.ledger.entries(name))
+        return any(True for _ in history.of(Promotion)) or any(True for _ in history.of(Adoption))
+
+    def _objection(
+        self,
+        registry: AliasRegistry,
+        operation: str,
+        name: str,
+        alias: str | None,
+        version: str | None,
+        new_name: str | None,
+        tag: str | None,
+    ) -> str | None:
+        if operation == "rename model" and new_name is not None and self.is_guarded(new_name):
+            return f"'{new_name}' is a guarded name; register the model under it instead of renaming '{name}'"
+        if not self.is_guarded(name):
+            return None
+        standing = {each: registry.aliases(name).get(each) for each in self.guarded_aliases(name)}
+        match operation:
+            case "delete alias":
+                return (
+                    None if alias not in standing else f"'{alias}' of '{name}' is guarded; promote another version instead"
+                )
+            case "transition stage":
+                return f"'{name}' is guarded, and stages would go round its gate; use `coordpath promote`"
+            case "delete version":
+                held = sorted(each for each, found in standing.items() if found == version)
+                return f"version {version} of '{name}' stands under '{held[0]}'; promote another first" if held else None
+            case "rename model":
+                return f"'{name}' is guarded; under another name it would leave its policy and its ledger behind"
+            case "delete model":
+                held = sorted(each for each, found in standing.items() if found)
+                return f"'{name}' has a version under '{held[0]}'; a guarded model is not deleted" if held else None
+            case "set tag" | "delete tag":
+                return f"the tag '{tag}' would hide '{name}' from lists of models" if tag in HIDING_TAGS else None
+            case _:
+                return f"'{operation}' of the guarded model '{name}' is not known to be harmless"
+
+    def _refusals(self, operation: str, name: str, actor: Actor, alias: str | None, version: str | None) -> _Recorded:
+        return _Recorded(self.ledger, operation, name, actor, alias, version)
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """Whatever is refused inside is recorded on its way out."""
+
+    ledger: Ledger
+    operation: str
+    name: str
+    actor: Actor
+    alias: str | None
+    version: str | None
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, RefusedError):
+            return
+        refusal = Refusal(
+            operation=self.operation,
+            alias=self.alias,
+            version=self.version,
+            actor=self.actor.name,
+            reason=str(error)[:_LONGEST_REASON],
+        )
+        with suppress(LedgerError):
+            self.ledger.record("refusal", refusal, model=self.name)

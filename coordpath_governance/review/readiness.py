@@ -1,0 +1,204 @@
+"""May this version stand under this alias? Everything that a promotion depends on, put together from what is there now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from coordpath_governance.errors import RefusedError
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import Approval, Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
+from coordpath_governance.policy.judge import GateFacts, Judgement, judge
+from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.review.approvals import Place, Tally, objection_to, tally
+from coordpath_governance.review.history import ModelHistory, Standing
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.keyring import KeyRing
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.policy.document import Policy
+    from coordpath_governance.reports.document import ChangeReportDocument
+    from coordpath_governance.review.adopted import AdoptedPolicy
+    from coordpath_governance.review.ports import AliasRegistry
+
+__all__ = ["Readiness", "assess_readiness", "bind"]
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """What the gate says of one change, and why."""
+
+    binding: Binding
+    judgement: Judgement
+    tally: Tally
+    waivers: tuple[Entry, ...]
+    rejections: tuple[str, ...]
+
+    @property
+    def verdict(self) -> Literal["pass", "review", "fail"]:
+        """Fail if a rule or a person says no, review while approvals are missing, else pass."""
+        if self.judgement.verdict == "fail" or self.rejections:
+            return "fail"
+        return "review" if self.tally.missing else "pass"
+
+    @property
+    def reason(self) -> str:
+        """The verdict in a sentence or two."""
+        if self.rejections:
+            return f"Rejected by {'; '.join(self.rejections)}."
+        if self.judgement.verdict == "fail":
+            return self.judgement.reason
+        if self.tally.missing:
+            needed = ", ".join(str(place) for place in self.tally.missing)
+            void = f" Not counted: {'; '.join(self.tally.void)}." if self.tally.void else ""
+            return f"Still needed: {needed}.{void}"
+        people = len(self.tally.counted)
+        return "Every rule is met." if not people else f"The rules are met or waived, and {people} approved."
+
+    def facts(self) -> VerdictGiven:
+        """As the ledger records it."""
+        return VerdictGiven(
+            binding=self.binding,
+            verdict=self.verdict,
+            materiality=self.judgement.materiality,
+            rules=tuple(
+                RuleOutcome(rule=each.rule, observed=each.observed, limit=each.limit, result=each.result, reason=each.reason)
+                for each in self.judgement.results
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class BoundChange:
+    """A change with everything it is bound to."""
+
+    binding: Binding
+    document: ChangeReportDocument
+    made_at: str
+
+
+def bind(
+    ledger: Ledger,
+    registry: AliasRegistry,
+    adopted: AdoptedPolicy,
+    name: str,
+    alias: str,
+    version: str,
+    history: ModelHistory,
+) -> BoundChange:
+    """The change from what stands under the alias to ``version``, as its report and the files of both models are now.
+
+    `RefusedError` if there is no report, if it is about another change, or if a model's files are not those it explains.
+    """
+    standing = history.standing(alias)
+    made = history.report(version)
+    remake = f"make it with `coordpath report {name} --candidate {version}`"
+    if made is None:
+        raise RefusedError(f"version {version} of '{name}' has no report in the ledger; {remake}")
+    entry, report = made
+    if report.champion != standing.version or (standing.digest is not None and report.champion_digest != standing.digest):
+        before = f"version {standing.version}" if standing.version else "no version"
+        told = f"version {report.champion}" if report.champion else "nothing"
+        raise RefusedError(
+            f"the report on version {version} of '{name}' explains the change from {told}, but {before} stands under "
+            f"'{alias}' now; {remake}"
+        )
+    document = ChangeReport.from_bytes(ledger.blob(report.report)).document
+    _check_subject(document, report, name)
+    _check_files(registry, name, version, report.candidate_digest, remake)
+    if standing.version is not None and standing.digest is not None:
+        _check_files(registry, name, standing.version, standing.digest, "look into it, then `coordpath adopt`")
+    binding = Binding(
+        registry=ledger.id,
+        name=name,
+        alias=alias,
+        from_version=standing.version,
+        to_version=version,
+        from_digest=standing.digest,
+        to_digest=report.candidate_digest,
+        report=report.report,
+        policy=adopted.sha256,
+    )
+    return BoundChange(binding, document, entry.at)
+
+
+def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history: ModelHistory) -> Readiness:
+    """Rules, waivers and approvals together, at the ledger's time."""
+    now, ring = ledger.now(), ledger.keyring()
+    binding = bound.binding
+    waivers = _valid_waivers(policy, history, binding, ring, now)
+    reports, validated_at = history.since_validation(binding.alias)
+    gate = GateFacts(
+        now=now,
+        report_made_at=bound.made_at,
+        since_validation=tuple(ChangeReport.from_bytes(ledger.blob(report)).document for report in reports),
+        validated_at=validated_at,
+    )
+    judgement = judge(policy, bound.document, gate, frozenset(rule for rule, _ in waivers))
+    author = history.author(binding.to_version)
+    approvals, rejections, void = [], [], []
+    for entry, facts in history.decisions(binding).values():
+        known = ring.keys.get(entry.key)
+        if isinstance(facts, Rejection):
+            if known is not None and known.revoked is None:
+                rejections.append(f"{known.facts.owner}: {facts.comment}")
+            continue
+        objection = objection_to(entry, facts, ring, history.consumed, now, policy.approvals.longest_days)
+        if objection is not None or known is None:
+            void.append(objection or "its key is not known")
+        else:
+            approvals.append((entry, known))
+    places = _places(policy, judgement, author_known=author is not None)
+    counted = tally(places, approvals, author, void)
+    return Readiness(binding, judgement, counted, tuple(entry for _, entry in waivers), tuple(rejections))
+
+
+def _places(policy: Policy, judgement: Judgement, *, author_known: bool) -> tuple[Place, ...]:
+    """The approvals of the change's class; one at least where a rule asks for review; more for an author nobody vouches for."""
+    places = [Place((need.role,)) for need in judgement.approvals for _ in range(need.count)]
+    anyone = Place(tuple(sorted({need.role for each in policy.materiality for need in each.approvals})))
+    if not places and judgement.verdict == "review":
+        places.append(anyone)
+    if not author_known:
+        places += [anyone] * policy.approvals.extra_for_unverified_author
+    return tuple(places)
+
+
+def _valid_waivers(
+    policy: Policy, history: ModelHistory, binding: Binding, ring: KeyRing, now: str
+) -> tuple[tuple[str, Entry], ...]:
+    """Rules waived by somebody whom the policy lets, and the entries that say so; an author waives nothing."""
+    found: dict[str, Entry] = {}
+    author = history.author(binding.to_version)
+    for entry, facts in history.waivers(binding):
+        if objection_to(entry, facts, ring, history.consumed, now, policy.waivers.longest_days) is not None:
+            continue
+        known = ring.keys[entry.key]
+        if set(known.facts.roles).isdisjoint(policy.waivers.roles) or known.facts.owner == author:
+            continue
+        found[facts.rule] = entry
+    return tuple(found.items())
+
+
+def _check_subject(document: ChangeReportDocument, report: ReportMade, name: str) -> None:
+    """The report's own words about what it explains must be those of its entry."""
+    subject = document.subject
+    champion = subject.champion
+    told = (
+        subject.name,
+        subject.candidate.version,
+        subject.candidate.digest,
+        champion.version if champion else None,
+        champion.digest if champion else None,
+    )
+    entered = (name, report.version, report.candidate_digest, report.champion, report.champion_digest)
+    if told != entered:
+        raise RefusedError(f"the report in the ledger is not about what its entry says; make it again for '{name}'")
+
+
+def _check_files(registry: AliasRegistry, name: str, version: str, digest: str, remedy: str) -> None:
+    found = registry.digest(name, version)
+    if found != digest:
+        raise RefusedError(
+            f"the files of version {version} of '{name}' have changed: their digest is {found[:12]}…, not {digest[:12]}…; {remedy}"
+        )
