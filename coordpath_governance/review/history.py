@@ -63,10 +63,11 @@ class ModelHistory:
         """Whether the guard saw this version come."""
         return any(facts.version == version for _, facts in self.of(Registration))
 
-    def report(self, version: str) -> tuple[Entry, ReportMade] | None:
-        """The newest report on a version."""
+    def report(self, version: str, champion: str | None) -> tuple[Entry, ReportMade] | None:
+        """The newest report on a version, if there is one on the change from this champion rather than another."""
         found = [(entry, facts) for entry, facts in self.of(ReportMade) if facts.version == version]
-        return found[-1] if found else None
+        fitting = [each for each in found if each[1].champion == champion] or found
+        return fitting[-1] if fitting else None
 
     def decisions(self, binding: Binding) -> dict[str, tuple[Entry, Approval | Rejection]]:
         """For every key the newest decision on exactly this change."""

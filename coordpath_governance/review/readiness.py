@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import RefusedError
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Approval, Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
+from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
 from coordpath_governance.policy.judge import GateFacts, Judgement, judge
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.review.approvals import Place, Tally, objection_to, tally
-from coordpath_governance.review.history import ModelHistory, Standing
+from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.keyring import KeyRing
@@ -91,7 +91,7 @@ def bind(
     `RefusedError` if there is no report, if it is about another change, or if a model's files are not those it explains.
     """
     standing = history.standing(alias)
-    made = history.report(version)
+    made = history.report(version, standing.version)
     remake = f"make it with `coordpath report {name} --candidate {version}`"
     if made is None:
         raise RefusedError(f"version {version} of '{name}' has no report in the ledger; {remake}")
@@ -154,7 +154,7 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
 
 
 def _places(policy: Policy, judgement: Judgement, *, author_known: bool) -> tuple[Place, ...]:
-    """The approvals of the change's class; one at least where a rule asks for review; more for an author nobody vouches for."""
+    """The approvals of the change's class; at least one where a rule asks for review; more for an unknown author."""
     places = [Place((need.role,)) for need in judgement.approvals for _ in range(need.count)]
     anyone = Place(tuple(sorted({need.role for each in policy.materiality for need in each.approvals})))
     if not places and judgement.verdict == "review":
@@ -200,5 +200,6 @@ def _check_files(registry: AliasRegistry, name: str, version: str, digest: str, 
     found = registry.digest(name, version)
     if found != digest:
         raise RefusedError(
-            f"the files of version {version} of '{name}' have changed: their digest is {found[:12]}…, not {digest[:12]}…; {remedy}"
+            f"the files of version {version} of '{name}' have changed: their digest is {found[:12]}…, "
+            f"not {digest[:12]}…; {remedy}"
         )
