@@ -1,5 +1,7 @@
 """`python -m coordpath_governance` is `coordpath`."""
 
+from __future__ import annotations
+
 from coordpath_governance.cli.main import main
 
 main()

@@ -65,7 +65,7 @@ def promote(
 
 
 def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:
-    """The model's history once nothing is half-done and the alias stands where the ledger says; `RefusedError` if it does not.
+    """The model's history once nothing is half-done; `RefusedError` if the alias does not stand where the ledger says.
 
     An intent without its promotion is finished: whoever comes first does it. A move that nobody here made is recorded once.
     """
