@@ -29,6 +29,8 @@ def check_signature(payload: bytes, payload_type: str, signature: str, key: Publ
         raw = base64.b64decode(signature, validate=True)
     except (binascii.Error, ValueError) as error:
         raise SignatureError("the signature is not base64") from error
+    if base64.b64encode(raw).decode("ascii") != signature:
+        raise SignatureError("the signature is not the one base64 text of its bytes")
     envelope = Envelope(payload, payload_type, {key.id: Signature(key.id, raw.hex())})
     try:
         envelope.verify([key.for_dsse()], 1)

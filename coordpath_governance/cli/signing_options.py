@@ -1,0 +1,78 @@
+"""Options that several commands share: which ledger, and whose key signs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from coordpath_governance.errors import UsageError
+from coordpath_governance.ledger.location import LEDGER_VARIABLE, ledger_url
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.signing.keys import PrivateKey
+
+__all__ = ["PASSPHRASE_VARIABLE", "key_option", "ledger_options", "load_key", "open_ledger", "passphrase"]
+
+KEY_VARIABLE = "COORDPATH_KEY"
+PASSPHRASE_VARIABLE = "COORDPATH_KEY_PASSPHRASE"  # noqa: S105 - its name, not itself
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def ledger_options(function: _Function) -> _Function:
+    """--ledger, --tracking-uri and --registry-uri, as ``ledger``, ``tracking_uri`` and ``registry_uri``."""
+    for option in (
+        click.option("--registry-uri", envvar="MLFLOW_REGISTRY_URI", help="MLflow registry, if it is another."),
+        click.option("--tracking-uri", envvar="MLFLOW_TRACKING_URI", help="MLflow tracking store."),
+        click.option(
+            "--ledger",
+            envvar=LEDGER_VARIABLE,
+            metavar="URL",
+            help="The ledger: sqlite:////folder/file.db or postgresql://…; default: beside the registry's database.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def key_option(function: _Function) -> _Function:
+    """--key, as ``key``: the path of a private key, or None."""
+    option = click.option(
+        "--key",
+        envvar=KEY_VARIABLE,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=f"Your private key; its passphrase, if it has one, in {PASSPHRASE_VARIABLE}.",
+    )
+    return option(function)
+
+
+def open_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None, *, create: bool = True) -> Ledger:
+    """The ledger that the options of `ledger_options` name; MLflow is asked only if none of them does."""
+    from coordpath_governance.ledger.store import Ledger
+
+    registry = registry_uri or tracking_uri
+    if not ledger and not registry:
+        import mlflow
+
+        registry = mlflow.get_registry_uri()
+    return Ledger.open(ledger_url(registry, ledger), create=create)
+
+
+def load_key(path: Path | None) -> PrivateKey:
+    """The private key of `key_option`."""
+    from coordpath_governance.signing.keys import PrivateKey
+
+    if path is None:
+        raise UsageError(f"say who signs: --key FILE, or {KEY_VARIABLE}; `coordpath key new` makes a key")
+    return PrivateKey.load(path, passphrase())
+
+
+def passphrase() -> str | None:
+    """The passphrase of the person's key, if there is one."""
+    return os.environ.get(PASSPHRASE_VARIABLE) or None

@@ -1,0 +1,75 @@
+"""Where the ledger of a registry is, and the key that signs what its machines record."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from coordpath_governance.errors import UsageError
+
+__all__ = ["LEDGER_VARIABLE", "SERVICE_KEY_VARIABLE", "ledger_url", "named_service_key", "service_key_beside"]
+
+LEDGER_VARIABLE = "COORDPATH_LEDGER"
+SERVICE_KEY_VARIABLE = "COORDPATH_SERVICE_KEY"
+
+_FILE = "coordpath-ledger.db"
+_GUARDED = "coordpath:"
+_POSTGRESQL = {
+    "postgres": "postgresql+psycopg",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg2": "postgresql+psycopg",
+}
+_DRIVER_OF_OURS = "postgresql+psycopg"
+
+
+def ledger_url(registry_uri: str | None, explicit: str | None) -> str:
+    """The ledger's URL: as given (or in COORDPATH_LEDGER), else beside the registry's own database or folder.
+
+    `sqlite:////dir/mlflow.db` and the folder `/dir` have `sqlite:////dir/coordpath-ledger.db`; a PostgreSQL registry keeps
+    the ledger in tables of its own. Behind a server nobody can tell: `UsageError`.
+    """
+    given = explicit or os.environ.get(LEDGER_VARIABLE)
+    if given:
+        return _with_driver(given) if "://" in given else _sqlite(Path(given))
+    uri = (registry_uri or "").removeprefix(_GUARDED)
+    if not uri:
+        raise UsageError(f"which ledger? Give --ledger URL (or {LEDGER_VARIABLE}), or the registry's URI")
+    scheme, found, rest = uri.partition("://")
+    if scheme.startswith("sqlite") and found:
+        database = rest.partition("?")[0].removeprefix("/")
+        if database and ":memory:" not in database:
+            return _sqlite(Path(database).parent / _FILE)
+    elif scheme in _POSTGRESQL or scheme == _DRIVER_OF_OURS:
+        return _with_driver(uri)
+    elif uri.startswith("file:"):
+        return _sqlite(Path(url2pathname(urlsplit(uri).path)) / _FILE)
+    elif not found and ":" not in uri:
+        return _sqlite(Path(uri) / _FILE)
+    raise UsageError(
+        f"where the ledger of a registry at {scheme}: is cannot be told from its URI; "
+        f"give --ledger URL (or {LEDGER_VARIABLE}): sqlite:////folder/file.db or postgresql://…"
+    )
+
+
+def named_service_key(explicit: Path | None = None) -> Path | None:
+    """The file of the service key as somebody named it."""
+    named = os.environ.get(SERVICE_KEY_VARIABLE)
+    return explicit or (Path(named) if named else None)
+
+
+def service_key_beside(ledger_file: Path) -> Path:
+    """Where a SQLite ledger's service key is unless somebody named another: `coordpath-ledger.key`."""
+    return ledger_file.with_suffix(".key")
+
+
+def _sqlite(path: Path) -> str:
+    if "?" in str(path):
+        raise UsageError(f"'{path}' cannot be written as a database URL because of the '?'; give --ledger another file")
+    return f"sqlite:///{path}"
+
+
+def _with_driver(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{_POSTGRESQL.get(scheme, scheme)}://{rest}"

@@ -1,0 +1,265 @@
+"""The ledger in its database: append, read, never change.
+
+Every process checks each entry once, when it first reads it: chain, signature, and whether the key was allowed to sign it.
+An entry that does not follow stops whoever needs the ledger; `coordpath audit verify` says more.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.errors import LedgerConflictError, LedgerError, SigningKeyError, UsageError
+from coordpath_governance.ledger import rows
+from coordpath_governance.ledger.chain import Chain, named_blob
+from coordpath_governance.ledger.database import Database
+from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
+from coordpath_governance.ledger.events import EVENTS, SERVICE, Body, KeyFacts, LedgerCreated
+from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.ledger.location import SERVICE_KEY_VARIABLE, named_service_key, service_key_beside
+from coordpath_governance.ledger.schema import create_tables
+from coordpath_governance.signing.keys import PrivateKey, new_key
+
+__all__ = ["Ledger"]
+
+_ATTEMPTS = 5
+_SERVICE_OWNER = "coordpath service"
+
+
+class Ledger:
+    """One ledger, open. ``service`` signs what machines record; None if this process does not have that key."""
+
+    def __init__(self, database: Database, service: PrivateKey | None) -> None:
+        self._database = database
+        self._known = Chain()
+        self.service = service
+        self.blobs: Mapping[str, bytes] = rows.StoredBlobs(database)
+        with database.reading() as connection:
+            self._known = Chain().extended(map(rows.entry_of, rows.stored_rows(connection, limit=1)))
+        if self._known.head is None:
+            raise LedgerError(f"the ledger '{self.url}' has no entries: somebody emptied it; restore it from a copy")
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self.url}>"
+
+    @classmethod
+    def open(cls, url: str, *, service_key: Path | None = None, create: bool = True) -> Ledger:
+        """The ledger at ``url``; if there is none it is made, unless ``create`` is false.
+
+        The service key is the file ``service_key``, else that of COORDPATH_SERVICE_KEY, else, for SQLite, the file beside
+        the ledger's; it is made together with the ledger.
+        """
+        database = Database(url)
+        named = named_service_key(service_key)
+        if not _exists(database):
+            if not create:
+                raise LedgerError(f"there is no ledger at '{database.shown}'; `coordpath key new` begins one")
+            _create(database, named)
+        return cls(database, _service_key(database, named))
+
+    @property
+    def url(self) -> str:
+        """Where the ledger is, without its password."""
+        return self._database.shown
+
+    @property
+    def id(self) -> str:
+        """The ledger's own name, 32 hexadecimal digits."""
+        first = self._known.entries[0].facts
+        if not isinstance(first, LedgerCreated):
+            raise LedgerError(f"the ledger '{self.url}' does not begin with its creation")
+        return first.ledger
+
+    def append(
+        self,
+        event: str,
+        body: Body,
+        key: PrivateKey,
+        *,
+        model: str | None = None,
+        blob: bytes | None = None,
+        after: int | None = None,
+    ) -> Entry:
+        """Sign an event and record it; ``blob`` is kept under its SHA-256.
+
+        ``after`` is the ``model_seq`` of the model's newest entry that the caller has seen (0: none): `LedgerConflictError`
+        if there are newer ones. `SigningKeyError` if the key may not sign this, `LedgerError` if the database's clock is
+        behind the newest entry.
+        """
+        if not isinstance(body, EVENTS[event]):
+            raise UsageError(f"a '{event}' is recorded with the body of one, not with {type(body).__name__}")
+        for _ in range(_ATTEMPTS):
+            try:
+                with self._database.writing() as connection:
+                    entry = self._next(connection, event, body, key.public.id, model)
+                    self._check_seen(entry, after)
+                    self._keep(connection, body, blob)
+                    signed = sign_entry(entry, key)
+                    rows.insert_entry(connection, signed)
+            except IntegrityError:
+                continue
+            return signed
+        raise LedgerError(f"the ledger '{self.url}': others were faster {_ATTEMPTS} times; try again")
+
+    def record(
+        self, event: str, body: Body, *, model: str | None = None, blob: bytes | None = None, after: int | None = None
+    ) -> Entry:
+        """Append with the service key."""
+        if self.service is None:
+            raise LedgerError(
+                f"to record a '{event}' in '{self.url}' the service key is needed: set {SERVICE_KEY_VARIABLE} to its file"
+            )
+        return self.append(event, body, self.service, model=model, blob=blob, after=after)
+
+    def entries(self, model: str | None = None) -> tuple[Entry, ...]:
+        """All entries in order; with ``model`` those of its chain."""
+        chain = self._current()
+        return chain.entries if model is None else tuple(entry for entry in chain.entries if entry.model == model)
+
+    def keyring(self) -> KeyRing:
+        """The keys after the newest entry."""
+        return self._current().keys
+
+    def blob(self, sha256: str) -> bytes:
+        """The bytes kept under a digest."""
+        try:
+            content = self.blobs[sha256]
+        except KeyError:
+            raise LedgerError(f"the ledger '{self.url}' keeps no bytes of SHA-256 {sha256}") from None
+        if sha256_hex(content) != sha256:
+            raise LedgerError(f"what the ledger '{self.url}' keeps under SHA-256 {sha256} has another digest")
+        return content
+
+    def now(self) -> str:
+        """The database's time."""
+        with self._database.reading() as connection:
+            return self._database.time(connection)
+
+    def stored(self) -> tuple[tuple[Entry, ...], tuple[tuple[int, str], ...]]:
+        """Everything that can be read as an entry, unchecked, and what is wrong with the rows that cannot."""
+        with self._database.reading() as connection:
+            read = [rows.entry_or_damage(row) for row in rows.stored_rows(connection)]
+        return tuple(e for e in read if isinstance(e, Entry)), tuple(d for d in read if not isinstance(d, Entry))
+
+    def _current(self) -> Chain:
+        with self._database.reading() as connection:
+            return self._caught_up(connection)
+
+    def _caught_up(self, connection: Connection) -> Chain:
+        """What was known, and what came since."""
+        known = self._known
+        head = known.entries[-1]
+        found = map(rows.entry_of, rows.stored_rows(connection, since=head.seq))
+        if next(found, None) != head:
+            raise LedgerError(f"entry {head.seq} of the ledger is not what it was before; see `coordpath audit verify`")
+        chain = self._known = known.extended(found)
+        if self.service is not None and self.service.public.id not in chain.keys.keys:
+            raise LedgerError(f"{self.service!r} is not a key of the ledger '{self.url}'; see {SERVICE_KEY_VARIABLE}")
+        return chain
+
+    def _next(self, connection: Connection, event: str, body: Body, key: str, model: str | None) -> Entry:
+        """The entry that would come now, unsigned."""
+        chain = self._caught_up(connection)
+        head, now = chain.entries[-1], self._database.time(connection)
+        if now < head.at:
+            raise LedgerError(
+                f"the clock of the ledger's database says {now}, which is before its newest entry's {head.at}: "
+                "set the clock right; nothing was recorded"
+            )
+        before = None if model is None else chain.heads.get(model)
+        entry = Entry(
+            seq=head.seq + 1,
+            at=now,
+            event=event,
+            model=model,
+            model_seq=None if model is None else (before.model_seq or 0) + 1 if before else 1,
+            previous=head.hash,
+            model_previous=None if model is None else before.hash if before else NOTHING_BEFORE,
+            body=body.model_dump(mode="json"),
+            key=key,
+        )
+        _check_text(entry)
+        objection = chain.keys.objection(entry)
+        if objection is not None:
+            raise SigningKeyError(f"'{event}' cannot be recorded: {objection}")
+        return entry
+
+    def _check_seen(self, entry: Entry, after: int | None) -> None:
+        if after is not None and (entry.model_seq or 1) - 1 != after:
+            raise LedgerConflictError(
+                f"something else was recorded about '{entry.model}' since we looked "
+                f"(entry {(entry.model_seq or 1) - 1} of its chain, seen: {after}); look again"
+            )
+
+    def _keep(self, connection: Connection, body: Body, blob: bytes | None) -> None:
+        """Keep the bytes; what an entry names must be there."""
+        kept = None if blob is None else rows.insert_blob(connection, blob)
+        named = named_blob(body)
+        if named is not None and named != kept and not rows.has_blob(connection, named):
+            raise LedgerError(f"the bytes of SHA-256 {named} are neither given nor kept; nothing was recorded")
+
+
+def _check_text(entry: Entry) -> None:
+    """Lone surrogates have no UTF-8, so nothing could be signed."""
+    try:
+        entry.payload  # noqa: B018 - made here, used by whoever signs
+    except UnicodeEncodeError as error:
+        raise LedgerError("a name or text is not valid Unicode and cannot be recorded") from error
+
+
+def _exists(database: Database) -> bool:
+    """Whether there is a ledger; looking for one makes no file."""
+    if database.file is not None and not database.file.exists():
+        return False
+    with database.reading() as connection:
+        return rows.has_tables(connection)
+
+
+def _create(database: Database, named: Path | None) -> None:
+    """Begin a ledger, unless another process just did."""
+    with database.writing() as connection:
+        if rows.has_tables(connection):
+            return
+        create_tables(connection)
+        key = _made_service_key(database, named)
+        facts = KeyFacts(id=key.public.id, public=key.public.text, owner=_SERVICE_OWNER, roles=(SERVICE,))
+        entry = Entry(
+            seq=1,
+            at=database.time(connection),
+            event="ledger created",
+            model=None,
+            model_seq=None,
+            previous=NOTHING_BEFORE,
+            model_previous=None,
+            body=LedgerCreated(ledger=secrets.token_hex(16), key=facts).model_dump(mode="json"),
+            key=key.public.id,
+        )
+        rows.insert_entry(connection, sign_entry(entry, key))
+
+
+def _made_service_key(database: Database, named: Path | None) -> PrivateKey:
+    """The key of a new ledger: the file's, or a new one in that file."""
+    path = named or (service_key_beside(database.file) if database.file is not None else None)
+    if path is None:
+        raise LedgerError(
+            f"to begin the ledger '{database.shown}' say where its service key is, or shall be: set {SERVICE_KEY_VARIABLE}"
+        )
+    if path.exists():
+        return PrivateKey.load(path)
+    key = new_key()
+    key.save(path)
+    return key
+
+
+def _service_key(database: Database, named: Path | None) -> PrivateKey | None:
+    """The service key, if this process may have it."""
+    if named is not None:
+        return PrivateKey.load(named)
+    beside = service_key_beside(database.file) if database.file is not None else None
+    return PrivateKey.load(beside) if beside is not None and os.access(beside, os.R_OK) else None
