@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from coordpath_governance.canonical import canonical_bytes, sha256_hex
+from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import AttachError, NotFoundError, RegistryError
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.description import described
+from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering import render_summary_markdown
 from coordpath_governance.reports.change_report import ChangeReport
 
-__all__ = ["REPORT_FILES", "Attached", "attach", "report_folder"]
+__all__ = ["REPORT_FILES", "Attached", "Attest", "attach", "report_folder"]
 
 REPORT_FILES = ("change_report.json", "change_report.html", "change_report.md")
 VERDICT_FILE = "verdict.json"
+ATTESTATION_FILE = "attestation.json"
+Attest = Callable[[dict[str, str], str], bytes]
+"""Makes attestation.json over the SHA-256 of each of the report's files, at a time: same files and time, same bytes."""
+
 _TAG_OF_COMPLETENESS = "coordpath.report_sha256"
 _LONGEST_NAME = 100
 
@@ -70,8 +75,19 @@ def _folder_name(name: str) -> str:
     return f"{encoded[: _LONGEST_NAME // 2]}=={sha256_hex(name.encode())[:16]}"
 
 
-def attach(client: Any, champion: ModelPointer | None, candidate: ModelPointer, report: ChangeReport, now: str) -> Attached:  # noqa: ANN401 - MlflowClient
-    """Attach ``report`` to the candidate's version; ``now`` is the time (UTC) that verdict.json records."""
+def attach(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    champion: ModelPointer | None,
+    candidate: ModelPointer,
+    report: ChangeReport,
+    now: str,
+    verdict: Verdict | None = None,
+    attest: Attest | None = None,
+) -> Attached:
+    """Attach ``report`` to the candidate's version; ``now`` is the time (UTC) that verdict.json records.
+
+    ``verdict`` is what the gate said, if it was asked; ``attest`` signs for the files, if there is a key to sign with.
+    """
     if candidate.name is None or candidate.version is None:
         raise AttachError(f"{candidate.uri} is not a registered version, so there is nothing to attach a report to")
     if candidate.model_id is None and candidate.run_id is None:
@@ -86,15 +102,18 @@ def attach(client: Any, champion: ModelPointer | None, candidate: ModelPointer, 
         "change_report.md": report.to_markdown().encode(),
     }
     digests = {name: sha256_hex(content) for name, content in files.items()}
-    files[VERDICT_FILE] = _verdict(report, digests, now)
-    tags = _tags(report, champion, candidate, folder)
-    new = not _is_attached(client, candidate, folder, files)
+    given = verdict or Verdict.of(report.document)
+    files[VERDICT_FILE] = given.to_bytes(report.document, digests, now)
+    if attest is not None:
+        files[ATTESTATION_FILE] = attest(digests, now)
+    tags = _tags(report, given, champion, candidate, folder)
+    new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
     if new:
         replaced = _replaced(client, candidate, folder)
         _remove_tag(client, candidate)
         _write(client, candidate, folder, files)
-        if _stored(candidate, folder) != files:
+        if _stored(candidate, folder, files) != files:
             raise AttachError(f"the report of {candidate.uri} did not read back as it was written; attach it again")
     with _attaching(f"tagging {candidate.uri}"):
         for key, value in tags.items():
@@ -106,11 +125,13 @@ def attach(client: Any, champion: ModelPointer | None, candidate: ModelPointer, 
     return Attached(folder, digests["change_report.json"], new, replaced)
 
 
-def _tags(report: ChangeReport, champion: ModelPointer | None, candidate: ModelPointer, folder: str) -> dict[str, str]:
+def _tags(
+    report: ChangeReport, verdict: Verdict, champion: ModelPointer | None, candidate: ModelPointer, folder: str
+) -> dict[str, str]:
     """The version tags, the one that tells a whole report last."""
     document = report.document
     return {
-        "coordpath.verdict": document.assessment.verdict,
+        "coordpath.verdict": verdict.verdict,
         "coordpath.report_path": folder,
         "coordpath.champion_version": "none" if champion is None else str(champion.version or champion.uri),
         "coordpath.status": document.path.status,
@@ -118,23 +139,6 @@ def _tags(report: ChangeReport, champion: ModelPointer | None, candidate: ModelP
         "coordpath.subject": f"{candidate.name}/{candidate.version}@sha256:{document.subject.candidate.digest}",
         _TAG_OF_COMPLETENESS: report.sha256,
     }
-
-
-def _verdict(report: ChangeReport, digests: dict[str, str], now: str) -> bytes:
-    """What was decided when, over which bytes; not part of the deterministic report."""
-    document = report.document
-    return canonical_bytes(
-        {
-            "schema": "coordpath.verdict/1",
-            "verdict": document.assessment.verdict,
-            "reason": document.assessment.reason,
-            "policy_sha256": None,
-            "subject": document.subject.model_dump(mode="json"),
-            "files": digests,
-            "made_at": now,
-            "tool": document.tool.model_dump(mode="json"),
-        }
-    )
 
 
 @contextmanager
@@ -147,23 +151,33 @@ def _attaching(doing: str) -> Iterator[None]:
         raise AttachError(str(error)) from error
 
 
-def _is_attached(client: Any, candidate: ModelPointer, folder: str, files: dict[str, bytes]) -> bool:  # noqa: ANN401 - MlflowClient
+def _is_attached(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    candidate: ModelPointer,
+    folder: str,
+    files: dict[str, bytes],
+    attested: Callable[[str], bytes | None],
+) -> bool:
+    """Whether all of it is there, whatever the time at which it was put there; ``attested`` signs for that time again."""
     with _attaching(f"reading the tags of {candidate.uri}"):
         tags = client.get_model_version(candidate.name, candidate.version).tags
     if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files["change_report.json"]):
         return False
-    stored = _stored(candidate, folder)
-    return all(stored.get(name) == files[name] for name in REPORT_FILES) and _same_but_for_time(
-        stored[VERDICT_FILE], files[VERDICT_FILE]
-    )
+    stored = _stored(candidate, folder, files)
+    if any(stored.get(name) != files[name] for name in REPORT_FILES):
+        return False
+    made_at = _same_but_for_time(stored[VERDICT_FILE], files[VERDICT_FILE])
+    return made_at is not None and stored.get(ATTESTATION_FILE) == attested(made_at)
 
 
-def _same_but_for_time(stored: bytes, wanted: bytes) -> bool:
+def _same_but_for_time(stored: bytes, wanted: bytes) -> str | None:
+    """The time of a stored verdict that says what is wanted; None if it says anything else."""
     try:
         before = json.loads(stored)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(before, dict) and before | {"made_at": None} == json.loads(wanted) | {"made_at": None}
+        return None
+    same = isinstance(before, dict) and before | {"made_at": None} == json.loads(wanted) | {"made_at": None}
+    return str(before["made_at"]) if same and "made_at" in before else None
 
 
 def _replaced(client: Any, candidate: ModelPointer, folder: str) -> str | None:  # noqa: ANN401 - MlflowClient
@@ -193,14 +207,14 @@ def _write(client: Any, candidate: ModelPointer, folder: str, files: dict[str, b
                 client.log_artifacts(candidate.run_id, local)
 
 
-def _stored(candidate: ModelPointer, folder: str) -> dict[str, bytes]:
-    """The report's files as they can be read back now; empty if they are not all there."""
+def _stored(candidate: ModelPointer, folder: str, files: Iterable[str]) -> dict[str, bytes]:
+    """These files of the report as they can be read back now; empty if they are not all there."""
     import mlflow
 
     base = candidate.location if candidate.model_id is not None else f"runs:/{candidate.run_id}"
     with tempfile.TemporaryDirectory(prefix="coordpath-") as local:
         content = {}
-        for name in (*REPORT_FILES, VERDICT_FILE):
+        for name in files:
             try:
                 with registry_errors(f"reading back {folder}/{name}"):
                     path = mlflow.artifacts.download_artifacts(artifact_uri=f"{base}/{folder}/{name}", dst_path=local)

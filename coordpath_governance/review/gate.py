@@ -1,0 +1,72 @@
+"""The gate: what it says of a version now, recorded once for as long as it says the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, RefusedError, UsageError
+from coordpath_governance.ledger.events import ReportMade, VerdictGiven
+from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.promotion import check
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.review.adopted import AdoptedPolicy
+    from coordpath_governance.review.ports import AliasRegistry
+    from coordpath_governance.review.readiness import Readiness
+
+__all__ = ["Answer", "ask_gate", "record_report"]
+
+_EXIT_CODES = {"pass": 0, "review": EXIT_REVIEW, "fail": EXIT_NO}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The gate's answer; without ``readiness`` something stands in the way of judging at all, and the verdict is fail."""
+
+    verdict: Literal["pass", "review", "fail"]
+    reason: str
+    readiness: Readiness | None
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail, 3 review."""
+        return _EXIT_CODES[self.verdict]
+
+
+def ask_gate(ledger: Ledger, registry: AliasRegistry, adopted: AdoptedPolicy, name: str, alias: str, version: str) -> Answer:
+    """Judge a version for an alias and record the verdict, unless the newest one on this change says the same."""
+    if alias not in adopted.policy.aliases:
+        guarded = ", ".join(adopted.policy.aliases)
+        raise UsageError(f"'{alias}' is not an alias that policy '{adopted.policy.name}' guards; it guards: {guarded}")
+    try:
+        readiness, history = check(ledger, registry, adopted, name, alias, version)
+    except RefusedError as error:
+        return Answer("fail", str(error), None)
+    facts = readiness.facts()
+    before = [given for _, given in history.of(VerdictGiven) if given.binding == facts.binding]
+    if not before or before[-1] != facts:
+        ledger.record("verdict", facts, model=name)
+    return Answer(readiness.verdict, readiness.reason, readiness)
+
+
+def record_report(ledger: Ledger, report: ChangeReport) -> None:
+    """Record a report with its bytes, unless the newest one on the same change is the same."""
+    subject = report.document.subject
+    candidate, champion = subject.candidate, subject.champion
+    if candidate.version is None or candidate.digest is None:
+        raise UsageError("only the report of a registered version can be recorded")
+    if champion is not None and champion.name != candidate.name:
+        return
+    made = ReportMade(
+        version=candidate.version,
+        champion=champion.version if champion else None,
+        champion_digest=champion.digest if champion else None,
+        candidate_digest=candidate.digest,
+        report=report.sha256,
+    )
+    known = ModelHistory(ledger.entries(subject.name)).report(candidate.version, made.champion)
+    if known is None or known[1] != made:
+        ledger.record("report", made, model=subject.name, blob=report.to_bytes())
