@@ -1,0 +1,212 @@
+"""Policy: which models it is for, the data they are judged on, the rules, the classes of change and who has to agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
+
+from coordpath_governance.ledger.events import ADMIN, SERVICE
+from coordpath_governance.policy.observations import OBSERVATIONS
+from coordpath_governance.policy.rules import RULES, Rule
+from coordpath_governance.policy.rules.base import Amount
+
+__all__ = [
+    "POLICY_SCHEMA",
+    "ApprovalRule",
+    "ApprovalTerms",
+    "MaterialityClass",
+    "ModelFacts",
+    "PinnedReference",
+    "Policy",
+    "WaiverTerms",
+]
+
+POLICY_SCHEMA = "coordpath.policy/1"
+NOT_FOR_APPROVAL = (SERVICE, ADMIN)
+_VERSION_ALIAS = re.compile(r"v\d+|latest", re.IGNORECASE)
+
+
+def _approver(role: str) -> str:
+    if role in NOT_FOR_APPROVAL:
+        raise ValueError(f"the role '{role}' does not approve or waive; name a role of your own")
+    return role
+
+
+def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        if values.count(value) > 1:
+            raise ValueError(f"'{value[:80]}' is there twice")
+    return values
+
+
+def _alias(alias: str) -> str:
+    if _VERSION_ALIAS.fullmatch(alias):
+        raise ValueError(f"'{alias}' cannot be an alias in MLflow")
+    return alias
+
+
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+Alias = Annotated[Text, AfterValidator(_alias)]
+Role = Annotated[Text, AfterValidator(_approver)]
+Several = Field(min_length=1, max_length=1000)
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Days = Annotated[float, Field(gt=0, le=3660, allow_inf_nan=False)]
+
+
+class Part(BaseModel):
+    """Frozen, and closed: a key we do not know is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+
+class ModelFacts(Part):
+    """What the model is, for the report; it wins over what an author says."""
+
+    owner: Text | None = None
+    purpose: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
+    tier: Text | None = None
+    developer: Text | None = None
+    validator: Text | None = None
+
+
+class PinnedReference(Part):
+    """The data that every change is judged on, and how: not the author's to choose."""
+
+    sha256: Sha256
+    uri: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    role: Literal["holdout", "out-of-time"]
+    target: Text
+    weight: Text | None = None
+    period: Text | None = None
+    missing: Literal["fail", "drop"] = "fail"
+    threshold: Amount | None = None
+    segments: Annotated[tuple[Text, ...], AfterValidator(_unique)] = ()
+    max_steps: Annotated[int, Field(ge=1)] | None = 10
+    gamma: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+
+
+class ApprovalRule(Part):
+    """So many people with this role."""
+
+    role: Role
+    count: Annotated[int, Field(ge=1, le=100)] = 1
+
+
+class MaterialityClass(Part):
+    """A class of change. It applies when any observation in ``when`` reaches its value, or is not known.
+
+    ``full_validation``: a promotion in this class is one, and what adds up since then begins anew.
+    """
+
+    class_: Text = Field(alias="class")
+    when: Annotated[dict[str, Amount], Field(min_length=1)] | None = None
+    approvals: tuple[ApprovalRule, ...] = ()
+    full_validation: bool = False
+
+    @property
+    def conditions(self) -> dict[str, float]:
+        """The observations and values of ``when``; empty for the class that takes all the others."""
+        return self.when or {}
+
+    @property
+    def people(self) -> int:
+        """How many have to agree."""
+        return sum(need.count for need in self.approvals)
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> MaterialityClass:
+        for name in self.conditions:
+            if name not in OBSERVATIONS:
+                raise ValueError(f"when: there is no observation '{name[:80]}'; there are {', '.join(OBSERVATIONS)}")
+        _unique(tuple(need.role for need in self.approvals))
+        if self.full_validation and not self.approvals:
+            raise ValueError("full_validation: a full validation needs somebody who approves it")
+        return self
+
+
+class WaiverTerms(Part):
+    """Who may take responsibility for a rule that is not met, and for how long; nobody unless said."""
+
+    roles: Annotated[tuple[Role, ...], AfterValidator(_unique)] = ()
+    longest_days: Days = 30
+
+
+class ApprovalTerms(Part):
+    """How long an approval holds, and how many more it takes if nobody vouches for the author."""
+
+    longest_days: Days = 30
+    extra_for_unverified_author: Annotated[int, Field(ge=1, le=100)] = 1
+
+
+class _AnyRules(Part):
+    """At least one rule."""
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> _AnyRules:
+        if not self.model_fields_set:
+            raise ValueError("there is no rule; a policy without rules would let everything pass")
+        return self
+
+
+def _no_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+_FIELDS: dict[str, Any] = {
+    name: (rule, Field(default=None, json_schema_extra=_no_default, description=rule.__doc__))
+    for name, rule in RULES.items()
+}
+
+if TYPE_CHECKING:
+    Rules = _AnyRules
+else:
+    Rules = create_model("Rules", __base__=_AnyRules, **_FIELDS)
+
+
+class Policy(Part):
+    """The whole policy. Classes of ``materiality`` go from the most severe to the one that takes all the others."""
+
+    schema_: Literal["coordpath.policy/1"] = Field(alias="schema")
+    name: Text
+    models: Annotated[tuple[Text, ...], Several, AfterValidator(_unique)]
+    aliases: Annotated[tuple[Alias, ...], Several, AfterValidator(_unique)] = ("champion",)
+    facts: ModelFacts = ModelFacts()
+    reference: PinnedReference
+    rules: Rules
+    materiality: Annotated[tuple[MaterialityClass, ...], Several]
+    waivers: WaiverTerms = WaiverTerms()
+    approvals: ApprovalTerms = ApprovalTerms()
+
+    def named_rules(self) -> Iterator[tuple[str, Rule]]:
+        """The rules that are set, in the order of the table."""
+        for name in RULES:
+            if name in self.rules.model_fields_set:
+                yield name, getattr(self.rules, name)
+
+    @model_validator(mode="after")
+    def _classes_are_in_order(self) -> Policy:
+        classes = self.materiality
+        _unique(tuple(each.class_ for each in classes))
+        if classes[-1].conditions:
+            raise ValueError(
+                f"materiality: the last class, '{classes[-1].class_}', has a 'when'; it must take all other changes"
+            )
+        for each in classes[:-1]:
+            if not each.conditions:
+                raise ValueError(f"materiality: '{each.class_}' has no 'when' and would hide the classes after it")
+        _check_severity(classes)
+        return self
+
+
+def _check_severity(classes: Sequence[MaterialityClass]) -> None:
+    """A more severe class never asks for less."""
+    for severe, mild in pairwise(classes):
+        if severe.people < mild.people or (mild.full_validation and not severe.full_validation):
+            raise ValueError(
+                f"materiality: '{severe.class_}' is more severe than '{mild.class_}', but asks for less; "
+                "put the most severe class first"
+            )

@@ -1,0 +1,30 @@
+"""What only the gate knows: the time, and what was promoted before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from coordpath_governance.reports.document import ChangeReportDocument
+
+__all__ = ["GateFacts", "days_between"]
+
+
+@dataclass(frozen=True)
+class GateFacts:
+    """``since_validation``: promoted changes since the last full validation, oldest first; ``validated_at`` None: never."""
+
+    now: str
+    report_made_at: str
+    since_validation: tuple[ChangeReportDocument, ...] = ()
+    validated_at: str | None = None
+
+
+def days_between(earlier: str, later: str) -> float | None:
+    """Days from one time (ISO 8601 with its zone) to another; None if one is no such time, or they run backwards."""
+    try:
+        start, end = (datetime.fromisoformat(text.replace("Z", "+00:00")) for text in (earlier, later))
+        passed = (end - start) / timedelta(days=1)
+    except (ValueError, TypeError):
+        return None
+    return passed if passed >= 0 else None

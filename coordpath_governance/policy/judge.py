@@ -1,0 +1,115 @@
+"""The verdict: every rule over one change report, its class, and who therefore has to agree. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from coordpath_governance.policy.built_in import BUILT_IN, built_in_results
+from coordpath_governance.policy.document import MaterialityClass, Policy
+from coordpath_governance.policy.gate_facts import GateFacts
+from coordpath_governance.policy.materiality import class_of
+from coordpath_governance.policy.results import Outcome, RuleResult, listed
+from coordpath_governance.policy.rules import Seen
+from coordpath_governance.reports.document import ChangeReportDocument
+
+__all__ = ["ApprovalNeed", "GateFacts", "Judgement", "RuleResult", "judge"]
+
+Verdict = Literal["pass", "review", "fail"]
+
+
+@dataclass(frozen=True)
+class ApprovalNeed:
+    """So many people with this role."""
+
+    role: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """``verdict`` is before any approval; a review always names who has to agree. ``at_gate``: rules not looked at here."""
+
+    verdict: Verdict
+    reason: str
+    materiality: str
+    full_validation: bool
+    results: tuple[RuleResult, ...]
+    approvals: tuple[ApprovalNeed, ...]
+    at_gate: tuple[str, ...] = ()
+
+
+def judge(
+    policy: Policy, document: ChangeReportDocument, gate: GateFacts | None = None, waived: Collection[str] = ()
+) -> Judgement:
+    """Look at everything. Without ``gate`` the rules that need it are left out; built-in checks cannot be ``waived``."""
+    kind = class_of(policy.materiality, document)
+    seen = Seen(document, gate, kind.full_validation)
+    rules = list(policy.named_rules())
+    at_gate = tuple(name for name, rule in rules if rule.at_gate) if gate is None else ()
+    results = (
+        *built_in_results(policy, document),
+        *(_waive(rule.judge(name, seen), waived) for name, rule in rules if name not in at_gate),
+    )
+    return _conclude(policy.materiality, kind, results, at_gate)
+
+
+def _waive(result: RuleResult, waived: Collection[str]) -> RuleResult:
+    """A rule that is met needs no waiver."""
+    if result.rule not in waived or result.rule in BUILT_IN or result.result == "pass":
+        return result
+    return replace(result, result="waived", reason=f"Waived. {result.reason}")
+
+
+def _conclude(
+    classes: Sequence[MaterialityClass], kind: MaterialityClass, results: tuple[RuleResult, ...], at_gate: tuple[str, ...]
+) -> Judgement:
+    failed, doubtful = _with(results, "fail"), _with(results, "review", "unknown")
+    needs = _needs(classes, kind) if doubtful else _as_needs(kind)
+    verdict: Verdict = "fail" if failed else "review" if doubtful or needs else "pass"
+    if doubtful and not needs:
+        verdict = "fail"
+    sentences = _sentences(results, kind, needs)
+    if at_gate:
+        sentences.append(f"Checked at the gate: {listed(at_gate)}.")
+    return Judgement(verdict, " ".join(sentences), kind.class_, kind.full_validation, results, needs, at_gate)
+
+
+def _sentences(results: Sequence[RuleResult], kind: MaterialityClass, needs: Sequence[ApprovalNeed]) -> list[str]:
+    """Why the verdict is what it is."""
+    failed, doubtful, waived = (
+        _with(results, "fail"),
+        _with(results, "review", "unknown"),
+        _with(results, "waived"),
+    )
+    out = []
+    if failed:
+        out.append(f"{len(failed)} of {len(results)} checks fail: {listed(failed)}.")
+    if doubtful:
+        out.append(f"{len(doubtful)} of {len(results)} checks need a person: {listed(doubtful)}.")
+    if not failed and not doubtful:
+        out.append(f"All {len(results) - len(waived)} {'other ' if waived else ''}checks are met.")
+    if waived:
+        out.append(f"Waived: {listed(waived)}.")
+    if doubtful and not needs:
+        out.append("The policy names nobody who could decide that.")
+    elif needs and not failed:
+        out.append(f"Approval needed: {', '.join(f'{need.count} × {need.role}' for need in needs)}.")
+    elif not failed:
+        out.append(f"Changes of class '{kind.class_}' need no approval.")
+    return out
+
+
+def _with(results: Sequence[RuleResult], *outcomes: Outcome) -> list[str]:
+    return [r.rule for r in results if r.result in outcomes]
+
+
+def _needs(classes: Sequence[MaterialityClass], kind: MaterialityClass) -> tuple[ApprovalNeed, ...]:
+    """Who decides what rules leave open: the class's own people, else those of the next more severe class that has some."""
+    at = [each.class_ for each in classes].index(kind.class_)
+    return next((_as_needs(each) for each in reversed(classes[: at + 1]) if each.approvals), ())
+
+
+def _as_needs(kind: MaterialityClass) -> tuple[ApprovalNeed, ...]:
+    return tuple(ApprovalNeed(need.role, need.count) for need in kind.approvals)

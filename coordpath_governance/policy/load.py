@@ -1,0 +1,147 @@
+"""Read a policy: YAML or JSON in, strictly; canonical bytes and their digest out.
+
+YAML as people mean it: only ``true`` and ``false`` are booleans, a date is text, 1e-3 is a number. What could make two
+readers see two policies, or one reader work for ever, is an error: a key twice, anchors and aliases, tags, too many bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, ClassVar
+
+import yaml
+from pydantic import ValidationError
+
+from coordpath_governance.canonical import canonical_bytes, read_json, sha256_hex
+from coordpath_governance.errors import PolicyError
+from coordpath_governance.policy.document import POLICY_SCHEMA, Policy
+
+__all__ = ["MAX_POLICY_BYTES", "policy_bytes", "policy_sha256", "read_policy"]
+
+MAX_POLICY_BYTES = 1_000_000
+_DEEPEST = 20
+_SHOWN = 5
+
+
+def read_policy(content: bytes | str, where: str) -> Policy:
+    """A policy from YAML or JSON; whatever is wrong is a `PolicyError` that begins with ``where`` and names the key."""
+    raw = _parsed(content, where)
+    if not isinstance(raw, dict):
+        raise PolicyError(f"{where}: is not a policy but {_kind(raw)}; see `coordpath policy init`")
+    found = raw.get("schema")
+    if found != POLICY_SCHEMA:
+        raise PolicyError(f"{where}: schema: is {str(found)[:80]!r}; expected {POLICY_SCHEMA!r}")
+    _check_plain(raw, where, ())
+    try:
+        return Policy.model_validate_json(canonical_bytes(raw), strict=True)
+    except ValidationError as error:
+        problems = [f"{_place(e['loc'])}{_message(e)}" for e in error.errors()]
+        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        raise PolicyError(f"{where}: {'; '.join(problems[:_SHOWN])}{more}") from error
+
+
+def policy_bytes(policy: Policy) -> bytes:
+    """The canonical JSON of what was written, without defaults: what is adopted, hashed and kept."""
+    return canonical_bytes(policy.model_dump(mode="json", by_alias=True, exclude_unset=True))
+
+
+def policy_sha256(policy: Policy) -> str:
+    """SHA-256 of `policy_bytes`."""
+    return sha256_hex(policy_bytes(policy))
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe, and stricter: see the module."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}  # type: ignore[misc]
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - as PyYAML has it
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem="aliases (*name) are not read; write it out", problem_mark=mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys: set[str] = set()
+        for key, _ in node.value:
+            if key.tag != "tag:yaml.org,2002:str":
+                text = str(key.value)[:80]
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {text!r} is not text; put it in quotes", problem_mark=key.start_mark
+                )
+            if key.value in keys:
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value[:80]!r} is there twice", problem_mark=key.start_mark)
+            keys.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_NUMBERS = list("-+.0123456789")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), ["t", "f"])
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$"), _NUMBERS)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$|^[-+]?\.inf$|^\.nan$"),
+    _NUMBERS,
+)
+
+
+def _parsed(content: bytes | str, where: str) -> Any:  # noqa: ANN401 - any JSON value
+    """The value of JSON or YAML text."""
+    size = len(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+    if size > MAX_POLICY_BYTES:
+        raise PolicyError(f"{where}: has {size} bytes; a policy has at most {MAX_POLICY_BYTES}")
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PolicyError(f"{where}: is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    if text.startswith("{"):
+        return read_json(text, where, PolicyError)
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise PolicyError(f"{where}: {place}{error.problem or 'is not YAML'}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise PolicyError(f"{where}: is not YAML: {str(error).splitlines()[0][:200]}") from error
+    except RecursionError as error:
+        raise PolicyError(f"{where}: is nested too deeply to be read") from error
+
+
+def _check_plain(value: Any, where: str, place: tuple[str | int, ...]) -> None:  # noqa: ANN401 - any JSON value
+    """Only what canonical JSON can hold, and not too deep."""
+    if len(place) > _DEEPEST:
+        raise PolicyError(f"{where}: {_place(place[:3])}is nested too deeply")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check_plain(key, where, place)
+            _check_plain(item, where, (*place, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _check_plain(item, where, (*place, index))
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise PolicyError(f"{where}: {_place(place)}is not a finite number")
+    elif isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+        raise PolicyError(f"{where}: {_place(place)}holds half a character (a lone surrogate); write it in UTF-8")
+    elif not (value is None or isinstance(value, str | bool | int | float)):
+        raise PolicyError(f"{where}: {_place(place)}is {_kind(value)}, which no policy holds")
+
+
+def _place(place: tuple[str | int, ...]) -> str:
+    """A key's path, such as "rules.gap.most: "; empty for the whole."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:80]}" for part in place).lstrip(".")
+    return f"{text}: " if text else ""
+
+
+def _message(error: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
+    """What pydantic found, in our words where they are clearer."""
+    known = {"extra_forbidden": "there is no such key", "missing": "is missing"}
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return known.get(error["type"], message)
+
+
+def _kind(value: object) -> str:
+    names = {type(None): "empty", str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+    return names.get(type(value), f"a {type(value).__name__}")

@@ -1,0 +1,33 @@
+"""Which policy is for a model: exactly one, or none at all is allowed to speak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from coordpath_governance.errors import RefusedError
+from coordpath_governance.policy.document import Policy
+from coordpath_governance.policy.results import listed
+
+__all__ = ["matches", "matching"]
+
+
+def matches(policy: Policy, name: str) -> bool:
+    """Whether one of the policy's patterns fits the whole name; case counts."""
+    return any(fnmatchcase(name, pattern) for pattern in policy.models)
+
+
+def matching(policies: Iterable[Policy], name: str) -> Policy:
+    """The one policy for the model ``name``; `RefusedError` if there is none, or more than one."""
+    found = [policy for policy in policies if matches(policy, name)]
+    if not found:
+        raise RefusedError(
+            f"no policy matches the model '{name}', so it is refused; adopt one whose 'models' has a pattern for it "
+            "(`coordpath policy adopt FILE`)"
+        )
+    if len(found) > 1:
+        raise RefusedError(
+            f"{len(found)} policies match the model '{name}': {listed([policy.name for policy in found])}; "
+            "exactly one must: make their patterns exclude each other and adopt them again"
+        )
+    return found[0]

@@ -1,0 +1,162 @@
+"""The numbers that rules and materiality classes look at, each read from a change report; None where it is not known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from coordpath_governance.policy.amounts import Unit, value_text
+from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts
+
+__all__ = ["NEEDS_CHAMPION", "OBSERVATIONS", "Observation", "observe", "remedy", "standardised_move"]
+
+_NEEDS_ROWS = "Make the report from the pinned rows, not from logged moments."
+_NEEDS_SEGMENTS = "Name segments in the policy's reference, and make the report from the pinned rows."
+_NEEDS_THRESHOLD = "Give a threshold in the policy's reference, and make the report from the pinned rows."
+NEEDS_CHAMPION = "There is no champion to compare with: a first version needs a person."
+_NOT_EXERCISED = "A coefficient that changed is not exercised by the reference data: pin data that exercise it."
+_NO_COST = "The champion's cost is zero, so nothing is relative to it: give an absolute limit."
+_NO_SPREAD = "The target is constant in the reference data: give an absolute limit."
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One number of a report: what it is, how it is written, where it comes from, and what to do if it is not known."""
+
+    title: str
+    unit: Unit
+    read: Callable[[ChangeReportDocument], float | None]
+    remedy: str = ""
+    compares: bool = False
+    """Whether it says something only where there is a champion."""
+
+    def text(self, value: float | None, limit: float | None = None) -> str:
+        """The number in words, told apart from ``limit``."""
+        return f"{self.title}: {'not known' if value is None else value_text(value, self.unit, limit)}"
+
+
+def observe(document: ChangeReportDocument, name: str) -> float | None:
+    """The observation ``name`` of a report; NaN counts as not known."""
+    observation = OBSERVATIONS[name]
+    if observation.compares and document.subject.champion is None:
+        return None
+    value = observation.read(document)
+    return None if value is None or math.isnan(value) else value
+
+
+def remedy(document: ChangeReportDocument, name: str) -> str:
+    """What to do about an observation that is not known."""
+    observation = OBSERVATIONS[name]
+    if observation.compares and document.subject.champion is None:
+        return NEEDS_CHAMPION
+    return observation.remedy
+
+
+def _ratio(value: float, unit: float) -> float | None:
+    if unit > 0:
+        return value / unit
+    return 0.0 if value == 0 else None
+
+
+def _errors(value: float, error: float | None) -> float | None:
+    """How many standard errors; without bound where something moves that the rows do not doubt at all."""
+    if error is None:
+        return None
+    if error > 0:
+        return value / error
+    return math.copysign(math.inf, value) if value else 0.0
+
+
+def _worst_step(document: ChangeReportDocument) -> float:
+    return max([0.0, *(step.delta for step in document.path.steps)])
+
+
+def _rest_cost(document: ChangeReportDocument) -> float:
+    return max([0.0, *(abs(step.delta) for step in document.path.steps if step.kind == "rest")])
+
+
+def _standardised(document: ChangeReportDocument) -> float | None:
+    """The largest change of score for one standard deviation; not known if a change hides where the data do not reach."""
+    moves = [standardised_move(c) for c in document.coordinates if c.changed and c.kind != "baseline"]
+    known = [abs(move) for move in moves if move is not None]
+    return max(known, default=0.0) if len(known) == len(moves) else None
+
+
+def standardised_move(c: CoordinateFacts) -> float | None:
+    """What the change of one coefficient does to the score for one standard deviation."""
+    if not c.exercised or c.standardised_old is None or c.standardised_new is None:
+        return None
+    return c.standardised_new - c.standardised_old
+
+
+def _relative_to_target(document: ChangeReportDocument) -> float | None:
+    largest = _standardised(document)
+    return None if largest is None else _ratio(largest, document.data.target_sd)
+
+
+def _decision_flips(document: ChangeReportDocument) -> float | None:
+    flips = document.impact.flips
+    return None if flips is None else flips.up + flips.down
+
+
+def _segment_flips(document: ChangeReportDocument) -> float | None:
+    shares = [segment.flips for segment in document.impact.segments]
+    return max((share for share in shares if share is not None), default=None) if None not in shares else None
+
+
+def _segment_shift(document: ChangeReportDocument) -> float | None:
+    return max((abs(segment.mean_shift) for segment in document.impact.segments), default=None)
+
+
+OBSERVATIONS: dict[str, Observation] = {
+    "final_cost_increase": Observation("cost increase", "number", lambda d: d.impact.delta, compares=True),
+    "final_cost_increase_relative": Observation(
+        "relative cost increase", "share", lambda d: _ratio(d.impact.delta, d.impact.champion.mse), _NO_COST, compares=True
+    ),
+    "final_cost_increase_errors": Observation(
+        "cost increase", "standard errors", lambda d: _errors(d.impact.delta, d.impact.delta_se), _NEEDS_ROWS, compares=True
+    ),
+    "step_cost_increase": Observation("largest increase at a step", "number", _worst_step),
+    "step_cost_increase_relative": Observation(
+        "largest relative increase at a step", "share", lambda d: _ratio(_worst_step(d), d.path.start_cost), _NO_COST
+    ),
+    "steps": Observation("steps", "count", lambda d: float(len(d.path.steps))),
+    "rest_coefficients": Observation(
+        "coefficients in the rest", "count", lambda d: float(sum(len(s.moves) for s in d.path.steps if s.kind == "rest"))
+    ),
+    "rest_cost_change": Observation("cost change by the rest", "number", _rest_cost),
+    "gap": Observation("gap", "share", lambda d: None if d.path.status == "heuristic" else d.path.gap),
+    "coefficients_changed": Observation("coefficients that differ", "count", lambda d: float(d.counts.changed)),
+    "sign_flips": Observation("sign flips", "count", lambda d: float(d.counts.sign_flips), compares=True),
+    "features_added": Observation("features added", "count", lambda d: float(len(d.counts.columns_added)), compares=True),
+    "features_dropped": Observation(
+        "features dropped", "count", lambda d: float(len(d.counts.columns_dropped)), compares=True
+    ),
+    "levels_added": Observation("levels added", "count", lambda d: float(len(d.counts.levels_added)), compares=True),
+    "levels_dropped": Observation("levels dropped", "count", lambda d: float(len(d.counts.levels_dropped)), compares=True),
+    "standardised_change": Observation(
+        "largest standardised change", "number", _standardised, _NOT_EXERCISED, compares=True
+    ),
+    "standardised_change_relative": Observation(
+        "largest standardised change, of the target's standard deviation",
+        "share",
+        _relative_to_target,
+        f"{_NOT_EXERCISED} {_NO_SPREAD}",
+        compares=True,
+    ),
+    "unexercised_changes": Observation(
+        "changes not exercised", "count", lambda d: float(sum(c.changed and not c.exercised for c in d.coordinates))
+    ),
+    "unexercised": Observation("coefficients not exercised", "count", lambda d: float(d.counts.not_exercised)),
+    "decision_flips": Observation("decisions that flip", "share", _decision_flips, _NEEDS_THRESHOLD, compares=True),
+    "segment_decision_flips": Observation(
+        "decisions that flip in a segment", "share", _segment_flips, f"{_NEEDS_THRESHOLD} {_NEEDS_SEGMENTS}", compares=True
+    ),
+    "mean_score_shift": Observation("mean score shift", "number", lambda d: abs(d.impact.shift.mean), compares=True),
+    "segment_mean_score_shift": Observation(
+        "mean score shift in a segment", "number", _segment_shift, _NEEDS_SEGMENTS, compares=True
+    ),
+    "first_version": Observation("first version", "count", lambda d: float(d.subject.champion is None)),
+}
+"""By the name under which a materiality class refers to it."""

@@ -1,0 +1,79 @@
+"""A rule: its own checked parameters, and one method that looks at a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from coordpath_governance.policy.amounts import limit_text
+from coordpath_governance.policy.gate_facts import GateFacts
+from coordpath_governance.policy.observations import OBSERVATIONS, observe, remedy
+from coordpath_governance.policy.results import Finding, RuleResult, combine
+from coordpath_governance.reports.document import ChangeReportDocument
+
+__all__ = ["Amount", "Limit", "LimitRule", "Most", "Name", "Rule", "Seen", "at_most"]
+
+Amount = Annotated[float, Field(allow_inf_nan=False)]
+Limit = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Most = Annotated[int, Field(ge=0, le=1_000_000)]
+Name = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a rule may look at. ``full_validation``: this very change is of a class that counts as one."""
+
+    document: ChangeReportDocument
+    gate: GateFacts | None = None
+    full_validation: bool = False
+
+
+class Rule(BaseModel):
+    """What all rules share: closed parameters, and what a violation gives."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    at_gate: ClassVar[bool] = False
+    """Whether it needs what only the gate knows."""
+
+    otherwise: Literal["fail", "review"] = "fail"
+
+    def findings(self, seen: Seen) -> Sequence[Finding]:
+        """Every comparison that the rule makes, at least one."""
+        raise NotImplementedError
+
+    def judge(self, name: str, seen: Seen) -> RuleResult:
+        """The rule's result under its name in the policy."""
+        return combine(name, self.findings(seen), self.otherwise)
+
+
+class LimitRule(Rule):
+    """A rule of upper limits: each parameter in ``limits`` bounds one observation, and at least one is given."""
+
+    limits: ClassVar[dict[str, str]] = {}
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> LimitRule:
+        if all(getattr(self, parameter) is None for parameter in self.limits):
+            raise ValueError(f"give at least one of {', '.join(self.limits)}")
+        return self
+
+    def findings(self, seen: Seen) -> Sequence[Finding]:
+        """One comparison for each limit that is given."""
+        given = [(observation, getattr(self, parameter)) for parameter, observation in self.limits.items()]
+        return [at_most(seen.document, name, limit) for name, limit in given if limit is not None]
+
+
+def at_most(document: ChangeReportDocument, name: str, limit: float) -> Finding:
+    """Whether the observation ``name`` is no higher than ``limit``."""
+    observation = OBSERVATIONS[name]
+    value = observe(document, name)
+    said = f"at most {limit_text(limit, observation.unit)}"
+    if value is None:
+        return Finding(observation.text(None), said, None, remedy(document, name))
+    met = value <= limit
+    why = "" if met else f"The {observation.title} is over its limit."
+    return Finding(observation.text(value, limit), said, met, why)

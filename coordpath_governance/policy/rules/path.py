@@ -1,0 +1,68 @@
+"""Rules about the path: its costs, its length, its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from coordpath_governance.policy.amounts import limit_text, value_text
+from coordpath_governance.policy.results import Finding
+from coordpath_governance.policy.rules.base import Amount, Limit, LimitRule, Most, Rule, Seen
+
+__all__ = ["FinalCostIncrease", "Gap", "Rest", "StepCostIncrease", "Steps"]
+
+
+class FinalCostIncrease(LimitRule):
+    """How much worse the candidate may be than the champion; a negative limit asks for an improvement."""
+
+    limits: ClassVar[dict[str, str]] = {
+        "absolute": "final_cost_increase",
+        "relative": "final_cost_increase_relative",
+        "standard_errors": "final_cost_increase_errors",
+    }
+
+    absolute: Amount | None = None
+    relative: Amount | None = None
+    standard_errors: Amount | None = None
+
+
+class StepCostIncrease(LimitRule):
+    """How much any one step may raise the cost, in its unit or relative to the champion's."""
+
+    limits: ClassVar[dict[str, str]] = {"absolute": "step_cost_increase", "relative": "step_cost_increase_relative"}
+
+    absolute: Limit | None = None
+    relative: Limit | None = None
+
+
+class Steps(LimitRule):
+    """How many steps the change may take, the rest counted as one."""
+
+    limits: ClassVar[dict[str, str]] = {"most": "steps"}
+
+    most: Most
+
+
+class Rest(LimitRule):
+    """How much may hide in "all the rest": coefficients, and what they together do to the cost either way."""
+
+    limits: ClassVar[dict[str, str]] = {"coefficients": "rest_coefficients", "cost_change": "rest_cost_change"}
+
+    coefficients: Most | None = None
+    cost_change: Limit | None = None
+
+
+class Gap(Rule):
+    """How far from proved the order may be: a share of what any order could still change; a proved order always holds."""
+
+    most: Limit = 0.0
+
+    def findings(self, seen: Seen) -> Sequence[Finding]:
+        """A rule of thumb proves nothing, so its gap is not known."""
+        path = seen.document.path
+        said = f"at most {limit_text(self.most, 'share')}"
+        if path.status == "heuristic":
+            return [Finding("gap: not known", said, None, "No bound was established: solve with 'auto' or 'exact'.")]
+        met = path.status == "optimal" or path.gap <= self.most
+        observed = "proved optimal" if path.status == "optimal" else f"gap: {value_text(path.gap, 'share', self.most)}"
+        return [Finding(observed, said, met, "" if met else "The order is further from proved than allowed.")]
