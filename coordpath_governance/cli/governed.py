@@ -1,0 +1,82 @@
+"""What commands about a guarded model begin with: the registry, its ledger and the policy the model is under."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.signing_options import open_ledger
+from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.connection import connect
+from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
+from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
+from coordpath_governance.review.ports import Actor
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.review.gate import Answer
+    from coordpath_governance.signing.keys import PrivateKey
+
+__all__ = ["Governed", "alias_option", "open_governed", "open_registry", "show_answer"]
+
+GUARDED_SCHEME = "coordpath:"
+_MARKS = {"pass": "ok", "review": "REVIEW", "fail": "FAIL", "unknown": "UNKNOWN", "waived": "waived"}
+
+
+def alias_option(function: Any) -> Any:  # noqa: ANN401 - a click command
+    """--alias, as ``alias``."""
+    return click.option("--alias", default=CHAMPION_ALIAS, show_default=True, help="The guarded alias.")(function)
+
+
+@dataclass(frozen=True)
+class Governed:
+    """One registered model, its ledger and its policy."""
+
+    name: str
+    client: Any
+    registry: ClientRegistry
+    ledger: Ledger
+    adopted: AdoptedPolicy
+
+    def version(self, which: str) -> str:
+        """A version's number, from a number, `latest` or an alias."""
+        return str(point_at(self.client, self.name, which).version)
+
+    def actor(self, key: PrivateKey | None) -> Actor:
+        """The owner of a key that the ledger knows; nobody without one."""
+        known = self.ledger.keyring().keys.get(key.public.id) if key is not None else None
+        return Actor(known.facts.owner, "key") if known is not None and known.revoked is None else Actor()
+
+
+def open_registry(tracking_uri: str | None, registry_uri: str | None) -> ClientRegistry:
+    """The registry itself: commands are their own guard, so that of a ``coordpath:`` URI is not asked twice."""
+    bare = registry_uri.removeprefix(GUARDED_SCHEME) if registry_uri else None
+    return ClientRegistry(connect(tracking_uri, bare))
+
+
+def open_governed(name: str, ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Governed:
+    """All of it; `RefusedError` for a model that no policy matches."""
+    registry = open_registry(tracking_uri, registry_uri)
+    opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    return Governed(name, registry.client, registry, opened, policy_for(opened, name))
+
+
+def show_answer(answer: Answer, name: str, alias: str, version: str) -> None:
+    """A line a rule, the verdict, and what to do next."""
+    say(f"{name} version {version} → {alias}: {answer.verdict.upper()}\n{answer.reason}")
+    readiness = answer.readiness
+    if readiness is None:
+        return
+    before = f"version {readiness.binding.from_version}" if readiness.binding.from_version else "nothing"
+    say(f"From {before}; class {readiness.judgement.materiality}; policy {readiness.binding.policy[:12]}\n")
+    width = max((len(each.rule) for each in readiness.judgement.results), default=0)
+    for each in readiness.judgement.results:
+        reason = "" if each.result == "pass" else f"  {each.reason}"
+        say(f"  {_MARKS[each.result]:8}{each.rule:{width}}  {each.observed}  (limit: {each.limit}){reason}")
+    for entry in readiness.tally.counted:
+        say(f"  approved by entry {entry.seq}")
+    for void in readiness.tally.void:
+        say(f"  not counted: {void}")

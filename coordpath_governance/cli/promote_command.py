@@ -1,0 +1,49 @@
+"""`coordpath promote`: move a guarded alias, if the gate lets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from coordpath_governance.cli.governed import alias_option, open_governed, show_answer
+from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
+
+__all__ = ["command"]
+
+
+@click.command("promote")
+@click.argument("name")
+@click.argument("version")
+@alias_option
+@click.option("--dry-run", is_flag=True, help="Only say what would happen.")
+@key_option
+@ledger_options
+def command(
+    name: str,
+    version: str,
+    alias: str,
+    dry_run: bool,
+    key: Path | None,
+    ledger: str | None,
+    tracking_uri: str | None,
+    registry_uri: str | None,
+) -> int:
+    """Let the alias of NAME stand for VERSION: intent, alias, read back, done. Rolling back is a promotion like any other.
+
+    Exits 0 promoted, 1 refused, 3 approvals are missing, 4 cannot tell. After a crash run it again: it finishes what was begun.
+    """
+    from coordpath_governance.review.gate import ask_gate
+    from coordpath_governance.review.guard import Guard
+
+    signer = load_key(key) if key is not None else None
+    governed = open_governed(name, ledger, tracking_uri, registry_uri)
+    number = governed.version(version)
+    if dry_run:
+        answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
+        show_answer(answer, name, alias, number)
+        return answer.exit_code
+    Guard(governed.ledger).set_alias(governed.registry, name, alias, number, governed.actor(signer))
+    say(f"{name} version {number} is '{alias}' now.")
+    return 0
