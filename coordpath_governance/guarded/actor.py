@@ -1,0 +1,56 @@
+"""Who asks: the user that MLflow's server has authenticated, or the owner of this process's key. Nobody is guessed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coordpath_governance.review.ports import Actor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from coordpath_governance.ledger.keyring import KeyRing
+
+__all__ = ["KEY_VARIABLE", "PASSPHRASE_VARIABLE", "current_actor"]
+
+KEY_VARIABLE = "COORDPATH_KEY"
+PASSPHRASE_VARIABLE = "COORDPATH_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
+_AUTHENTICATION = "mlflow.server.auth"
+
+
+def current_actor(keyring: Callable[[], KeyRing]) -> Actor:
+    """In a request: the authenticated user or nobody, never the server's own key. Elsewhere: the key's owner or nobody."""
+    flask = sys.modules.get("flask")
+    if flask is not None and flask.has_request_context():
+        name = _authenticated_user(flask)
+        return Actor(name, "server") if name else Actor()
+    owner = _key_owner(keyring)
+    return Actor(owner, "key") if owner else Actor()
+
+
+def _authenticated_user(flask: Any) -> str | None:  # noqa: ANN401 - the module
+    """A Basic header proves nothing unless MLflow's authentication stands before every request of this app."""
+    authentication = sys.modules.get(_AUTHENTICATION)
+    if authentication is None:
+        return None
+    gates = flask.current_app.before_request_funcs.get(None, ())
+    if getattr(authentication, "_before_request", None) not in gates:
+        return None
+    name = flask.g.get("mlflow_authenticated_user")
+    if name is None:
+        name = getattr(authentication.authenticate_request(), "username", None)
+    return str(name) if name else None
+
+
+def _key_owner(keyring: Callable[[], KeyRing]) -> str | None:
+    file = os.environ.get(KEY_VARIABLE)
+    if not file:
+        return None
+    from coordpath_governance.signing.keys import PrivateKey
+
+    key = PrivateKey.load(Path(file), os.environ.get(PASSPHRASE_VARIABLE))
+    known = keyring().keys.get(key.public.id)
+    return known.facts.owner if known is not None and known.revoked is None else None

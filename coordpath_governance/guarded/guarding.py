@@ -1,0 +1,69 @@
+"""The guard of one registry, opened when it is first needed, asked on behalf of whoever is asking."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from coordpath_governance.guarded.actor import current_actor
+from coordpath_governance.guarded.refusals import refusals
+
+if TYPE_CHECKING:
+    from coordpath_governance.review.guard import Guard
+    from coordpath_governance.review.ports import AliasRegistry
+
+__all__ = ["Guarding"]
+
+_LOG = logging.getLogger(__name__)
+
+
+class Guarding:
+    """While the ledger cannot be opened every question is answered with no, and the next one tries again."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._guard: Guard | None = None
+        self._opening = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[Guarding], tuple[str]]:
+        return Guarding, (self._uri,)
+
+    def set_alias(self, registry: AliasRegistry, name: str, alias: str, version: str) -> None:
+        """Set an alias, guarded or not; MLflow's exception if it is refused."""
+        with refusals("set alias"):
+            guard = self._open()
+            guard.set_alias(registry, name, alias, version, current_actor(guard.ledger.keyring))
+
+    def forbid(
+        self,
+        registry: AliasRegistry,
+        operation: str,
+        name: str,
+        *,
+        alias: str | None = None,
+        version: str | None = None,
+        new_name: str | None = None,
+        tag: str | None = None,
+    ) -> None:
+        """MLflow's exception if the operation is refused."""
+        with refusals(operation):
+            guard = self._open()
+            actor = current_actor(guard.ledger.keyring)
+            guard.forbid(registry, operation, name, actor, alias=alias, version=version, new_name=new_name, tag=tag)
+
+    def registered(self, registry: AliasRegistry, name: str, version: str) -> None:
+        """Tell the guard of a new version. Registering never fails because of us: such a version is just not promoted."""
+        try:
+            guard = self._open()
+            guard.registered(registry, name, version, current_actor(guard.ledger.keyring))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the version has been registered
+            _LOG.warning("coordpath: version %s of %r was registered without a record: %s", version, name, error)
+
+    def _open(self) -> Guard:
+        with self._opening:
+            if self._guard is None:
+                from coordpath_governance.review.open_guard import open_guard
+
+                self._guard = open_guard(self._uri)
+            return self._guard

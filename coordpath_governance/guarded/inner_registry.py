@@ -1,0 +1,68 @@
+"""The inner store as the guard needs it: aliases, setting one, and the digest of a version's files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from coordpath_governance.errors import ModelReadError, NotFoundError, RegistryError
+from coordpath_governance.guarded.inner_store import tracking_store
+from coordpath_governance.guarded.model_files import digest_of_files
+from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.versions import point_at
+
+__all__ = ["InnerRegistry"]
+
+
+@dataclass(frozen=True)
+class InnerRegistry:
+    """``store`` is the store with no guard in front of it; an `AliasRegistry`."""
+
+    store: Any
+    tracking_uri: str | None = None
+
+    def aliases(self, name: str) -> dict[str, str]:
+        """All aliases of a registered model with the versions they stand for; empty if there is no such model."""
+        try:
+            with registry_errors(f"looking up the registered model '{name}'"):
+                found = self.store.get_registered_model(name).aliases
+        except NotFoundError:
+            return {}
+        return {str(alias): str(version) for alias, version in found.items()}
+
+    def set_alias(self, name: str, alias: str, version: str) -> None:
+        """Set an alias, unguarded."""
+        with registry_errors(f"setting the alias '{alias}' of '{name}' to version {version}"):
+            self.store.set_registered_model_alias(name, alias, version)
+
+    def digest(self, name: str, version: str) -> str:
+        """The model digest of a version's files as they are now.
+
+        `NotFoundError` if the files are not there or are no model, `RegistryError` if they cannot be reached.
+        """
+        location = point_at(_Lookup(self), name, version).location
+        try:
+            return digest_of_files(str(location), f"version {version} of '{name}'")
+        except (NotFoundError, ModelReadError) as error:
+            raise NotFoundError(f"the registry lists version {version} of '{name}', but not its files: {error}") from error
+        except RegistryError as error:
+            raise RegistryError(str(error)) from error
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """The calls of MLflow's client by which `point_at` finds a version's files."""
+
+    registry: InnerRegistry
+
+    def get_registered_model(self, name: str) -> Any:  # noqa: ANN401 - RegisteredModel
+        return self.registry.store.get_registered_model(name)
+
+    def get_model_version(self, name: str, version: str) -> Any:  # noqa: ANN401 - ModelVersion
+        return self.registry.store.get_model_version(name, version)
+
+    def get_model_version_download_uri(self, name: str, version: str) -> Any:  # noqa: ANN401 - text
+        return self.registry.store.get_model_version_download_uri(name, version)
+
+    def get_logged_model(self, model_id: str) -> Any:  # noqa: ANN401 - LoggedModel
+        return tracking_store(self.registry.tracking_uri).get_logged_model(model_id)

@@ -1,0 +1,20 @@
+"""The entry point `mlflow.model_registry_store`: MLflow imports this module early, so it imports nothing itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["SCHEME", "build_store"]
+
+SCHEME = "coordpath"
+
+
+def build_store(store_uri: str, tracking_uri: str | None = None) -> Any:  # noqa: ANN401 - AbstractStore
+    """The store of the URI behind ``coordpath:``, guarded. It is built even if the ledger cannot be reached."""
+    from coordpath_governance.guarded.inner_store import build_inner_store, inner_uri, tell_if_advisory
+    from coordpath_governance.guarded.store import guarded
+
+    uri = inner_uri(store_uri)
+    store = guarded(build_inner_store(uri, tracking_uri), uri, tracking_uri)
+    tell_if_advisory(uri)
+    return store

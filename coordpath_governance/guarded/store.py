@@ -1,0 +1,168 @@
+"""MLflow's own store with the guarded methods in front: everything else is the inner store's, untouched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, Protocol
+
+from mlflow.store.model_registry.abstract_store import AbstractStore
+from mlflow.utils.validation import _validate_model_version
+
+from coordpath_governance.guarded.guarding import Guarding
+from coordpath_governance.guarded.inner_registry import InnerRegistry
+from coordpath_governance.guarded.inner_store import primary_of
+
+__all__ = ["GuardedStore", "guarded"]
+
+_MAY_HIDE = "mlflow.prompt."
+"""MLflow tells prompts from models by a tag of this family; the guard knows which of them hide a model."""
+
+
+class Tag(Protocol):
+    """A tag of MLflow's, as entity or as message."""
+
+    key: str
+
+
+def guarded(store: Any, uri: str, tracking_uri: str | None) -> Any:  # noqa: ANN401 - AbstractStore
+    """The same store, of a class with the guard in front of its own; ``uri`` is its own URI."""
+    reads = primary_of(store)
+    inner: Any = type(store)
+    store.__class__ = _guarded_class(inner)
+    vars(store).update(_guarding=Guarding(uri), _guard_reads=reads, _guard_tracking=tracking_uri)
+    return store
+
+
+@cache
+def _guarded_class(inner: Any) -> Any:  # noqa: ANN401 - classes
+    return type(f"Guarded{inner.__name__}", (GuardedStore, inner), {"_inner_class": inner, "__doc__": inner.__doc__})
+
+
+def _blank(inner: Any) -> Any:  # noqa: ANN401 - a class, AbstractStore
+    """A guarded store whose state is yet to come from a pickle."""
+    return object.__new__(_guarded_class(inner))
+
+
+class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have no types
+    """In front of a store's own class. Prompts are registered models, so their methods arrive here too."""
+
+    _inner_class: type
+    _guarding: Guarding
+    _guard_reads: Any | None
+    _guard_tracking: str | None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _blank, (self._inner_class,), self.__getstate__()
+
+    def create_registered_model(
+        self,
+        name: str,
+        tags: Iterable[Tag] | None = None,
+        description: str | None = None,
+        deployment_job_id: str | None = None,
+    ) -> object:
+        """Create a model, unless its tags would hide a guarded one."""
+        self._refuse_hiding(name, tags)
+        return super().create_registered_model(name, tags, description, deployment_job_id)
+
+    def rename_registered_model(self, name: str, new_name: str) -> object:
+        """Rename a model, unless away from or onto a guarded name."""
+        self._forbid("rename model", name, new_name=str(new_name))
+        return super().rename_registered_model(name, new_name)
+
+    def delete_registered_model(self, name: str) -> object:
+        """Delete a model, unless it is guarded and in use."""
+        self._forbid("delete model", name)
+        return super().delete_registered_model(name)
+
+    def set_registered_model_tag(self, name: str, tag: Tag) -> object:
+        """Tag a model, unless that would hide a guarded one."""
+        self._refuse_hiding(name, (tag,))
+        return super().set_registered_model_tag(name, tag)
+
+    def delete_registered_model_tag(self, name: str, key: str) -> object:
+        """Delete a model's tag, unless that would change what a guarded model is taken for."""
+        if _may_hide(key):
+            self._forbid("delete tag", name, tag=_plain(key))
+        return super().delete_registered_model_tag(name, key)
+
+    def create_model_version(
+        self,
+        name: str,
+        source: str,
+        run_id: str | None = None,
+        tags: Iterable[Tag] | None = None,
+        run_link: str | None = None,
+        description: str | None = None,
+        local_model_path: str | None = None,
+        model_id: str | None = None,
+    ) -> object:
+        """Register a version and tell the guard; MLflow's client looks at the names of these arguments."""
+        prompt = self._refuse_hiding(name, tags)
+        made = super().create_model_version(
+            name, source, run_id, tags, run_link, description, local_model_path=local_model_path, model_id=model_id
+        )
+        if not prompt:
+            self._guarding.registered(self._unguarded(), str(name), str(made.version))
+        return made
+
+    def transition_model_version_stage(
+        self, name: str, version: str | int, stage: str, archive_existing_versions: bool
+    ) -> object:
+        """Move a version to a stage, unless the model is guarded."""
+        self._forbid("transition stage", name, version=_number(version))
+        return super().transition_model_version_stage(name, version, stage, archive_existing_versions)
+
+    def delete_model_version(self, name: str, version: str | int) -> object:
+        """Delete a version, unless it stands under a guarded alias."""
+        self._forbid("delete version", name, version=_number(version))
+        return super().delete_model_version(name, version)
+
+    def set_model_version_tag(self, name: str, version: str | int, tag: Tag) -> object:
+        """Tag a version, unless that would hide a guarded model's."""
+        self._refuse_hiding(name, (tag,), version)
+        return super().set_model_version_tag(name, version, tag)
+
+    def delete_model_version_tag(self, name: str, version: str | int, key: str) -> object:
+        """Delete a version's tag, unless that would change what a guarded model's version is taken for."""
+        if _may_hide(key):
+            self._forbid("delete tag", name, version=_number(version), tag=_plain(key))
+        return super().delete_model_version_tag(name, version, key)
+
+    def set_registered_model_alias(self, name: str, alias: str, version: str | int) -> None:
+        """Set an alias; a guarded one only as a promotion that passes the gate."""
+        self._guarding.set_alias(self._unguarded(), str(name), str(alias), _number(version))
+
+    def delete_registered_model_alias(self, name: str, alias: str) -> object:
+        """Delete an alias, unless it is guarded."""
+        self._forbid("delete alias", name, alias=str(alias))
+        return super().delete_registered_model_alias(name, alias)
+
+    def _unguarded(self) -> InnerRegistry:
+        """What the guard itself works on."""
+        return InnerRegistry(self._guard_reads or super(), self._guard_tracking)
+
+    def _forbid(self, operation: str, name: str, **what: str | None) -> None:
+        self._guarding.forbid(self._unguarded(), operation, str(name), **what)
+
+    def _refuse_hiding(self, name: str, tags: Iterable[Tag] | None, version: str | int | None = None) -> bool:
+        """Ask about each tag that might hide the model; whether there was one that may."""
+        keys = [tag.key for tag in tags or () if _may_hide(tag.key)]
+        for key in keys:
+            self._forbid("set tag", name, version=None if version is None else _number(version), tag=_plain(key))
+        return bool(keys)
+
+
+def _number(version: str | int) -> str:
+    """A version as the inner store will understand it: 007, 1_0 and full-width digits are numbers to it too."""
+    return str(_validate_model_version(version))
+
+
+def _plain(key: str) -> str:
+    """A tag's key as a database takes it that does not tell case or outer spaces apart."""
+    return str(key).strip().lower()
+
+
+def _may_hide(key: str) -> bool:
+    return _plain(key).startswith(_MAY_HIDE)
