@@ -1,4 +1,4 @@
-"""Observed values and limits as text: a limit exactly as it was set, a value with enough digits to tell it from the limit."""
+"""Observed values and limits as text: a limit exactly as it was set, a value with enough digits to tell it from that."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ _EXACT = 15
 
 
 def value_text(value: float, unit: Unit, limit: float | None = None) -> str:
-    """``value`` with as few digits as tell it from ``limit``."""
+    """``value`` with as few digits as tell it from ``limit``; time in days begun, so that the text holds for a day."""
     if not math.isfinite(value):
         return "without bound"
     if unit == "count":
         return count(int(value))
+    if unit == "days":
+        return f"in day {count(math.ceil(value))}"
     scaled = value * 100 if unit == "share" else value
     beside = None if limit is None or value == limit else limit_text(limit, unit)
     for digits in range(_FEWEST, _MOST):

@@ -13,6 +13,7 @@ from coordpath_governance.ledger.events import ADMIN, SERVICE
 from coordpath_governance.policy.observations import OBSERVATIONS
 from coordpath_governance.policy.rules import RULES, Rule
 from coordpath_governance.policy.rules.base import Amount
+from coordpath_governance.reports.document import ChangeFacts
 
 __all__ = [
     "POLICY_SCHEMA",
@@ -54,7 +55,7 @@ Alias = Annotated[Text, AfterValidator(_alias)]
 Role = Annotated[Text, AfterValidator(_approver)]
 Several = Field(min_length=1, max_length=1000)
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Days = Annotated[float, Field(gt=0, le=3660, allow_inf_nan=False)]
+Days = Annotated[int, Field(ge=1, le=3660)]
 
 
 class Part(BaseModel):
@@ -156,10 +157,7 @@ def _no_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-_FIELDS: dict[str, Any] = {
-    name: (rule, Field(default=None, json_schema_extra=_no_default, description=rule.__doc__))
-    for name, rule in RULES.items()
-}
+_FIELDS: dict[str, Any] = {name: (rule, Field(default=None, json_schema_extra=_no_default)) for name, rule in RULES.items()}
 
 if TYPE_CHECKING:
     Rules = _AnyRules
@@ -180,6 +178,10 @@ class Policy(Part):
     materiality: Annotated[tuple[MaterialityClass, ...], Several]
     waivers: WaiverTerms = WaiverTerms()
     approvals: ApprovalTerms = ApprovalTerms()
+
+    def merged_facts(self, said: ChangeFacts) -> ChangeFacts:
+        """What an author said, with what the policy knows better."""
+        return said.model_copy(update=self.facts.model_dump(exclude_none=True))
 
     def named_rules(self) -> Iterator[tuple[str, Rule]]:
         """The rules that are set, in the order of the table."""

@@ -44,6 +44,7 @@ def judge(
     policy: Policy, document: ChangeReportDocument, gate: GateFacts | None = None, waived: Collection[str] = ()
 ) -> Judgement:
     """Look at everything. Without ``gate`` the rules that need it are left out; built-in checks cannot be ``waived``."""
+    document = document.model_copy(update={"facts": policy.merged_facts(document.facts)})
     kind = class_of(policy.materiality, document)
     seen = Seen(document, gate, kind.full_validation)
     rules = list(policy.named_rules())
@@ -85,9 +86,9 @@ def _sentences(results: Sequence[RuleResult], kind: MaterialityClass, needs: Seq
     )
     out = []
     if failed:
-        out.append(f"{len(failed)} of {len(results)} checks fail: {listed(failed)}.")
+        out.append(f"{len(failed)} of {len(results)} checks {_verb(failed, 'fail')}: {listed(failed)}.")
     if doubtful:
-        out.append(f"{len(doubtful)} of {len(results)} checks need a person: {listed(doubtful)}.")
+        out.append(f"{len(doubtful)} of {len(results)} checks {_verb(doubtful, 'need')} a person: {listed(doubtful)}.")
     if not failed and not doubtful:
         out.append(f"All {len(results) - len(waived)} {'other ' if waived else ''}checks are met.")
     if waived:
@@ -99,6 +100,10 @@ def _sentences(results: Sequence[RuleResult], kind: MaterialityClass, needs: Seq
     elif not failed:
         out.append(f"Changes of class '{kind.class_}' need no approval.")
     return out
+
+
+def _verb(names: Sequence[str], verb: str) -> str:
+    return f"{verb}s" if len(names) == 1 else verb
 
 
 def _with(results: Sequence[RuleResult], *outcomes: Outcome) -> list[str]:

@@ -17,7 +17,7 @@ from coordpath_governance.canonical import canonical_bytes, read_json, sha256_he
 from coordpath_governance.errors import PolicyError
 from coordpath_governance.policy.document import POLICY_SCHEMA, Policy
 
-__all__ = ["MAX_POLICY_BYTES", "policy_bytes", "policy_sha256", "read_policy"]
+__all__ = ["MAX_POLICY_BYTES", "policy_bytes", "policy_schema", "policy_sha256", "read_policy"]
 
 MAX_POLICY_BYTES = 1_000_000
 _DEEPEST = 20
@@ -49,6 +49,11 @@ def policy_bytes(policy: Policy) -> bytes:
 def policy_sha256(policy: Policy) -> str:
     """SHA-256 of `policy_bytes`."""
     return sha256_hex(policy_bytes(policy))
+
+
+def policy_schema() -> dict[str, Any]:
+    """The JSON Schema of a policy, for editors and for those who read policies without us."""
+    return Policy.model_json_schema(by_alias=True)
 
 
 class _Loader(yaml.SafeLoader):

@@ -13,7 +13,7 @@ __all__ = ["matches", "matching"]
 
 
 def matches(policy: Policy, name: str) -> bool:
-    """Whether one of the policy's patterns fits the whole name; case counts."""
+    """Whether one of the policy's patterns fits the whole name of a model; case counts."""
     return any(fnmatchcase(name, pattern) for pattern in policy.models)
 
 

@@ -30,7 +30,7 @@ from coordpath_governance.reports.problem import problem_document
 from coordpath_governance.reports.steps import Labels, compare_orders, path_facts
 from coordpath_governance.reports.words import limits, summarise
 
-__all__ = ["ReportFacts", "compose", "document_digest"]
+__all__ = ["NOT_ASSESSED", "ReportFacts", "compose", "document_digest"]
 
 NOT_ASSESSED = Assessment(
     verdict="not assessed", reason="No policy was applied to this change, so nothing here is an approval.", materiality=None

@@ -25,9 +25,11 @@ __all__ = [
     "ModelMetrics",
     "Move",
     "PathFacts",
+    "PolicyFacts",
     "RawChange",
     "Recheck",
     "RowEvidence",
+    "RuleFacts",
     "ScoreShift",
     "SegmentImpact",
     "Settings",
@@ -93,12 +95,35 @@ class ChangeFacts(Part):
     planned: str | None = None
 
 
+class PolicyFacts(Part):
+    """The policy that was applied: its name, the SHA-256 of its canonical JSON, and all of it."""
+
+    name: str
+    sha256: str
+    document: dict[str, Any]
+
+
+class RuleFacts(Part):
+    """One rule: what was observed, its limit, what came of it and why."""
+
+    rule: str
+    observed: str
+    limit: str
+    result: Literal["pass", "review", "fail", "unknown", "waived"]
+    reason: str
+
+
 class Assessment(Part):
-    """The verdict at the time of the report; "not assessed" where no policy was applied."""
+    """The verdict at the time of the report; "not assessed" where no policy was applied.
+
+    Rules that need the time or what was promoted before are not among ``rules``: the gate looks at them.
+    """
 
     verdict: Literal["not assessed", "pass", "review", "fail"]
     reason: str
     materiality: str | None
+    policy: PolicyFacts | None = None
+    rules: tuple[RuleFacts, ...] = ()
 
 
 class DataFacts(Part):

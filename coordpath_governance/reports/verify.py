@@ -6,6 +6,7 @@ re-established from the moments), `data` (the evidence itself, from the rows). O
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,19 @@ from pydantic import ValidationError
 
 from coordpath_governance.alignment.change import align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
-from coordpath_governance.errors import CoordpathError, NotFoundError, ReferenceDataError, UsageError
+from coordpath_governance.canonical import canonical_bytes
+from coordpath_governance.errors import CoordpathError, NotFoundError, PolicyError, ReferenceDataError, UsageError
 from coordpath_governance.paths import Certificate, PathProblem, Solution, evaluate_order, solve_problem
 from coordpath_governance.paths.certificate import OPTIMAL_GAP
+from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.load import read_policy
 from coordpath_governance.reference.logged import LoggedReference, read_reference
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.coefficients import merged_levels
 from coordpath_governance.reports.compare import differences, rounding_of
-from coordpath_governance.reports.compose import ReportFacts, compose, document_digest
+from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose, document_digest
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.evidence import Evidence, evidence_of
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report
@@ -40,6 +44,7 @@ _TABLE = (
 )
 _ROWS = "the rows behind the logged moments: the moments were taken as the run logged them"
 _HOW_THE_FILE_IS_CALLED = ("data.sha256", "data.name", "data.kind", "recheck.command")
+_POLICY = "the policy: whether it is the adopted one (compare its SHA-256 with the ledger), and what the gate adds to it"
 _NEVER = (
     "the models: whether coefficients and facts are those of the model files (compare the model digests with the registry)",
     "what people said: role and period of the data, owner, purpose, reason, type of change; names, versions and run ids",
@@ -94,12 +99,14 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
     evidence = evidence_of(document)
     result.checks.append(_check_arithmetic(document, evidence))
     result.checks.append(_check_words(document, evidence))
+    result.checks.append(_check_assessment(document))
     result.checks.append(_check_certificate(document, evidence.problem))
     if data is None:
         result.not_rechecked.append(_DATA)
     else:
         result.checks.extend(_check_data(document, evidence, data, progress))
         result.not_rechecked.extend({"table": [_TABLE], "moments": [_ROWS]}.get(document.data.kind, []))
+    result.not_rechecked.extend([_POLICY] if document.assessment.policy else [])
     result.not_rechecked.extend(_NEVER)
     return result
 
@@ -145,6 +152,27 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     findings = [] if summary == document.summary else ["summary: the sentences do not say what the figures say"]
     findings += [] if stated == document.limits else ["limits: the list is not the one that follows from models and data"]
     return Check("arithmetic", "the sentences follow from the figures", tuple(findings))
+
+
+def _check_assessment(document: ChangeReportDocument) -> Check:
+    """The verdict follows from the recorded figures and the policy in the report, to the letter."""
+    what = "verdict, class and rules follow from the policy and the figures"
+    again = document.model_copy(update={"assessment": NOT_ASSESSED})
+    applied = document.assessment.policy
+    if applied is not None:
+        try:
+            again = assess(again, read_policy(canonical_bytes(applied.document), "the policy in the report"))
+        except PolicyError as error:
+            return Check("arithmetic", what, (str(error),))
+    recorded, recomputed = ({"facts": d.facts, **dict(d.assessment)} for d in (document, again))
+    return Check("arithmetic", what, tuple(_assessed_otherwise(recorded, recomputed)))
+
+
+def _assessed_otherwise(recorded: dict[str, Any], recomputed: dict[str, Any]) -> Iterator[str]:
+    for key, value in recomputed.items():
+        if recorded[key] != value:
+            place = key if key == "facts" else f"assessment.{key}"
+            yield f"{place}: {str(recorded[key])[:200]!r}, recomputed {str(value)[:200]!r}"
 
 
 def _recorded_solution(document: ChangeReportDocument, problem: PathProblem, labels: Labels) -> Solution:
@@ -238,9 +266,9 @@ def _differences(document: ChangeReportDocument, again: ChangeReportDocument) ->
 
 
 def _comparable(document: ChangeReportDocument) -> dict[str, Any]:
-    """What must come out the same: all but sentences (checked apart), the digest and what the tool says of itself."""
+    """What must come out the same: all but sentences and verdict (checked apart), the digest and the tool's own facts."""
     content = document.model_dump(mode="json", by_alias=True)
-    for key in ("digest", "summary", "limits", "tool"):
+    for key in ("digest", "summary", "limits", "tool", "assessment"):
         content.pop(key)
     content["recheck"].pop("versions")
     return content

@@ -3,10 +3,12 @@
 import json
 from pathlib import Path
 
+from coordpath_governance.policy.load import policy_schema
 from coordpath_governance.reports.change_report import json_schema
 
 HERE = Path(__file__).parent
 
 if __name__ == "__main__":
-    text = json.dumps(json_schema(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    (HERE / "change_report.schema.json").write_text(text, encoding="utf-8")
+    for name, schema in (("change_report", json_schema()), ("policy", policy_schema())):
+        text = json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        (HERE / f"{name}.schema.json").write_text(text, encoding="utf-8")
