@@ -31,13 +31,13 @@ def has_tables(connection: Connection) -> bool:
     return inspect(connection).has_table(ENTRIES.name)
 
 
-def stored_rows(connection: Connection, since: int = 1, limit: int | None = None) -> Iterator[Row[Any]]:
+def stored_rows(connection: Connection, since: int = 1) -> Iterator[Row[Any]]:
     """Rows from entry ``since`` on, in order."""
     columns = (
         *(column for column in ENTRIES.c if column.name != "payload"),
         cast(ENTRIES.c.payload, LargeBinary).label("payload"),
     )
-    statement = select(*columns).where(ENTRIES.c.seq >= since).order_by(ENTRIES.c.seq).limit(limit)
+    statement = select(*columns).where(ENTRIES.c.seq >= since).order_by(ENTRIES.c.seq)
     yield from connection.execute(statement)
 
 

@@ -18,6 +18,7 @@ from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerConflictError, LedgerError, SigningKeyError, UsageError
 from coordpath_governance.ledger import rows
 from coordpath_governance.ledger.chain import Chain, named_blob
+from coordpath_governance.ledger.consistency import ledger_name
 from coordpath_governance.ledger.database import Database
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
 from coordpath_governance.ledger.events import EVENTS, SERVICE, Body, KeyFacts, LedgerCreated
@@ -40,10 +41,6 @@ class Ledger:
         self._known = Chain()
         self.service = service
         self.blobs: Mapping[str, bytes] = rows.StoredBlobs(database)
-        with database.reading() as connection:
-            self._known = Chain().extended(map(rows.entry_of, rows.stored_rows(connection, limit=1)))
-        if self._known.head is None:
-            raise LedgerError(f"the ledger '{self.url}' has no entries: somebody emptied it; restore it from a copy")
 
     def __repr__(self) -> str:
         return f"<Ledger {self.url}>"
@@ -71,10 +68,10 @@ class Ledger:
     @property
     def id(self) -> str:
         """The ledger's own name, 32 hexadecimal digits."""
-        first = self._known.entries[0].facts
-        if not isinstance(first, LedgerCreated):
-            raise LedgerError(f"the ledger '{self.url}' does not begin with its creation")
-        return first.ledger
+        name = ledger_name((self._known if self._known.entries else self._current()).entries)
+        if name is None:
+            raise LedgerError(f"the ledger '{self.url}' does not begin with its creation; see `coordpath audit verify`")
+        return name
 
     def append(
         self,
@@ -154,11 +151,14 @@ class Ledger:
     def _caught_up(self, connection: Connection) -> Chain:
         """What was known, and what came since."""
         known = self._known
-        head = known.entries[-1]
-        found = map(rows.entry_of, rows.stored_rows(connection, since=head.seq))
-        if next(found, None) != head:
-            raise LedgerError(f"entry {head.seq} of the ledger is not what it was before; see `coordpath audit verify`")
+        found = map(rows.entry_of, rows.stored_rows(connection, since=known.head.seq if known.head else 1))
+        if known.head is not None and next(found, None) != known.head:
+            raise LedgerError(
+                f"entry {known.head.seq} of the ledger is not what it was before; see `coordpath audit verify`"
+            )
         chain = self._known = known.extended(found)
+        if not chain.entries:
+            raise LedgerError(f"the ledger '{self.url}' has no entries: somebody emptied it; restore it from a copy")
         if self.service is not None and self.service.public.id not in chain.keys.keys:
             raise LedgerError(f"{self.service!r} is not a key of the ledger '{self.url}'; see {SERVICE_KEY_VARIABLE}")
         return chain

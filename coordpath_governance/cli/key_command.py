@@ -1,0 +1,145 @@
+"""`coordpath key`: who may sign what in a ledger."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from pydantic import ValidationError
+
+from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.signing_options import (
+    PASSPHRASE_VARIABLE,
+    key_option,
+    ledger_options,
+    load_key,
+    open_ledger,
+    passphrase,
+)
+from coordpath_governance.errors import NotFoundError, UsageError
+from coordpath_governance.ledger.events import ADMIN, KeyAdded, KeyFacts, KeyRevoked
+from coordpath_governance.signing.keys import PublicKey, new_key
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.keyring import KeyRing, KnownKey
+    from coordpath_governance.ledger.store import Ledger
+
+__all__ = ["command"]
+
+_SHORT = 12
+_SHORTEST_PREFIX = 6
+
+
+@click.group("key")
+def command() -> None:
+    """Keys: who may adopt policies, review, and waive."""
+
+
+@command.command("new")
+@click.argument("owner")
+@click.option("--role", "roles", multiple=True, required=True, help=f"'{ADMIN}' or a role that policies name; repeatable.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where the private key goes; default: ~/.config/coordpath/keys/OWNER.pem.",
+)
+@click.option("--no-passphrase", is_flag=True, help="Leave the private key unencrypted.")
+@key_option
+@ledger_options
+def new(owner: str, roles: tuple[str, ...], out: Path | None, no_passphrase: bool, key: Path | None, **where: Any) -> None:  # noqa: ANN401
+    """Make a key for OWNER and add it to the ledger.
+
+    The first key must have the role policy-admin and signs for itself; for every later one a policy-admin signs (--key).
+    The private key is encrypted with the passphrase in COORDPATH_KEY_PASSPHRASE, or one that is asked for.
+    """
+    ledger = open_ledger(**where)
+    made = new_key()
+    body = KeyAdded(key=_facts(made.public, owner, roles))
+    signer = load_key(key) if ledger.keyring().has_admin else made
+    path = out or Path.home() / ".config" / "coordpath" / "keys" / f"{_slug(owner) or made.public.id[:_SHORT]}.pem"
+    made.save(path, None if no_passphrase else passphrase() or _asked_passphrase())
+    try:
+        entry = ledger.append("key added", body, signer)
+    except BaseException:
+        path.unlink()
+        raise
+    say(f"Key {made.public.id[:_SHORT]} of {owner} ({', '.join(body.key.roles)}) is entry {entry.seq} of {ledger.url}")
+    say(f"The private key is in {path}; whoever has this file{'' if no_passphrase else ' and its passphrase'} can sign.")
+
+
+@command.command("list")
+@ledger_options
+def list_(**where: Any) -> None:  # noqa: ANN401
+    """All keys that the ledger knows or knew."""
+    ledger = open_ledger(**where, create=False)
+    for known in ledger.keyring().keys.values():
+        state = f"revoked by entry {known.revoked}" if known.revoked is not None else f"since entry {known.added}"
+        say(f"{known.facts.id[:_SHORT]}  {', '.join(known.facts.roles):<24}  {state:<22}  {known.facts.owner}")
+
+
+@command.command("revoke")
+@click.argument("key_id", metavar="KEYID")
+@click.option("--reason", required=True, help="Why: lost, left, stolen …")
+@key_option
+@ledger_options
+def revoke(key_id: str, reason: str, key: Path | None, **where: Any) -> None:  # noqa: ANN401
+    """Take a key out: from now on it signs nothing. KEYID is its id or the beginning of it; --key is a policy-admin's."""
+    ledger = open_ledger(**where, create=False)
+    known = _named(ledger, key_id)
+    try:
+        body = KeyRevoked(key=known.facts.id, reason=reason)
+    except ValidationError as error:
+        raise UsageError(f"--reason: {error.errors()[0]['msg']}") from error
+    if _is_last_admin(ledger.keyring(), known):
+        raise UsageError(
+            f"{known.facts.id[:_SHORT]} is the only {ADMIN} left, and without one nobody can add a key ever again: "
+            f"add another {ADMIN} first"
+        )
+    entry = ledger.append("key revoked", body, load_key(key))
+    say(f"Key {known.facts.id[:_SHORT]} of {known.facts.owner} is revoked by entry {entry.seq} of {ledger.url}")
+
+
+def _facts(public: PublicKey, owner: str, roles: tuple[str, ...]) -> KeyFacts:
+    wanted = tuple(dict.fromkeys(role.strip() for role in roles))
+    if not owner.strip() or not all(wanted):
+        raise UsageError("a key needs an OWNER and roles that are not empty")
+    try:
+        return KeyFacts(id=public.id, public=public.text, owner=owner.strip(), roles=wanted)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{' '.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+def _slug(owner: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", owner.casefold()).strip("-")[:80]
+
+
+def _asked_passphrase() -> str:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"the private key needs a passphrase: set {PASSPHRASE_VARIABLE}, or leave it unencrypted with --no-passphrase"
+        )
+    asked: str = click.prompt("Passphrase for the new key", hide_input=True, confirmation_prompt=True)
+    return asked
+
+
+def _named(ledger: Ledger, prefix: str) -> KnownKey:
+    """The one key whose id begins so."""
+    keys = ledger.keyring().keys
+    found = [known for key_id, known in keys.items() if key_id.startswith(prefix.lower())]
+    if len(prefix) < _SHORTEST_PREFIX:
+        raise UsageError(f"'{prefix}' is too short to name a key: give at least {_SHORTEST_PREFIX} digits of its id")
+    if not found:
+        raise NotFoundError(f"no key of this ledger begins with '{prefix}'; see `coordpath key list`")
+    if len(found) > 1:
+        raise UsageError(f"{len(found)} keys begin with '{prefix}'; give more digits")
+    return found[0]
+
+
+def _is_last_admin(ring: KeyRing, known: KnownKey) -> bool:
+    admins = [each for each in ring.keys.values() if ADMIN in each.facts.roles and each.revoked is None]
+    return admins == [known]

@@ -1,0 +1,64 @@
+"""Anchors: the head of a ledger, signed, in a file that is kept elsewhere. Whoever cuts the ledger cannot cut the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from coordpath_governance.canonical import canonical_bytes, read_json
+from coordpath_governance.errors import LedgerError, SignatureError
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import SERVICE, Sha256, Time
+from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.signing.envelope import open_envelope, seal
+from coordpath_governance.signing.keys import PrivateKey
+
+__all__ = ["ANCHOR_SCHEMA", "ANCHOR_TYPE", "AnchorFile", "make_anchor", "read_anchor"]
+
+ANCHOR_SCHEMA = "coordpath.anchor/1"
+ANCHOR_TYPE = "application/vnd.coordpath.anchor+json"
+_MAX_BYTES = 64 * 1024
+
+
+class _AnchorDocument(BaseModel):
+    """What is signed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    schema_: Literal["coordpath.anchor/1"] = Field(alias="schema")
+    ledger: str
+    seq: int = Field(ge=1)
+    hash: Sha256
+    at: Time
+
+
+@dataclass(frozen=True)
+class AnchorFile:
+    """An envelope that claims to hold an anchor; nothing in it is to be believed before `opened`."""
+
+    where: str
+    envelope: Any
+
+    def opened(self, keys: KeyRing) -> tuple[str, int, str]:
+        """Ledger, entry and hash that were anchored; `SignatureError` unless a service key of this ledger signed it."""
+        services = {key: known.public for key, known in keys.keys.items() if SERVICE in known.facts.roles}
+        payload, _ = open_envelope(self.envelope, ANCHOR_TYPE, services)
+        found = read_json(payload, self.where, SignatureError)
+        try:
+            document = _AnchorDocument.model_validate(found)
+        except ValidationError as error:
+            raise SignatureError(f"its payload is not of schema {ANCHOR_SCHEMA}") from error
+        return document.ledger, document.seq, document.hash
+
+
+def make_anchor(ledger: str, head: Entry, at: str, key: PrivateKey) -> bytes:
+    """The content of an anchor file for a ledger whose newest entry is ``head``."""
+    payload = {"schema": ANCHOR_SCHEMA, "ledger": ledger, "seq": head.seq, "hash": head.hash, "at": at}
+    return canonical_bytes(seal(canonical_bytes(payload), ANCHOR_TYPE, key))
+
+
+def read_anchor(content: bytes, where: str) -> AnchorFile:
+    """An anchor file, unopened; `LedgerError` if it is not even JSON."""
+    return AnchorFile(where, read_json(content, where, LedgerError, max_bytes=_MAX_BYTES))

@@ -1,0 +1,94 @@
+"""What the entries of a ledger say together: decisions are this ledger's, used once, and promotions keep to their intent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import Anchor, Approval, Binding, Body, Intent, LedgerCreated, Promotion, Waiver
+
+__all__ = ["contradictions", "ledger_name"]
+
+
+def ledger_name(entries: Iterable[Entry]) -> str | None:
+    """The ledger's own name, as its first entry says."""
+    for entry in entries:
+        facts = entry.facts
+        return facts.ledger if isinstance(facts, LedgerCreated) else None
+    return None
+
+
+def contradictions(entries: Iterable[Entry]) -> Iterator[tuple[int, str]]:
+    """Numbers of entries that are well formed but contradict earlier ones, and how."""
+    account = _Account()
+    for entry in entries:
+        for what in account.objections(entry, entry.facts):
+            yield entry.seq, what
+        account.take(entry)
+
+
+class _Account:
+    """The entries so far, and what of them is used up."""
+
+    def __init__(self) -> None:
+        self._name: str | None = None
+        self._seen: dict[str, Entry] = {}
+        self._by_seq: dict[int, Entry] = {}
+        self._used: dict[str, int] = {}
+
+    def take(self, entry: Entry) -> None:
+        facts = entry.facts
+        if isinstance(facts, LedgerCreated):
+            self._name = facts.ledger
+        self._seen[entry.hash] = self._by_seq[entry.seq] = entry
+        for used in _uses(facts):
+            self._used.setdefault(used, entry.seq)
+
+    def objections(self, entry: Entry, facts: Body) -> Iterator[str]:
+        binding = getattr(facts, "binding", None)
+        if isinstance(binding, Binding):
+            if binding.registry != self._name:
+                yield f"it is about the registry of ledger {binding.registry[:40]}, not of this one"
+            if binding.name != entry.model:
+                yield "it is about another model than the one it is recorded for"
+        for used in _uses(facts):
+            if used in self._used:
+                yield f"it uses {used[:12]}, which entry {self._used[used]} has used already"
+        if isinstance(facts, Intent):
+            yield from self._of_intent(facts)
+        elif isinstance(facts, Promotion):
+            yield from self._of_promotion(entry, facts)
+        elif isinstance(facts, Anchor):
+            anchored = self._by_seq.get(facts.seq)
+            if anchored is None or anchored.hash != facts.hash:
+                yield f"it says that entry {facts.seq} was anchored with a hash that this entry does not have"
+
+    def _of_intent(self, facts: Intent) -> Iterator[str]:
+        """What it consumes must be decisions on exactly the same change."""
+        for kind, hashes in ((Approval, facts.approvals), (Waiver, facts.waivers)):
+            if len(set(hashes)) != len(hashes):
+                yield f"it counts the same {kind.__name__.lower()} twice"
+            for used in hashes:
+                decision = self._seen.get(used)
+                if decision is None or not isinstance(decision.facts, kind):
+                    yield f"it counts {used[:12]}, which is no earlier {kind.__name__.lower()}"
+                elif decision.facts.binding != facts.binding:
+                    yield f"it counts the {kind.__name__.lower()} of entry {decision.seq}, which is about something else"
+
+    def _of_promotion(self, entry: Entry, facts: Promotion) -> Iterator[str]:
+        """It must do what its intent said."""
+        intent = self._seen.get(facts.intent)
+        if intent is None or not isinstance(intent.facts, Intent):
+            yield "it names no earlier intent"
+            return
+        binding = intent.facts.binding
+        done = (entry.model, facts.alias, facts.from_version, facts.to_version, facts.to_digest)
+        if done != (intent.model, binding.alias, binding.from_version, binding.to_version, binding.to_digest):
+            yield f"it is not what entry {intent.seq} intended"
+
+
+def _uses(facts: Body) -> tuple[str, ...]:
+    """Hashes of the entries that can serve only once and serve here."""
+    if isinstance(facts, Intent):
+        return (*dict.fromkeys((*facts.approvals, *facts.waivers)),)
+    return (facts.intent,) if isinstance(facts, Promotion) else ()

@@ -1,0 +1,102 @@
+"""An entry in one line that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import (
+    Adoption,
+    Anchor,
+    Approval,
+    Binding,
+    Intent,
+    KeyAdded,
+    KeyRevoked,
+    LedgerCreated,
+    OutsideMove,
+    PolicyAdopted,
+    Promotion,
+    Refusal,
+    Registration,
+    Rejection,
+    ReportMade,
+    VerdictGiven,
+    Waiver,
+)
+from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.text import shorten
+
+__all__ = ["entry_line"]
+
+_DIGITS = 12
+_TEXT = 160
+_NAME = 60
+
+
+def entry_line(entry: Entry, keys: KeyRing) -> str:
+    """Number, time, event, model, what happened, who signed."""
+    known = keys.keys.get(entry.key)
+    signer = shorten(known.facts.owner, _NAME) if known else f"key {entry.key[:_DIGITS]}"
+    about = f"{shorten(entry.model, _NAME)}: " if entry.model is not None else ""
+    facts = entry.facts
+    return f"{entry.seq:>5}  {entry.at}  {entry.event:<14}  {about}{_TELL[type(facts)](facts)}  [{signer}]"
+
+
+def _change(binding: Binding) -> str:
+    return f"version {binding.from_version or 'none'} → {binding.to_version} as '{shorten(binding.alias, _NAME)}'"
+
+
+def _version(version: str | None) -> str:
+    return f"version {shorten(version, _NAME)}" if version is not None else "nothing"
+
+
+def _said(text: str) -> str:
+    return f": {shorten(text, _TEXT)}" if text else ""
+
+
+def _key(facts: KeyAdded) -> str:
+    key = facts.key
+    return f"{key.id[:_DIGITS]} of {shorten(key.owner, _NAME)} ({shorten(', '.join(key.roles), _TEXT)})"
+
+
+def _registration(facts: Registration) -> str:
+    author = shorten(facts.author, _NAME) if facts.author else "somebody unknown"
+    return f"version {facts.version} by {author}{'' if facts.authenticated_by else ' (unverified)'}"
+
+
+def _refusal(facts: Refusal) -> str:
+    alias = f" '{shorten(facts.alias, _NAME)}'" if facts.alias is not None else ""
+    version = f" {_version(facts.version)}" if facts.version is not None else ""
+    who = f" by {shorten(facts.actor, _NAME)}" if facts.actor is not None else ""
+    return f"{shorten(facts.operation, _NAME)}{alias}{version}{who}{_said(facts.reason)}"
+
+
+def _outside_move(facts: OutsideMove) -> str:
+    expected, found = _version(facts.expected), _version(facts.found)
+    return f"'{shorten(facts.alias, _NAME)}' should be {expected}, is {found}{_said(facts.reason)}"
+
+
+_TELL: dict[type, Callable[[Any], str]] = {
+    LedgerCreated: lambda facts: f"ledger {facts.ledger}",
+    KeyAdded: _key,
+    KeyRevoked: lambda facts: f"{facts.key[:_DIGITS]}{_said(facts.reason)}",
+    PolicyAdopted: lambda facts: f"'{shorten(facts.name, _NAME)}' {facts.policy[:_DIGITS]} for {_listed(facts.models)}",
+    Registration: _registration,
+    ReportMade: lambda facts: f"version {facts.champion or 'none'} → {facts.version}, SHA-256 {facts.report[:_DIGITS]}",
+    VerdictGiven: lambda facts: f"{facts.verdict} for {_change(facts.binding)}",
+    Approval: lambda facts: f"{_change(facts.binding)}, until {facts.expires}{_said(facts.comment)}",
+    Rejection: lambda facts: f"{_change(facts.binding)}{_said(facts.comment)}",
+    Waiver: lambda facts: f"'{shorten(facts.rule, _NAME)}' for {_change(facts.binding)}{_said(facts.reason)}",
+    Intent: lambda facts: f"{_change(facts.binding)} with {len(facts.approvals)} approvals, {len(facts.waivers)} waivers",
+    Promotion: lambda facts: f"{_version(facts.to_version)} is '{shorten(facts.alias, _NAME)}' ({facts.completed})",
+    Refusal: _refusal,
+    OutsideMove: _outside_move,
+    Adoption: lambda facts: f"{_version(facts.version)} as '{shorten(facts.alias, _NAME)}'{_said(facts.reason)}",
+    Anchor: lambda facts: f"entry {facts.seq}, {facts.hash[:_DIGITS]}",
+}
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return shorten(", ".join(names), _TEXT)
