@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -178,6 +179,10 @@ class Policy(Part):
     materiality: Annotated[tuple[MaterialityClass, ...], Several]
     waivers: WaiverTerms = WaiverTerms()
     approvals: ApprovalTerms = ApprovalTerms()
+
+    def matches(self, name: str) -> bool:
+        """Whether one of the patterns fits the whole name of a model; case counts."""
+        return any(fnmatchcase(name, pattern) for pattern in self.models)
 
     def merged_facts(self, said: ChangeFacts) -> ChangeFacts:
         """What an author said, with what the policy knows better."""

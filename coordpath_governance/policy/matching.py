@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 
 from coordpath_governance.errors import RefusedError
 from coordpath_governance.policy.document import Policy
 from coordpath_governance.policy.results import listed
 
-__all__ = ["matches", "matching"]
-
-
-def matches(policy: Policy, name: str) -> bool:
-    """Whether one of the policy's patterns fits the whole name of a model; case counts."""
-    return any(fnmatchcase(name, pattern) for pattern in policy.models)
+__all__ = ["matching"]
 
 
 def matching(policies: Iterable[Policy], name: str) -> Policy:
     """The one policy for the model ``name``; `RefusedError` if there is none, or more than one."""
-    found = [policy for policy in policies if matches(policy, name)]
+    found = [policy for policy in policies if policy.matches(name)]
     if not found:
         raise RefusedError(
             f"no policy matches the model '{name}', so it is refused; adopt one whose 'models' has a pattern for it "
