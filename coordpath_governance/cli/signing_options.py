@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["PASSPHRASE_VARIABLE", "key_option", "ledger_options", "load_key", "open_ledger", "passphrase"]
+__all__ = ["PASSPHRASE_VARIABLE", "find_ledger", "key_option", "ledger_options", "load_key", "open_ledger", "passphrase"]
 
 KEY_VARIABLE = "COORDPATH_KEY"
 PASSPHRASE_VARIABLE = "COORDPATH_KEY_PASSPHRASE"  # noqa: S105 - its name, not itself
@@ -56,12 +56,29 @@ def open_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str 
     """The ledger that the options of `ledger_options` name; MLflow is asked only if none of them does."""
     from coordpath_governance.ledger.store import Ledger
 
+    return Ledger.open(_url(ledger, tracking_uri, registry_uri), create=create)
+
+
+def find_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Ledger | None:
+    """The ledger if there is one; one that was named must be there."""
+    from coordpath_governance.ledger.store import Ledger
+
+    if ledger:
+        return Ledger.open(_url(ledger, tracking_uri, registry_uri), create=False)
+    try:
+        url = _url(None, tracking_uri, registry_uri)
+    except UsageError:
+        return None
+    return Ledger.open(url, create=False) if Ledger.exists(url) else None
+
+
+def _url(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> str:
     registry = registry_uri or tracking_uri
     if not ledger and not registry:
         import mlflow
 
         registry = mlflow.get_registry_uri()
-    return Ledger.open(ledger_url(registry, ledger), create=create)
+    return ledger_url(registry, ledger)
 
 
 def load_key(path: Path | None) -> PrivateKey:

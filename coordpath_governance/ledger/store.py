@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from coordpath_governance.canonical import sha256_hex
-from coordpath_governance.errors import LedgerConflictError, LedgerError, SigningKeyError, UsageError
+from coordpath_governance.errors import LedgerConflictError, LedgerError, LedgerMissingError, SigningKeyError, UsageError
 from coordpath_governance.ledger import rows
 from coordpath_governance.ledger.chain import Chain, named_blob
 from coordpath_governance.ledger.consistency import ledger_name
@@ -56,9 +56,14 @@ class Ledger:
         named = named_service_key(service_key)
         if not _exists(database):
             if not create:
-                raise LedgerError(f"there is no ledger at '{database.shown}'; `coordpath key new` begins one")
+                raise LedgerMissingError(f"there is no ledger at '{database.shown}'; `coordpath key new` begins one")
             _create(database, named)
         return cls(database, _service_key(database, named))
+
+    @staticmethod
+    def exists(url: str) -> bool:
+        """Whether there is a ledger at ``url``; `LedgerError` if its database cannot be asked."""
+        return _exists(Database(url))
 
     @property
     def url(self) -> str:
