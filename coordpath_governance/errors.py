@@ -12,6 +12,7 @@ __all__ = [
     "CoordpathError",
     "LedgerConflictError",
     "LedgerError",
+    "LedgerMissingError",
     "ModelReadError",
     "NotFoundError",
     "PolicyError",
@@ -114,6 +115,10 @@ class SignatureError(CoordpathError, ValueError):
 
 class LedgerError(CoordpathError, RuntimeError):
     """A ledger that cannot be reached, or cannot take an entry as things stand."""
+
+
+class LedgerMissingError(LedgerError):
+    """Nobody has begun a ledger here."""
 
 
 class LedgerConflictError(LedgerError):

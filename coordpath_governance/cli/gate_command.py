@@ -1,4 +1,4 @@
-"""`coordpath gate`: may this version stand under this alias?"""
+"""`coordpath gate`: whether a version may stand under an alias, and why."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.signing_options import open_ledger
+from coordpath_governance.cli.signing_options import find_ledger, open_ledger
+from coordpath_governance.errors import RefusedError
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
@@ -17,10 +18,11 @@ from coordpath_governance.review.ports import Actor
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.registry.governed_report import GovernedModel
     from coordpath_governance.review.gate import Answer
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["Governed", "alias_option", "open_governed", "open_registry", "show_answer"]
+__all__ = ["Governed", "alias_option", "find_governed", "open_governed", "open_registry", "show_answer"]
 
 GUARDED_SCHEME = "coordpath:"
 _MARKS = {"pass": "ok", "review": "REVIEW", "fail": "FAIL", "unknown": "UNKNOWN", "waived": "waived"}
@@ -62,6 +64,26 @@ def open_governed(name: str, ledger: str | None, tracking_uri: str | None, regis
     registry = open_registry(tracking_uri, registry_uri)
     opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
     return Governed(name, registry.client, registry, opened, policy_for(opened, name))
+
+
+def find_governed(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    name: str,
+    ledger: str | None,
+    tracking_uri: str | None,
+    registry_uri: str | None,
+) -> GovernedModel | None:
+    """The model with its policy; None, and a word why, where there is no ledger or no policy matches."""
+    from coordpath_governance.registry.governed_report import GovernedModel
+
+    opened = find_ledger(ledger, tracking_uri, registry_uri)
+    if opened is None:
+        return None
+    try:
+        return GovernedModel(client, opened, policy_for(opened, name))
+    except RefusedError as error:
+        say(f"Not assessed: {error}\n")
+        return None
 
 
 def show_answer(answer: Answer, name: str, alias: str, version: str) -> None:

@@ -22,10 +22,18 @@ _COLLECT_AFTER = 100_000
 """A command is short and importing MLflow makes no garbage: collecting less often saves a tenth of the whole."""
 
 _COMMANDS = {
-    "demo": "the whole story on an embedded store: train, register, retrain, report, verify",
+    "demo": "the whole story on an embedded store: train, register, retrain, report, gate, review, promote, audit, verify",
     "report": "explain what changed between two versions, and attach the report",
     "solve": "the solver alone: PROBLEM.json in, the path out",
     "verify": "recheck a report offline",
+    "policy": "policy files: init, check, schema, adopt",
+    "key": "who stands behind what is signed: new, list, revoke",
+    "adopt": "take an existing champion under guard",
+    "gate": "may this version stand under this alias? A line a rule",
+    "review": "approve or reject a change, signed",
+    "waive": "a signed exception from one rule",
+    "promote": "move the alias, if the gate lets it",
+    "audit": "the ledger: log, verify, export, anchor",
 }
 
 
@@ -54,8 +62,8 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """Proved, step-by-step explanations of what changed between two versions of a linear model.
 
-    Exit codes: 0 fine · 1 a check found a mismatch · 2 wrong use · 3 needs review · 4 something stopped us from knowing ·
-    130 interrupted.
+    Exit codes: 0 fine · 1 the gate says no, or a check found a mismatch · 2 wrong use · 3 needs review · 4 something stopped
+    us from knowing · 130 interrupted.
     """
 
 

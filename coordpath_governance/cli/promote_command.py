@@ -32,7 +32,7 @@ def command(
 ) -> int:
     """Let the alias of NAME stand for VERSION: intent, alias, read back, done. Rolling back is a promotion like any other.
 
-    Exits 0 promoted, 1 refused, 3 approvals are missing, 4 cannot tell. After a crash run it again: it finishes what was begun.
+    Exits 0 promoted, 1 refused, 3 approvals are missing, 4 cannot tell. After a crash, run it again to finish.
     """
     from coordpath_governance.review.gate import ask_gate
     from coordpath_governance.review.guard import Guard

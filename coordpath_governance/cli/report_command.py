@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from coordpath_governance.cli.clock import utc_now
+from coordpath_governance.cli.governed import alias_option
 from coordpath_governance.cli.overview import show_overview
 from coordpath_governance.cli.screen import progress_line, say
-from coordpath_governance.errors import UsageError
+from coordpath_governance.cli.signing_options import ledger_options
+from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.text import visible
 
 __all__ = ["command"]
@@ -81,32 +83,58 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
     help="Also write the report's three files here.",
 )
 @click.option("--no-attach", is_flag=True, help="Do not touch the registry; needs --out.")
-@click.option("--tracking-uri", envvar="MLFLOW_TRACKING_URI", help="MLflow tracking store.")
-@click.option("--registry-uri", envvar="MLFLOW_REGISTRY_URI", help="MLflow registry, if it is another.")
-def command(name: str, out: Path | None, no_attach: bool, **options: Any) -> None:  # noqa: ANN401 - one per option above
+@click.option("--gate", is_flag=True, help="Exit with the verdict's code: 0 pass, 1 fail, 3 review.")
+@alias_option
+@ledger_options
+def command(
+    name: str,
+    out: Path | None,
+    no_attach: bool,
+    gate: bool,
+    alias: str,
+    ledger: str | None,
+    tracking_uri: str | None,
+    registry_uri: str | None,
+    **options: Any,  # noqa: ANN401 - one per option above
+) -> int:
     """Explain what changed in the registered model NAME and attach the report to the candidate version.
 
-    Exits 0 once the report is made and attached.
+    A model under an adopted policy is explained on the data that the policy pins, assessed, and recorded in the ledger.
+    Exits 0 once the report is made and attached; with --gate, with the verdict's code.
     """
-    if no_attach and out is None:
-        raise UsageError("--no-attach without --out would make a report and throw it away; add --out FOLDER")
+    if no_attach and (out is None or gate):
+        wrong = "--gate needs the report attached" if gate else "--no-attach without --out would throw the report away"
+        raise UsageError(f"{wrong}; " + ("leave out --no-attach" if gate else "add --out FOLDER"))
     _check_text(name, *options.values())
-    from coordpath_governance.registry.attach import attach
-    from coordpath_governance.registry.connection import connect
+    from coordpath_governance.cli.governed import find_governed, open_registry, show_answer
 
-    client = connect(options.pop("tracking_uri"), options.pop("registry_uri"))
-    report, champion, candidate = _make(client, name, options, attached=not no_attach)
+    client = open_registry(tracking_uri, registry_uri).client
+    governed = find_governed(client, name, ledger, tracking_uri, registry_uri)
+    if gate and governed is None:
+        raise RefusedError(f"'{name}' is under no adopted policy, so there is no gate to ask; see `coordpath policy adopt`")
+    report, champion, candidate = _make(client, name, options, attached=not no_attach, governed=governed)
     show_overview(report.document)
     if out is not None:
         _write(out, report)
         say(f"\nWritten to {visible(str(out))}")
-    if not no_attach:
+    if no_attach:
+        return 0
+    answer = None
+    if governed is None:
+        from coordpath_governance.registry.attach import attach
+
         attached = attach(client, champion, candidate, report, utc_now())
-        how = "Attached to" if attached.new else "Already attached to"
-        say(f"\n{how} {visible(candidate.uri)} under {attached.folder}")
-        if attached.replaced is not None:
-            say(f"It replaces the report with SHA-256 {attached.replaced}")
-        say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}")
+    else:
+        answer, attached = governed.conclude(champion, candidate, report, alias)
+    how = "Attached to" if attached.new else "Already attached to"
+    say(f"\n{how} {visible(candidate.uri)} under {attached.folder}")
+    if attached.replaced is not None:
+        say(f"It replaces the report with SHA-256 {attached.replaced}")
+    say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
+    if answer is None:
+        return 0
+    show_answer(answer, name, alias, str(candidate.version))
+    return answer.exit_code if gate else 0
 
 
 def _check_text(*values: object) -> None:
@@ -117,7 +145,7 @@ def _check_text(*values: object) -> None:
                 raise UsageError(f"'{text}' is not valid UTF-8; write it in UTF-8")
 
 
-def _make(client: Any, name: str, options: dict[str, Any], *, attached: bool) -> Any:  # noqa: ANN401 - MlflowClient in, report and pointers out
+def _make(client: Any, name: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out
     from coordpath_governance.registry.version_report import report_on_versions
     from coordpath_governance.registry.versions import point_at
     from coordpath_governance.reports.document import ChangeFacts
@@ -131,6 +159,9 @@ def _make(client: Any, name: str, options: dict[str, Any], *, attached: bool) ->
         )
     champion = _champion(client, name, options["champion"], candidate)
     facts = ChangeFacts(**{key: options[key] for key in ("reason", "change_type", "planned", "owner", "purpose")})
+    if governed is not None and attached:
+        with progress_line() as progress:
+            return governed.make(champion, candidate, facts, options["data"], progress), champion, candidate
     settings = settings_for(
         max_steps=None if options["all_steps"] else options["max_steps"],
         gamma=options["gamma"],

@@ -38,7 +38,7 @@ def command(
 ) -> int:
     """Approve or reject the change of NAME to VERSION, signed with your key.
 
-    An approval binds registry, name, alias, both versions, the digests of both models, of the report and of the policy; it is
+    An approval binds registry, name, alias, both versions and the digests of both models, the report and the policy; it is
     used once and is void if any of these changes.
     """
     if decision is None:

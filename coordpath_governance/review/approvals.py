@@ -23,7 +23,9 @@ class Place:
     roles: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"an approval by {' or '.join(self.roles)}"
+        return (
+            f"an approval by {' or '.join(self.roles)}" if self.roles else "an approval, and the policy names no role for it"
+        )
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def parse_time(text: str) -> datetime:
 
 
 def objection_to(
-    entry: Entry, facts: Approval | Waiver, ring: KeyRing, consumed: frozenset[str], now: str, longest_days: int
+    entry: Entry, facts: Approval | Waiver, ring: KeyRing, consumed: frozenset[str], now: str, longest_days: float
 ) -> str | None:
     """Why a decision does not count now; None if it does."""
     known = ring.keys.get(entry.key)
@@ -55,7 +57,7 @@ def objection_to(
     if parse_time(facts.expires) <= parse_time(now):
         return f"that of {who} expired at {facts.expires}"
     if parse_time(facts.expires) - parse_time(entry.at) > timedelta(days=longest_days, seconds=1):
-        return f"that of {who} runs longer than the {longest_days} days that the policy allows"
+        return f"that of {who} runs longer than the {longest_days:g} days that the policy allows"
     return None
 
 

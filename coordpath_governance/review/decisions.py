@@ -95,8 +95,8 @@ def _signer(ledger: Ledger, key: PrivateKey) -> KnownKey:
     return known
 
 
-def _expiry(ledger: Ledger, days: int | None, longest: int) -> str:
+def _expiry(ledger: Ledger, days: int | None, longest: float) -> str:
     if days is not None and not 0 < days <= longest:
-        raise UsageError(f"--days {days}: the policy allows 1 to {longest}")
+        raise UsageError(f"--days {days}: the policy allows at most {longest:g}")
     until = parse_time(ledger.now()) + timedelta(days=longest if days is None else days)
     return until.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -154,12 +154,10 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
 
 
 def _places(policy: Policy, judgement: Judgement, *, author_known: bool) -> tuple[Place, ...]:
-    """The approvals of the change's class; at least one where a rule asks for review; more for an unknown author."""
+    """The approvals that the judgement asks for, and more if nobody vouches for the author."""
     places = [Place((need.role,)) for need in judgement.approvals for _ in range(need.count)]
-    anyone = Place(tuple(sorted({need.role for each in policy.materiality for need in each.approvals})))
-    if not places and judgement.verdict == "review":
-        places.append(anyone)
     if not author_known:
+        anyone = Place(tuple(sorted({need.role for each in policy.materiality for need in each.approvals})))
         places += [anyone] * policy.approvals.extra_for_unverified_author
     return tuple(places)
 

@@ -1,0 +1,93 @@
+"""A report under the policy that a model is under: on the pinned data, assessed, recorded, attached and attested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from coordpath_governance.attestation.attest import attest
+from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.policy.assess import assess
+from coordpath_governance.registry.attach import Attached, attach
+from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.pinned import pinned_reference, pinned_settings
+from coordpath_governance.registry.verdict_file import ToldRule, Verdict
+from coordpath_governance.registry.version_report import report_on_versions
+from coordpath_governance.registry.versions import ModelPointer
+from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.document import Assessment, ChangeFacts
+from coordpath_governance.reports.make import Progress
+from coordpath_governance.review.adopted import AdoptedPolicy
+from coordpath_governance.review.gate import Answer, ask_gate, record_report
+
+__all__ = ["GovernedModel"]
+
+
+@dataclass(frozen=True)
+class GovernedModel:
+    """A registered model under a policy, with the client and the ledger that know it."""
+
+    client: Any
+    ledger: Ledger
+    adopted: AdoptedPolicy
+
+    def make(
+        self,
+        champion: ModelPointer | None,
+        candidate: ModelPointer,
+        facts: ChangeFacts,
+        data: Path | None = None,
+        progress: Progress | None = None,
+    ) -> ChangeReport:
+        """The report as the policy wants it, with its assessment."""
+        policy = self.adopted.policy
+        with pinned_reference(policy, data) as reference:
+            report = report_on_versions(champion, candidate, reference, facts, pinned_settings(policy), progress)
+        return ChangeReport(assess(report.document, policy))
+
+    def conclude(
+        self, champion: ModelPointer | None, candidate: ModelPointer, report: ChangeReport, alias: str
+    ) -> tuple[Answer, Attached]:
+        """Record the report, ask the gate, attach everything. Done again, it changes nothing."""
+        name, version = str(candidate.name), str(candidate.version)
+        record_report(self.ledger, report)
+        answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version)
+        verdict = self._told(answer, alias)
+        signed = None
+        if self.ledger.service is not None:
+            signed = partial(self._attested, report, verdict)
+        return answer, attach(self.client, champion, candidate, report, self.ledger.now(), verdict, signed)
+
+    def _told(self, answer: Answer, alias: str) -> Verdict:
+        readiness = answer.readiness
+        if readiness is None:
+            return Verdict(answer.verdict, answer.reason, None, self.adopted.sha256, alias)
+        return Verdict(
+            answer.verdict,
+            answer.reason,
+            readiness.judgement.materiality,
+            self.adopted.sha256,
+            alias,
+            tuple(ToldRule(r.rule, r.observed, r.limit, r.result, r.reason) for r in readiness.judgement.results),
+            tuple(str(place) for place in readiness.tally.missing),
+        )
+
+    def _attested(self, report: ChangeReport, verdict: Verdict, digests: dict[str, str], now: str) -> bytes:
+        """attestation.json; the same for the same time."""
+        told = report.document.assessment.model_copy(
+            update={"verdict": verdict.verdict, "reason": verdict.reason, "materiality": verdict.materiality}
+        )
+        key = self.ledger.service
+        if key is None:
+            raise AssertionError("attested without a key")
+        return attest(
+            report.document,
+            digests,
+            key,
+            made_at=now,
+            assessment=Assessment.model_validate(told),
+            policy=self.adopted.sha256,
+            ledger=self.ledger.id,
+        )
