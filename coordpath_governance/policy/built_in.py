@@ -59,7 +59,7 @@ def _settings(pinned: PinnedReference, document: ChangeReportDocument) -> Findin
         wanted["period"] = (pinned.period, data.period)
     other = [name for name, (want, found) in wanted.items() if want != found]
     why = f"Other than the policy pins: {listed(other)}; make the report as pinned." if other else ""
-    return Finding(f"other than pinned: {listed(other)}", "all as pinned", not other, why)
+    return Finding(f"other than pinned: {listed(other)}" if other else "all as pinned", "all as pinned", not other, why)
 
 
 def _order(document: ChangeReportDocument, *, has_gap_rule: bool) -> Finding:
@@ -81,4 +81,4 @@ def _digests(document: ChangeReportDocument) -> Finding:
     sides = [("candidate", document.subject.candidate), ("champion", document.subject.champion)]
     missing = [who for who, side in sides if side is not None and not _DIGEST.fullmatch(side.digest or "")]
     why = f"No digest of the {' and the '.join(missing)}: make the report from registered versions." if missing else ""
-    return Finding(f"missing: {listed(missing)}", "of both versions", not missing, why)
+    return Finding(f"missing: {listed(missing)}" if missing else "all there", "of both versions", not missing, why)

@@ -28,7 +28,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class RuleResult:
-    """One rule, as people are told."""
+    """One rule, as people are told; a rule that is met needs no reason."""
 
     rule: str
     observed: str
@@ -48,7 +48,7 @@ def combine(rule: str, findings: Sequence[Finding], otherwise: Literal["fail", "
         observed="; ".join(dict.fromkeys(finding.observed for finding in findings)),
         limit="; ".join(dict.fromkeys(finding.limit for finding in findings)),
         result=result,
-        reason=reasons or "Within the limit.",
+        reason=reasons,
     )
 
 

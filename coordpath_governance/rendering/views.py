@@ -10,6 +10,7 @@ from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.coefficient_view import CoefficientsView, coefficients_view
 from coordpath_governance.rendering.impact_view import ImpactView, OrdersView, impact_view, orders_view
 from coordpath_governance.rendering.path_view import PathView, end_label, path_column, path_view, start_label
+from coordpath_governance.rendering.policy_view import PolicyView, policy_view
 from coordpath_governance.rendering.provenance_view import (
     ProvenanceView,
     RecheckView,
@@ -78,7 +79,7 @@ class ReportView:
     coefficients: CoefficientsView
     orders: OrdersView
     impact: ImpactView
-    policy: str
+    policy: PolicyView
     provenance: ProvenanceView
     limits: Shown[str]
     recheck: RecheckView
@@ -106,7 +107,7 @@ def report_view(document: ChangeReportDocument, caps: Caps) -> ReportView:
         coefficients=coefficients_view(document, caps),
         orders=orders_view(document, caps, path_column(document)),
         impact=impact_view(document, caps),
-        policy=_policy(document),
+        policy=policy_view(document, caps),
         provenance=provenance_view(document, caps),
         limits=Shown.first([caps.sentence(limit) for limit in document.limits[: caps.entries]], caps.entries),
         recheck=recheck_view(document, caps),
@@ -122,6 +123,8 @@ def _verdict(document: ChangeReportDocument, caps: Caps) -> VerdictView:
         named.append((start_label(document, caps), subject.champion.digest))
     if subject.candidate.digest:
         named.append((end_label(document, caps), subject.candidate.digest))
+    if assessment.policy:
+        named.append(("Policy", assessment.policy.sha256))
     return VerdictView(
         word=wording.VERDICT_WORDS[assessment.verdict],
         slug=assessment.verdict.replace(" ", "-"),
@@ -178,9 +181,3 @@ def _figures(document: ChangeReportDocument, caps: Caps, path: PathView) -> tupl
 
 def _period(document: ChangeReportDocument, caps: Caps) -> str:
     return caps.label(document.data.period) if document.data.period else ""
-
-
-def _policy(document: ChangeReportDocument) -> str:
-    if document.assessment.verdict == "not assessed":
-        return wording.NO_POLICY
-    return "Every rule with what was observed, its limit and its result is in verdict.json beside this report."

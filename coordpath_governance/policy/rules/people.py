@@ -25,4 +25,4 @@ class RequiredFacts(Rule):
         said = f"filled in: {', '.join(self.facts)}"
         missing = [fact for fact in self.facts if not (getattr(seen.document.facts, fact) or "").strip()]
         why = f"Nobody filled in {listed(missing)}: make the report again with it." if missing else ""
-        return [Finding(f"missing: {listed(missing)}", said, not missing, why)]
+        return [Finding(f"missing: {listed(missing)}" if missing else "all filled in", said, not missing, why)]

@@ -13,6 +13,7 @@ import pytest
 
 from coordpath_governance.reports.document import ChangeReportDocument
 
+RESULTS = ("pass", "review", "fail", "unknown", "waived")
 BIDI = "\u202e\u2066"
 HOSTILE = {
     "html": "<script>alert(1)</script>",
@@ -108,6 +109,9 @@ def hostile(text: str) -> dict[str, Any]:
         ("owner", "purpose", "tier", "developer", "validator", "reason", "change_type", "planned"), text
     )
     made["assessment"] |= {"reason": text, "materiality": text}
+    made["assessment"]["policy"] = {"name": text, "sha256": text, "document": {text: text}}
+    rule = dict.fromkeys(("rule", "observed", "limit", "reason"), text)
+    made["assessment"]["rules"] = [rule | {"result": result} for result in RESULTS]
     made["summary"] |= {"headline": text, "sentences": [text] * 3}
     made["data"] |= dict.fromkeys(("name", "sha256", "target", "weight", "period"), text)
     for entry in made["coordinates"]:

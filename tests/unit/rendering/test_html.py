@@ -111,13 +111,16 @@ def test_nothing_reads_nan_or_none(sample):
 
 @pytest.mark.parametrize("verdict", sorted(VERDICT_WORDS))
 def test_verdicts_have_a_word_and_a_shape_of_their_own(make, verdict):
-    source = render_html(make(assessment={"verdict": verdict, "reason": "Because.", "materiality": "class II"}))
+    policy = None if verdict == "not assessed" else {"name": "rents", "sha256": "ab" * 32, "document": {}}
+    told = {"verdict": verdict, "reason": "Because.", "materiality": "class II", "policy": policy}
+    source = render_html(make(assessment=told))
     card = source[source.index('class="verdict ') : source.index('id="summary"')]
     assert VERDICT_WORDS[verdict] in card
     assert "Because." in card
     assert "class II" in card
     assert "<svg" in card
     assert ("No policy was applied." in words(source)) == (verdict == "not assessed")
+    assert ("abababababab" in card) == (policy is not None)
 
 
 def test_small_sample_tells_path_brackets_and_certificate(make):

@@ -1,0 +1,74 @@
+"""Every policy rule with what was observed, its limit and its result: a mark and a word, never colour alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from coordpath_governance.rendering import wording
+from coordpath_governance.rendering.caps import Caps, Shown, cut
+from coordpath_governance.reports.document import ChangeReportDocument, RuleFacts
+
+__all__ = ["RESULT_MARKS", "RESULT_WORDS", "PolicyView", "RuleRow", "policy_view"]
+
+RESULT_WORDS = {"pass": "met", "review": "needs review", "fail": "not met", "unknown": "not known", "waived": "waived"}
+RESULT_MARKS = {"pass": "✔", "review": "◆", "fail": "✖", "unknown": "?", "waived": "▷"}
+
+AT_GATE = (
+    "Where the policy has rules about the age of this report, or about what adds up since the last full validation, "
+    "the gate checks them."
+)
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """One rule."""
+
+    rule: str
+    observed: str
+    limit: str
+    slug: str
+    mark: str
+    word: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class PolicyView:
+    """Section 8."""
+
+    sentence: str
+    rows: Shown[RuleRow]
+    note: str | None
+    text: str | None
+
+
+def policy_view(document: ChangeReportDocument, caps: Caps) -> PolicyView:
+    """Section 8 of the report; what is not met comes first. The policy is shown as ASCII, so that nothing hides in it."""
+    assessment = document.assessment
+    if assessment.policy is None:
+        return PolicyView(wording.NO_POLICY, Shown(()), None, None)
+    ordered = sorted(assessment.rules, key=lambda rule: _URGENCY.index(rule.result))
+    rows = [_row(rule, caps) for rule in ordered[: caps.rows]]
+    text = json.dumps(assessment.policy.document, indent=2, sort_keys=True)
+    return PolicyView(
+        sentence=f"Policy “{caps.label(assessment.policy.name)}”, SHA-256 {caps.label(assessment.policy.sha256)}.",
+        rows=Shown(tuple(rows), len(assessment.rules) - len(rows)),
+        note=AT_GATE,
+        text=text if len(text) <= caps.problem else None,
+    )
+
+
+_URGENCY = ("fail", "review", "unknown", "waived", "pass")
+
+
+def _row(rule: RuleFacts, caps: Caps) -> RuleRow:
+    return RuleRow(
+        rule=caps.label(rule.rule),
+        observed=cut(rule.observed, 2 * caps.name),
+        limit=cut(rule.limit, 2 * caps.name),
+        slug=rule.result,
+        mark=RESULT_MARKS[rule.result],
+        word=RESULT_WORDS[rule.result],
+        reason=cut(rule.reason, 3 * caps.name) if rule.reason else "",
+    )
