@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-__all__ = ["FOREVER", "Patience", "heeding_interrupts", "never", "until"]
+__all__ = ["FOREVER", "Patience", "heeding_interrupts", "never", "reclaim_interrupts", "until"]
 
 
 def never() -> bool:
@@ -66,3 +66,10 @@ def heeding_interrupts() -> Iterator[Callable[[], bool]]:
         yield seen.is_set
     finally:
         signal.signal(signal.SIGINT, usual)
+
+
+def reclaim_interrupts() -> None:
+    """Let Ctrl-C come to the handler that Python knows of, where a library has put its own below it."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -146,37 +145,69 @@ def slow_problem(tmp_path):
     return path
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
-def test_ctrl_c_gives_the_best_so_far_and_130(tmp_path):
-    """The process says when it is about to solve, so no clock is needed to interrupt it there."""
+def long_gurobi_problem(tmp_path):
+    """Small enough for any Gurobi licence, and many seconds of work for it."""
+    rng = np.random.default_rng(1)
+    n = 8
+    gram = 0.9 ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    best = rng.normal(size=n)
+    document = {
+        "features": [f"f{i}" for i in range(n)],
+        "cost": {"gram": gram.tolist(), "linear": (gram @ best).tolist(), "constant": float(best @ gram @ best) + 1},
+        "target": rng.normal(size=n).tolist(),
+        "steps": n + 4,
+        "solver": "gurobi",
+    }
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def interrupt(*args, at):
+    """Run `coordpath solve` and press Ctrl-C when its progress tells of a stage that begins with ``at``.
+
+    The process says when it is there, so no clock is needed to interrupt it.
+    """
     script = f"""
 import sys
 import coordpath_governance.cli.solve_command as command
-original = command.solve
-def solve(*args, **kwargs):
-    print("solving", flush=True)
-    return original(*args, **kwargs)
+original, told = command.solve, []
+def solve(*args, progress, **kwargs):
+    def show(stage, best, bound):
+        if stage.startswith({at!r}) and not told:
+            told.append(stage)
+            print("there", flush=True)
+        progress(stage, best, bound)
+    return original(*args, progress=show, **kwargs)
 command.solve = solve
 from coordpath_governance.cli.main import main
-sys.argv = ["coordpath", "solve", {str(slow_problem(tmp_path))!r}]
+sys.argv = ["coordpath", "solve", *{list(map(str, args))!r}]
 main()
 """
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        assert process.stdout.readline() == "solving\n"
-        time.sleep(0.5)
+        assert process.stdout.readline() == "there\n"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     finally:
         process.kill()
-    assert process.returncode == 130
-    assert err.splitlines()[-1] == "coordpath: error: interrupted"
     assert "Traceback" not in err
+    return process.returncode, out, err.splitlines()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+@pytest.mark.parametrize(
+    ("problem", "at", "moved"), [(slow_problem, "first order", 300), (long_gurobi_problem, "gurobi", 8)]
+)
+def test_ctrl_c_gives_the_best_so_far_and_130(tmp_path, problem, at, moved):
+    code, out, said = interrupt(problem(tmp_path), at=at)
+    assert code == 130
+    assert said[-1] == "coordpath: error: interrupted"
     best = json.loads(out)
     assert best["status"] == "bounded"
     assert best["lower_bound"] <= best["objective"]
     assert 0 < best["gap"] <= 1
-    assert len(best["steps"]) == 300
+    assert len({step["feature"] for step in best["steps"]}) == moved
 
 
 def test_a_reader_that_went_away_is_not_a_verdict(problem):

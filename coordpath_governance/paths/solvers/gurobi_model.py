@@ -16,6 +16,7 @@ were also enumerated it was below 1e-13.
 from __future__ import annotations
 
 import math
+import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coordpath_governance.errors import SolverUnavailableError
+from coordpath_governance.paths.patience import reclaim_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,15 +114,19 @@ def missing() -> str | None:
 def optimise(model: Model, task: ChainTask | WalkTask, best: float, unit: float) -> Optimised:
     """Solve a model until it is proved or the task expires; ``unit`` is what one of the objective is in the task's terms.
 
-    Raises `SolverUnavailableError` where the licence does not allow the model.
+    Gurobi handles Ctrl-C itself and tells nobody; here it goes to whoever handles it otherwise. Raises
+    `SolverUnavailableError` where the licence does not allow the model.
     """
     import gurobipy
 
     told = (math.inf, -math.inf)
+    stopped = False
 
     def watch(running: Any, where: int) -> None:  # noqa: ANN401
-        nonlocal told
+        nonlocal told, stopped
+        reclaim_interrupts()
         if task.expired():
+            stopped = True
             running.terminate()
         if where == gurobipy.GRB.Callback.MIP:
             value = min(best, running.cbGet(gurobipy.GRB.Callback.MIP_OBJBST))
@@ -132,6 +138,8 @@ def optimise(model: Model, task: ChainTask | WalkTask, best: float, unit: float)
     with _opened(model) as (made, variables):
         made.Params.Seed = task.seed % 2_000_000_000
         made.optimize(watch)
+        if made.Status == gurobipy.GRB.INTERRUPTED and not stopped:
+            signal.raise_signal(signal.SIGINT)
         point = np.array(variables.X, dtype=np.float64) if made.SolCount else None
         bound = float(made.ObjBound) if point is not None else -math.inf
     return Optimised(point, bound if bound > -gurobipy.GRB.INFINITY else -math.inf)

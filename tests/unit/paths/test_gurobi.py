@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import signal
 import sys
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ import pytest
 from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths import solve
 from coordpath_governance.paths.chains.set_function import SetFunction
-from coordpath_governance.paths.patience import Patience
+from coordpath_governance.paths.patience import Patience, heeding_interrupts
 from coordpath_governance.paths.solvers import gurobi, gurobi_model
 from coordpath_governance.paths.solvers.gurobi import GurobiChain, GurobiWalks
 from coordpath_governance.paths.solvers.gurobi_model import Model, optimise
@@ -234,3 +235,38 @@ def test_nothing_is_printed(chain_task, capfd):
     assert GurobiChain().lacks(task) is None
     GurobiChain().solve(replace(task, seed=2**62))
     assert capfd.readouterr() == ("", "")
+
+
+def pressing_once(then=lambda: False):
+    """Press Ctrl-C at the first question, and answer it otherwise."""
+    asked = itertools.count()
+
+    def expired():
+        if next(asked) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return then()
+
+    return expired
+
+
+def test_ctrl_c_while_gurobi_runs_comes_to_our_handler(chain_task, capfd):
+    with heeding_interrupts() as pressed:
+        task = chain_task(13, 12, seed=1, patience=Patience(pressing_once(pressed)))
+        found = GurobiChain().solve(task)
+        assert pressed()
+    assert 0.0 <= found.bound < task.evaluate(found.order)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_ctrl_c_that_nobody_heeds_is_raised(chain_task, capfd):
+    with pytest.raises(KeyboardInterrupt):
+        GurobiChain().solve(chain_task(13, 12, seed=1, patience=Patience(pressing_once())))
+    assert capfd.readouterr().out == ""
+
+
+def test_ctrl_c_that_gurobi_took_is_passed_on(chain_task, monkeypatch):
+    """It may come before Gurobi first calls back."""
+    monkeypatch.setattr(gurobi_model, "reclaim_interrupts", lambda: None)
+    with heeding_interrupts() as pressed:
+        GurobiChain().solve(chain_task(13, 12, seed=1, patience=Patience(pressing_once())))
+        assert pressed()

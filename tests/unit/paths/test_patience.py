@@ -10,7 +10,7 @@ import pytest
 
 from coordpath_governance.paths import solve
 from coordpath_governance.paths.how_far import how_far
-from coordpath_governance.paths.patience import heeding_interrupts, until
+from coordpath_governance.paths.patience import heeding_interrupts, reclaim_interrupts, until
 
 
 def test_until_the_time_has_come_or_someone_asks():
@@ -62,6 +62,18 @@ def test_other_threads_leave_signals_alone(document):
     thread.start()
     thread.join()
     assert answers == [False, "optimal"]
+
+
+def test_a_handler_is_reclaimed_only_where_python_may_do_so(monkeypatch):
+    before = signal.getsignal(signal.SIGINT)
+    reclaim_interrupts()
+    assert signal.getsignal(signal.SIGINT) is before
+    thread = threading.Thread(target=reclaim_interrupts)
+    thread.start()
+    thread.join()
+    monkeypatch.setattr(signal, "getsignal", lambda _: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: pytest.fail("there is nothing to go back to"))
+    reclaim_interrupts()
 
 
 @pytest.mark.parametrize(
