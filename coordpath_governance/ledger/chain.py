@@ -51,6 +51,7 @@ def faults(entry: Entry, before: Entry | None, model_before: Entry | None, keys:
         yield f"'{entry.event[:80]}' is not an event of ours"
         return
     try:
+        entry.facts  # noqa: B018 - whatever it is, it must be of its kind
         objection = keys.objection(entry)
         signer = _signer(entry, keys)
     except ValidationError as error:

@@ -22,6 +22,7 @@ _POSTGRESQL = {
     "postgresql+psycopg2": "postgresql+psycopg",
 }
 _DRIVER_OF_OURS = "postgresql+psycopg"
+_DATABRICKS = "databricks"
 
 
 def ledger_url(registry_uri: str | None, explicit: str | None) -> str:
@@ -45,7 +46,7 @@ def ledger_url(registry_uri: str | None, explicit: str | None) -> str:
         return _with_driver(uri)
     elif uri.startswith("file:"):
         return _sqlite(Path(url2pathname(urlsplit(uri).path)) / _FILE)
-    elif not found and ":" not in uri:
+    elif ":" not in uri and not uri.startswith(_DATABRICKS):
         return _sqlite(Path(uri) / _FILE)
     raise UsageError(
         f"where the ledger of a registry at {scheme}: is cannot be told from its URI; "

@@ -1,0 +1,186 @@
+"""A ledger made in memory: every kind of event, signed and chained as the store would."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
+from coordpath_governance.ledger.events import (
+    Adoption,
+    Anchor,
+    Approval,
+    Binding,
+    Intent,
+    KeyAdded,
+    KeyFacts,
+    KeyRevoked,
+    LedgerCreated,
+    OutsideMove,
+    PolicyAdopted,
+    Promotion,
+    Refusal,
+    Registration,
+    Rejection,
+    ReportMade,
+    RuleOutcome,
+    VerdictGiven,
+    Waiver,
+)
+from coordpath_governance.signing.keys import new_key
+
+NAME = "ab" * 16
+NONCE = "cd" * 16
+LATER = "2030-01-01T00:00:00.000000Z"
+
+
+def facts_of(key, owner, *roles):
+    return KeyFacts(id=key.public.id, public=key.public.text, owner=owner, roles=roles)
+
+
+class Book:
+    """Entries as they come, and the keys behind them."""
+
+    def __init__(self):
+        self.entries: list[Entry] = []
+        self.blobs: dict[str, bytes] = {}
+        self.service, self.admin, self.reviewer, self.stranger = (new_key() for _ in range(4))
+        self.add(
+            "ledger created", LedgerCreated(ledger=NAME, key=facts_of(self.service, "service", "service")), self.service
+        )
+
+    def add(self, event, body, key=None, model=None, blob=None, **changed):
+        """Append what follows; ``changed`` fields are wrong on purpose, and signed."""
+        key = key or self.service
+        before = self.entries[-1] if self.entries else None
+        own = [entry for entry in self.entries if model is not None and entry.model == model]
+        seq = len(self.entries) + 1
+        entry = Entry(
+            seq=seq,
+            at=f"2026-01-01T00:00:{seq:02}.000000Z",
+            event=event,
+            model=model,
+            model_seq=None if model is None else len(own) + 1,
+            previous=before.hash if before else NOTHING_BEFORE,
+            model_previous=None if model is None else own[-1].hash if own else NOTHING_BEFORE,
+            body=body if isinstance(body, dict) else body.model_dump(mode="json"),
+            key=key.public.id,
+        )
+        signed = sign_entry(replace(entry, **changed), key)
+        self.entries.append(signed)
+        if blob is not None:
+            self.blobs[sha256_hex(blob)] = blob
+        return signed
+
+    def refuse(self, model=None, **changed):
+        body = Refusal(operation="delete alias", alias="champion", version=None, actor="eve", reason="no")
+        return self.add("refusal", body, model=model, **changed)
+
+    def add_key(self, key, owner, *roles, by=None, **changed):
+        return self.add("key added", KeyAdded(key=facts_of(key, owner, *roles)), by or self.admin, **changed)
+
+    def add_people(self):
+        self.add_key(self.admin, "Ada", "policy-admin")
+        self.add_key(self.reviewer, "Rob", "risk")
+
+    def binding(self, **changed):
+        facts = {
+            "registry": NAME,
+            "name": "fraud",
+            "alias": "champion",
+            "from_version": "1",
+            "to_version": "2",
+            "from_digest": "1" * 64,
+            "to_digest": "2" * 64,
+            "report": sha256_hex(b"report"),
+            "policy": sha256_hex(b"policy"),
+        }
+        return Binding(**{**facts, **changed})
+
+    def approve(self, **changed):
+        body = Approval(binding=self.binding(**changed), comment="fine", nonce=NONCE, expires=LATER)
+        return self.add("approval", body, self.reviewer, "fraud")
+
+    def intend(self, approvals=(), waivers=(), **changed):
+        body = Intent(
+            binding=self.binding(**changed),
+            actor="rob",
+            authenticated_by="server",
+            approvals=tuple(entry.hash for entry in approvals),
+            waivers=tuple(entry.hash for entry in waivers),
+            materiality="minor",
+            full_validation=False,
+        )
+        return self.add("intent", body, model="fraud")
+
+    def promote(self, intent, model="fraud", **changed):
+        facts = {"intent": intent.hash, "alias": "champion", "from_version": "1", "to_version": "2", "to_digest": "2" * 64}
+        return self.add("promotion", Promotion(**{**facts, **changed}, completed="at once"), model=model)
+
+    def tell_everything(self):
+        """One entry at least of every kind of event."""
+        self.add_people()
+        bound = self.binding()
+        adopted = PolicyAdopted(policy=bound.policy, name="retail", models=("fraud*",))
+        self.add("policy adopted", adopted, self.admin, blob=b"policy")
+        standing = Adoption(alias="champion", version="1", digest="1" * 64, reason="as found")
+        self.add("adoption", standing, self.admin, "fraud")
+        came = Registration(version="2", digest="2" * 64, author="joe", authenticated_by="server")
+        self.add("registration", came, model="fraud")
+        unknown = Registration(version="1", digest=None, author=None, authenticated_by=None)
+        self.add("registration", unknown, model="churn")
+        made = ReportMade(
+            version="2", champion="1", champion_digest="1" * 64, candidate_digest="2" * 64, report=bound.report
+        )
+        self.add("report", made, model="fraud", blob=b"report")
+        rule = RuleOutcome(rule="gap", observed="0.2", limit="0.1", result="review", reason="above")
+        told = VerdictGiven(binding=bound, verdict="review", materiality="minor", rules=(rule,))
+        self.add("verdict", told, model="fraud")
+        self.add("rejection", Rejection(binding=bound, comment="not yet"), self.reviewer, "fraud")
+        waiver = Waiver(binding=bound, rule="gap", reason="known", nonce=NONCE, expires=LATER)
+        waived = self.add("waiver", waiver, self.reviewer, "fraud")
+        self.promote(self.intend([self.approve()], [waived]))
+        self.refuse("fraud")
+        moved = OutsideMove(alias="champion", expected="2", found=None, reason="gone")
+        self.add("outside move", moved, model="fraud")
+        left = KeyRevoked(key=self.reviewer.public.id, reason="left")
+        self.add("key revoked", left, self.admin)
+        head = self.entries[-1]
+        self.add("anchor", Anchor(seq=head.seq, hash=head.hash))
+        return self
+
+    def without(self, keep):
+        """What somebody who can write to the database but has no key can make of the kept entries: renumbered, rehashed."""
+        forged: list[Entry] = []
+        for entry in (each for each in self.entries if keep(each)):
+            own = [each for each in forged if each.model is not None and each.model == entry.model]
+            forged.append(
+                replace(
+                    entry,
+                    seq=len(forged) + 1,
+                    previous=forged[-1].hash if forged else NOTHING_BEFORE,
+                    model_seq=None if entry.model is None else len(own) + 1,
+                    model_previous=None if entry.model is None else own[-1].hash if own else NOTHING_BEFORE,
+                )
+            )
+        return forged
+
+
+@pytest.fixture
+def book():
+    """A ledger that was just created."""
+    return Book()
+
+
+@pytest.fixture
+def story():
+    """A ledger in which everything has happened."""
+    return Book().tell_everything()
+
+
+@pytest.fixture(autouse=True)
+def _nobodys_ledger(monkeypatch):
+    for name in ("COORDPATH_LEDGER", "COORDPATH_SERVICE_KEY"):
+        monkeypatch.delenv(name, raising=False)

@@ -1,0 +1,100 @@
+"""Entries that are signed and chained, and still contradict each other."""
+
+import pytest
+
+from coordpath_governance.ledger.consistency import contradictions, ledger_name
+from coordpath_governance.ledger.events import Anchor, Waiver
+
+
+@pytest.fixture
+def people(book):
+    book.add_people()
+    return book
+
+
+def said(book):
+    return " | ".join(f"{seq}: {what}" for seq, what in contradictions(book.entries))
+
+
+def test_an_honest_story_has_none(story):
+    assert said(story) == ""
+
+
+def test_a_ledger_is_named_by_its_first_entry(story):
+    assert ledger_name(story.entries) == "ab" * 16
+    assert ledger_name(story.entries[1:]) is None
+    assert ledger_name([]) is None
+
+
+def test_a_decision_about_another_registry_or_model(people):
+    people.approve(registry="ef" * 16)
+    people.approve(name="churn")
+    assert said(people) == (
+        f"4: it is about the registry of ledger {'ef' * 16}, not of this one | "
+        "5: it is about another model than the one it is recorded for"
+    )
+
+
+def test_an_approval_used_twice(people):
+    approval = people.approve()
+    people.intend([approval])
+    people.intend([approval])
+    assert said(people) == f"6: it uses {approval.hash[:12]}, which entry 5 has used already"
+
+
+def test_an_approval_counted_twice_in_one_intent(people):
+    approval = people.approve()
+    people.intend([approval, approval])
+    assert said(people) == "5: it counts the same approval twice"
+
+
+@pytest.mark.parametrize("changed", [{"alias": "shadow"}, {"to_version": "3"}, {"report": "9" * 64}, {"policy": "9" * 64}])
+def test_an_approval_of_something_else(people, changed):
+    people.intend([people.approve()], **changed)
+    assert said(people) == "5: it counts the approval of entry 4, which is about something else"
+
+
+def test_an_approval_that_is_none(people):
+    waiver = Waiver(
+        binding=people.binding(), rule="gap", reason="known", nonce="cd" * 16, expires="2030-01-01T00:00:00.000000Z"
+    )
+    waived = people.add("waiver", waiver, people.reviewer, "fraud")
+    people.intend([waived])
+    assert said(people) == f"5: it counts {waived.hash[:12]}, which is no earlier approval"
+
+
+def test_a_waiver_used_twice(people):
+    waiver = Waiver(
+        binding=people.binding(), rule="gap", reason="known", nonce="cd" * 16, expires="2030-01-01T00:00:00.000000Z"
+    )
+    waived = people.add("waiver", waiver, people.reviewer, "fraud")
+    people.intend(waivers=[waived])
+    people.intend(waivers=[waived])
+    assert "which entry 5 has used already" in said(people)
+
+
+def test_a_promotion_without_an_intent(people):
+    people.promote(people.approve())
+    assert said(people) == "5: it names no earlier intent"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"alias": "shadow"}, {"from_version": None}, {"to_version": "3"}, {"to_digest": "9" * 64}, {"model": "churn"}],
+)
+def test_a_promotion_to_something_else_than_intended(people, changed):
+    people.promote(people.intend(), **changed)
+    assert said(people) == "5: it is not what entry 4 intended"
+
+
+def test_an_intent_promoted_twice(people):
+    intent = people.intend()
+    people.promote(intent)
+    people.promote(intent)
+    assert said(people) == f"6: it uses {intent.hash[:12]}, which entry 5 has used already"
+
+
+@pytest.mark.parametrize(("seq", "digest"), [(2, "0" * 64), (77, "0" * 64)])
+def test_an_anchor_of_what_never_was(people, seq, digest):
+    people.add("anchor", Anchor(seq=seq, hash=digest))
+    assert said(people) == f"4: it says that entry {seq} was anchored with a hash that this entry does not have"

@@ -1,0 +1,50 @@
+"""An entry in one line."""
+
+from coordpath_governance.ledger.events import KeyRevoked, OutsideMove, Refusal, Registration
+from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.ledger.words import entry_line
+
+
+def lines(book):
+    ring = KeyRing.of(book.entries)
+    return {entry.event: entry_line(entry, ring) for entry in book.entries}
+
+
+def test_every_event_has_its_words(story):
+    told = lines(story)
+    assert told["approval"].split("  ")[-2:] == [
+        "fraud: version 1 → 2 as 'champion', until 2030-01-01T00:00:00.000000Z: fine",
+        "[Rob]",
+    ]
+    assert "version 2 is 'champion' (at once)" in told["promotion"]
+    assert "with 1 approvals, 1 waivers" in told["intent"]
+    assert "'gap' for version 1 → 2" in told["waiver"]
+    assert "review for version 1 → 2" in told["verdict"]
+    assert "'retail'" in told["policy adopted"]
+    assert "of Rob (risk)" in told["key added"]
+    assert told["key revoked"].endswith(": left  [Ada]")
+    assert "should be version 2, is nothing: gone" in told["outside move"]
+    assert "delete alias 'champion' by eve: no" in told["refusal"]
+    assert "version 1 as 'champion': as found" in told["adoption"]
+    assert "somebody unknown (unverified)" in told["registration"]
+    assert told["ledger created"].startswith("    1  2026-01-01T00:00:01.000000Z  ledger created")
+
+
+def test_long_texts_are_cut_and_what_is_missing_is_left_out(book):
+    book.add(
+        "refusal",
+        Refusal(operation="x" * 4000, alias=None, version="7" * 900, actor=None, reason="y" * 4000),
+        model="m" * 9000,
+    )
+    assert len(lines(book)["refusal"]) < 500
+    book.add("registration", Registration(version="1", digest=None, author="joe", authenticated_by="key"), model="m")
+    assert "version 1 by joe  [" in lines(book)["registration"]
+    book.add("key revoked", KeyRevoked(key="0" * 64, reason=""))
+    assert "000000000000  [" in lines(book)["key revoked"]
+    book.add("outside move", OutsideMove(alias="a", expected=None, found="2", reason=""), model="m")
+    assert "should be nothing, is version 2  [" in lines(book)["outside move"]
+
+
+def test_an_unknown_signer_is_told_by_the_key(book):
+    entry = book.refuse(key=book.stranger)
+    assert entry_line(entry, KeyRing()).endswith(f"[key {book.stranger.public.id[:12]}]")
