@@ -36,7 +36,8 @@ def guarded(store: Any, uri: str, tracking_uri: str | None) -> Any:  # noqa: ANN
 
 @cache
 def _guarded_class(inner: Any) -> Any:  # noqa: ANN401 - classes
-    return type(f"Guarded{inner.__name__}", (GuardedStore, inner), {"_inner_class": inner, "__doc__": inner.__doc__})
+    """Under the inner class's own name: MLflow's messages show it."""
+    return type(inner.__name__, (GuardedStore, inner), {"_inner_class": inner, "__doc__": inner.__doc__})
 
 
 def _blank(inner: Any) -> Any:  # noqa: ANN401 - a class, AbstractStore
