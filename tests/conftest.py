@@ -26,3 +26,5 @@ def _plain_environment(monkeypatch):
     """No test depends on the MLflow settings of whoever runs it."""
     for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_RUN_ID", "MLFLOW_EXPERIMENT_ID"):
         monkeypatch.delenv(name, raising=False)
+    for name in ("LEDGER", "KEY", "KEY_PASSPHRASE", "SERVICE_KEY", "REPORTS", "TRACKING_URI"):
+        monkeypatch.delenv(f"COORDPATH_{name}", raising=False)

@@ -92,7 +92,9 @@ class Statement(Part):
             subject=(model, *(Resource(name=name, digest=Digest(sha256=sha256)) for name, sha256 in sorted(files.items()))),
             predicate=ChangeVerdict(
                 champion=_champion(document.subject.champion),
-                **assessment.model_dump(),
+                verdict=assessment.verdict,
+                reason=assessment.reason,
+                materiality=assessment.materiality,
                 policy=None if policy is None else Digest(sha256=policy),
                 reference=Reference(digest=Digest(sha256=document.data.sha256), role=document.data.role),
                 made_at=made_at,

@@ -1,0 +1,193 @@
+"""A little world: a registry of dictionaries, a real ledger, three people and a policy."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted, Registration
+from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.models.linear_model import LinearModel, NumericTerm, RawCoefficient
+from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
+from coordpath_governance.reference.sources import TableSource
+from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
+from coordpath_governance.reports.make import Reference, Request, make_report, settings_for
+from coordpath_governance.review.adopted import policy_for
+from coordpath_governance.review.decisions import approve, reject, waive
+from coordpath_governance.review.gate import ask_gate, record_report
+from coordpath_governance.review.guard import Guard
+from coordpath_governance.review.ports import Actor
+from coordpath_governance.signing.keys import new_key
+
+NAME = "credit"
+
+POLICY = {
+    "schema": "coordpath.policy/1",
+    "name": "credit models",
+    "models": ["credit*"],
+    "reference": {"role": "holdout", "target": "y"},
+    "rules": {"final_cost_increase": {"absolute": 0.05}},
+    "materiality": [{"class": "ordinary", "approvals": [{"role": "validator", "count": 1}]}],
+    "waivers": {"roles": ["risk"], "longest_days": 5},
+    "approvals": {"longest_days": 10},
+}
+
+
+@cache
+def rows():
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, 120))
+    return TableSource(pd.DataFrame({"a": a, "b": b, "y": a - b + rng.normal(size=120)}))
+
+
+def model(version):
+    slopes = {"a": 1.0 + 0.02 * int(version), "b": -1.0 + 0.01 * int(version)}
+    return LinearModel(
+        intercept=0.0,
+        numeric=tuple(NumericTerm(name, value) for name, value in slopes.items()),
+        categorical=(),
+        raw=tuple(RawCoefficient(name, value) for name, value in slopes.items()),
+        estimator="LinearRegression",
+        regularisation={},
+    )
+
+
+def digest(version):
+    return f"{int(version):064x}"
+
+
+def facts(name, version):
+    return VersionFacts(
+        label=f"v{version}", uri=None, name=name, version=version, digest=digest(version), run_id=None, aliases=()
+    )
+
+
+@cache
+def plain_document(name, champion, version):
+    subject = Subject(name=name, champion=facts(name, champion) if champion else None, candidate=facts(name, version))
+    request = Request(subject, ChangeFacts(), settings_for())
+    before = model(champion) if champion else None
+    return make_report(before, model(version), Reference(rows(), "y", role="holdout"), request).document
+
+
+class Registry:
+    """What a registry does, and what can go wrong: ``broken`` is raised by the next call of that name."""
+
+    break_after_setting = None
+
+    def __init__(self):
+        self.set = {}
+        self.digests = {}
+        self.broken = {}
+        self.calls = []
+
+    def _call(self, name):
+        self.calls.append(name)
+        error = self.broken.pop(name, None)
+        if error is not None:
+            raise error
+
+    def aliases(self, name):
+        self._call("aliases")
+        return dict(self.set.get(name, {}))
+
+    def set_alias(self, name, alias, version):
+        self._call("set_alias")
+        self.set.setdefault(name, {})[alias] = version
+        if self.break_after_setting is not None:
+            self.broken["aliases"], self.break_after_setting = self.break_after_setting, None
+
+    def digest(self, name, version):
+        self._call("digest")
+        return self.digests.get((name, version), digest(version))
+
+
+class World:
+    def __init__(self, folder: Path):
+        self.ledger = Ledger.open(f"sqlite:///{folder / 'ledger.db'}")
+        self.registry = Registry()
+        self.guard = Guard(self.ledger)
+        self.keys = {}
+        self.admin = self.person("Ann", "policy-admin")
+        self.bob = self.person("Bob", "validator")
+        self.adopt_policy()
+
+    def person(self, owner, *roles):
+        key = new_key()
+        admin = self.keys.get("Ann", key)
+        body = KeyAdded(key=KeyFacts(id=key.public.id, public=key.public.text, owner=owner, roles=roles))
+        self.ledger.append("key added", body, admin)
+        self.keys[owner] = key
+        return key
+
+    def adopt_policy(self, **changes):
+        document = {**POLICY, **changes}
+        document["reference"] = {"sha256": rows().sha256, **POLICY["reference"], **changes.get("reference", {})}
+        policy = read_policy(json.dumps(document), "the policy")
+        body = PolicyAdopted(policy=policy_sha256(policy), name=policy.name, models=policy.models)
+        self.ledger.append("policy adopted", body, self.admin, blob=policy_bytes(policy))
+        return policy
+
+    @property
+    def adopted(self):
+        return policy_for(self.ledger, NAME)
+
+    def register(self, version, author="Eve", name=NAME):
+        body = Registration(
+            version=version, digest=digest(version), author=author, authenticated_by="server" if author else None
+        )
+        self.ledger.record("registration", body, model=name)
+
+    def report(self, version, champion=None, name=NAME):
+        report = ChangeReport(assess(plain_document(name, champion, version), self.adopted.policy))
+        record_report(self.ledger, report)
+        return report
+
+    def ask(self, version, alias="champion"):
+        return ask_gate(self.ledger, self.registry, self.adopted, NAME, alias, version)
+
+    def approve(self, version, key=None, days=None, comment="fine"):
+        readiness = self.ask(version).readiness
+        return approve(self.ledger, readiness, self.adopted.policy, key or self.bob, comment, days)
+
+    def reject(self, version, key=None, comment="no"):
+        return reject(self.ledger, self.ask(version).readiness.binding, key or self.bob, comment)
+
+    def waive(self, version, rule, key, reason="known", days=None):
+        return waive(self.ledger, self.ask(version).readiness, self.adopted.policy, key, rule, reason, days)
+
+    def promote(self, version, alias="champion", actor=None, name=NAME):
+        self.guard.set_alias(self.registry, name, alias, version, actor or Actor())
+
+    def first_champion(self):
+        """Version 1 under the alias, as it should come there."""
+        self.register("1")
+        self.report("1")
+        self.approve("1")
+        self.promote("1")
+
+    def ready(self, version="2", champion="1"):
+        """A version that waits for nothing but its approval."""
+        self.register(version)
+        self.report(version, champion)
+
+    def events(self, name=NAME):
+        return [entry.event for entry in self.ledger.entries(name)]
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+@pytest.fixture
+def champion_world(world):
+    """Version 1 is champion, and version 2 waits for an approval."""
+    world.first_champion()
+    world.ready()
+    return world

@@ -1,0 +1,100 @@
+"""The ways round the gate, each refused and recorded; and what the guard leaves alone."""
+
+import pytest
+
+from coordpath_governance.errors import LedgerError, RefusedError
+from coordpath_governance.review.ports import Actor
+
+NAME = "credit"
+
+
+def forbid(world, operation, name=NAME, **what):
+    world.guard.forbid(world.registry, operation, name, Actor("Mallory", "server"), **what)
+
+
+WAYS_ROUND = [
+    ("delete alias", {"alias": "champion"}, "promote another version instead"),
+    ("transition stage", {"version": "1"}, "use `coordpath promote`"),
+    ("delete version", {"version": "1"}, "stands under 'champion'"),
+    ("delete model", {}, "a guarded model is not deleted"),
+    ("rename model", {"new_name": "away"}, "leave its policy and its ledger behind"),
+    ("set tag", {"tag": "mlflow.prompt.is_prompt"}, "would hide 'credit'"),
+    ("delete tag", {"tag": "mlflow.prompt.is_prompt"}, "would hide 'credit'"),
+    ("something new", {}, "not known to be harmless"),
+]
+
+
+@pytest.mark.parametrize(("operation", "what", "why"), WAYS_ROUND, ids=[way[0] for way in WAYS_ROUND])
+def test_ways_round(champion_world, operation, what, why):
+    with pytest.raises(RefusedError, match=why):
+        forbid(champion_world, operation, **what)
+    refusal = champion_world.ledger.entries(NAME)[-1]
+    assert refusal.event == "refusal"
+    assert refusal.facts.actor == "Mallory"
+    assert refusal.facts.operation == operation
+
+
+@pytest.mark.parametrize(
+    ("operation", "what"),
+    [
+        ("delete alias", {"alias": "shadow"}),
+        ("delete version", {"version": "2"}),
+        ("set tag", {"tag": "team"}),
+    ],
+)
+def test_what_is_harmless(champion_world, operation, what):
+    before = champion_world.events()
+    forbid(champion_world, operation, **what)
+    assert champion_world.events() == before
+
+
+@pytest.mark.parametrize(("operation", "what", "_"), WAYS_ROUND, ids=[way[0] for way in WAYS_ROUND])
+def test_models_under_no_policy_are_left_alone(world, operation, what, _):
+    forbid(world, operation, name="other", **what)
+
+
+def test_renaming_onto_a_guarded_name(world):
+    with pytest.raises(RefusedError, match="'credit-new' is a guarded name"):
+        forbid(world, "rename model", name="other", new_name="credit-new")
+
+
+def test_a_model_stays_guarded_when_its_policy_no_longer_matches(champion_world):
+    champion_world.adopt_policy(models=["elsewhere"])
+    with pytest.raises(RefusedError):
+        forbid(champion_world, "rename model", new_name="away")
+    with pytest.raises(RefusedError, match="no policy matches"):
+        champion_world.promote("2")
+
+
+def test_deleted_and_made_again(champion_world):
+    """The registry forgot everything; the ledger did not."""
+    champion_world.registry.set.clear()
+    with pytest.raises(RefusedError, match="the ledger knows version 1 under 'champion', the registry has nothing"):
+        champion_world.promote("2")
+
+
+def test_an_empty_guarded_model_may_be_deleted(world):
+    forbid(world, "delete model")
+
+
+def test_registering_never_fails(world):
+    world.registry.broken["digest"] = RuntimeError("no files")
+    world.guard.registered(world.registry, NAME, "1", Actor())
+    assert world.events() == []
+    world.guard.registered(world.registry, NAME, "1", Actor("Eve", "server"))
+    assert world.ledger.entries(NAME)[-1].facts.author == "Eve"
+
+
+def test_a_version_whose_files_cannot_be_had_is_still_recorded(world):
+    world.registry.broken["digest"] = LedgerError("slow")
+    world.guard.registered(world.registry, NAME, "1", Actor())
+    assert world.ledger.entries(NAME)[-1].facts.digest is None
+
+
+def test_reports_at_once_if_so_configured(world):
+    from dataclasses import replace
+
+    made = []
+    guard = replace(world.guard, report=lambda name, version: made.append((name, version)))
+    guard.registered(world.registry, NAME, "1", Actor())
+    assert made == [(NAME, "1")]
