@@ -9,6 +9,7 @@ from coordpath_governance.numbers import percent
 from coordpath_governance.policy.document import PinnedReference, Policy
 from coordpath_governance.policy.results import Finding, RuleResult, combine, listed
 from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.text import visible
 
 __all__ = ["BUILT_IN", "built_in_results"]
 
@@ -29,7 +30,7 @@ def built_in_results(policy: Policy, document: ChangeReportDocument) -> Iterator
 def _reference_data(rule: str, pinned: PinnedReference, document: ChangeReportDocument) -> RuleResult:
     """The pinned bytes in the pinned role. Moments that an author logged are never enough by themselves."""
     data = document.data
-    observed = f"{data.sha256[:_SHORT]}, {data.role}" + (", logged moments" if data.kind == "moments" else "")
+    observed = f"{visible(data.sha256[:_SHORT])}, {data.role}" + (", logged moments" if data.kind == "moments" else "")
     limit = f"{pinned.sha256[:_SHORT]}, {pinned.role}"
     if data.sha256 != pinned.sha256:
         why = "These are not the reference data that the policy pins: make the report with them."

@@ -15,6 +15,7 @@ from coordpath_governance.policy.observations import OBSERVATIONS
 from coordpath_governance.policy.rules import RULES, Rule
 from coordpath_governance.policy.rules.base import Amount
 from coordpath_governance.reports.document import ChangeFacts
+from coordpath_governance.text import visible
 
 __all__ = [
     "POLICY_SCHEMA",
@@ -45,6 +46,12 @@ def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+def _plain(text: str) -> str:
+    if visible(text) != text:
+        raise ValueError(f"'{visible(text)[:80]}' holds characters that cannot be seen; write it without them")
+    return text
+
+
 def _alias(alias: str) -> str:
     if _VERSION_ALIAS.fullmatch(alias):
         raise ValueError(f"'{alias}' cannot be an alias in MLflow")
@@ -52,8 +59,9 @@ def _alias(alias: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
-Alias = Annotated[Text, AfterValidator(_alias)]
-Role = Annotated[Text, AfterValidator(_approver)]
+Label = Annotated[Text, AfterValidator(_plain)]
+Alias = Annotated[Label, AfterValidator(_alias)]
+Role = Annotated[Label, AfterValidator(_approver)]
 Several = Field(min_length=1, max_length=1000)
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Days = Annotated[int, Field(ge=1, le=3660)]
@@ -104,7 +112,7 @@ class MaterialityClass(Part):
     ``full_validation``: a promotion in this class is one, and what adds up since then begins anew.
     """
 
-    class_: Text = Field(alias="class")
+    class_: Label = Field(alias="class")
     when: Annotated[dict[str, Amount], Field(min_length=1)] | None = None
     approvals: tuple[ApprovalRule, ...] = ()
     full_validation: bool = False
@@ -170,7 +178,7 @@ class Policy(Part):
     """The whole policy. Classes of ``materiality`` go from the most severe to the one that takes all the others."""
 
     schema_: Literal["coordpath.policy/1"] = Field(alias="schema")
-    name: Text
+    name: Label
     models: Annotated[tuple[Text, ...], Several, AfterValidator(_unique)]
     aliases: Annotated[tuple[Alias, ...], Several, AfterValidator(_unique)] = ("champion",)
     facts: ModelFacts = ModelFacts()

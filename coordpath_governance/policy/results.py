@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from coordpath_governance.text import shorten
+from coordpath_governance.text import shorten, visible
 
 __all__ = ["Finding", "Outcome", "RuleResult", "combine", "listed"]
 
@@ -53,8 +53,8 @@ def combine(rule: str, findings: Sequence[Finding], otherwise: Literal["fail", "
 
 
 def listed(names: Sequence[str], nothing: str = "none") -> str:
-    """Names for a sentence: the first few, each of them short, and how many more there are."""
-    shown = [shorten(name, _NAME) for name in names[:_NAMES]]
+    """Names for a sentence: the first few, each of them short and on one line, and how many more there are."""
+    shown = [visible(shorten(name, _NAME)) for name in names[:_NAMES]]
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return ", ".join(shown) + more if shown else nothing
 

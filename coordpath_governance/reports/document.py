@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 __all__ = [
     "REPORT_SCHEMA",
@@ -124,6 +124,12 @@ class Assessment(Part):
     materiality: str | None
     policy: PolicyFacts | None = None
     rules: tuple[RuleFacts, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_blanks(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A report that no policy judged has no such keys, as before there were policies: its digest stays what it was."""
+        content: dict[str, Any] = serialise(self)
+        return {key: value for key, value in content.items() if value or key not in ("policy", "rules")}
 
 
 class DataFacts(Part):

@@ -1,0 +1,95 @@
+"""A policy to start from: valid, commented, and strict until somebody loosens it."""
+
+from __future__ import annotations
+
+import yaml
+
+__all__ = ["UNPINNED", "starting_policy"]
+
+UNPINNED = "0" * 64
+"""A digest that no data have: with it nothing passes."""
+
+_TEXT = """\
+# A policy for coordpath: which changes of a model pass, which need a person, which fail.
+#   coordpath policy check FILE [--report change_report.json]    look at it, and try it on a report
+#   coordpath policy adopt FILE --key KEY                         from then on the gate goes by it
+schema: coordpath.policy/1
+name: starting-policy
+
+# Names of registered models; * and ? stand for anything. Exactly one adopted policy must match a model.
+models: ["*"]
+# Aliases that only a promotion may set or move.
+aliases: [champion]
+
+# What the model is. It fills the report, and wins over what an author says.
+facts: {}
+#  owner: Credit Risk
+#  purpose: what the score is used for
+#  tier: "2"
+#  developer: Team A
+#  validator: Team B
+
+# The data that every change is judged on: these bytes, in this role, whatever the author would prefer.
+reference:
+%(pin)s
+  # holdout or out-of-time; data that a version was trained on cannot be pinned.
+  role: holdout
+  target: %(target)s
+  # weight: column of row weights
+  # threshold: 0.5              # decisions "score >= threshold"; needed by decision_flips
+  # segments: [region]          # needed by the limits by_segment
+  missing: fail
+  max_steps: 10
+
+# A violation fails, unless the rule says "otherwise: review". What cannot be told never passes.
+rules:
+  final_cost_increase: {relative: 0.01, standard_errors: 2}
+  gap: {most: 0.05, otherwise: review}
+  rest: {coefficients: 200, otherwise: review}
+  sign_flips: {most: 0, otherwise: review}
+  features_added: {most: 0, otherwise: review}
+  features_dropped: {most: 0, otherwise: review}
+  unexercised: {changed: 0, otherwise: review}
+  standardised_change: {relative: 0.5, otherwise: review}
+  required_facts: {facts: [reason]}
+  report_age: {days: 30}
+  change_since_validation: {changes: 12, days: 366, standardised_change: 1.0, otherwise: review}
+#  step_cost_increase: {relative: 0.05}
+#  steps: {most: 11}
+#  sign_constraints: {features: {income: positive, debt: negative}}
+#  frozen_features: {features: [postcode]}
+#  decision_flips: {overall: 0.05, by_segment: 0.1}
+#  mean_score_shift: {overall: 0.1, by_segment: 0.2}
+
+# Classes of change, the most severe first; one applies when any of its observations reaches the value, or is not known.
+# The last takes all others. full_validation: a promotion in this class begins change_since_validation anew.
+materiality:
+  - class: major
+    when: {first_version: 1, features_added: 1, features_dropped: 1, sign_flips: 1}
+    approvals: [{role: validator, count: 1}, {role: owner, count: 1}]
+    full_validation: true
+  - class: moderate
+    when: {standardised_change_relative: 0.1}
+    approvals: [{role: validator, count: 1}]
+  - class: minor
+
+# Who may take responsibility for a rule that is not met, and for how long.
+waivers: {roles: [owner], longest_days: 30}
+# How long an approval holds, and how many more it takes where nobody vouches for the author.
+approvals: {longest_days: 30, extra_for_unverified_author: 1}
+"""
+
+
+def starting_policy(sha256: str | None = None, uri: str | None = None, target: str | None = None) -> str:
+    """The text of the policy, with the data pinned if they are known."""
+    pin = f"  sha256: {_quoted(sha256 or UNPINNED)}"
+    if sha256 is None:
+        pin = f"  # Pin your data: `coordpath policy init --data FILE --target COL` writes their SHA-256.\n{pin}"
+    if uri is not None:
+        pin += f"\n  uri: {_quoted(uri)}"
+    return _TEXT % {"pin": pin, "target": _quoted(target or "target")}
+
+
+def _quoted(text: str) -> str:
+    """``text`` in double quotes, as YAML writes it on one line."""
+    return yaml.safe_dump(text, default_style='"', width=float("inf"), allow_unicode=True).strip()
