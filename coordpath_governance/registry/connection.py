@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,14 +13,31 @@ from coordpath_governance.errors import CoordpathError, NotFoundError, RegistryE
 __all__ = ["connect", "registry_errors"]
 
 _SHOWN = 400
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+
+_PATIENCE = {
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
+}
+"""How long one request to a server may take where the user says nothing: four attempts, each of which waits at most 30
+seconds for the next byte, with pauses of 0, 2 and 4 seconds and a little chance. That is 10 seconds for a server that is
+down or answers 500 and two minutes for one that is silent; MLflow by itself takes 4 and 20 minutes, and pauses for as long
+as a server asks it to. MLflow reads these settings anew for every request.
+"""
 
 
 def connect(tracking_uri: str | None = None, registry_uri: str | None = None) -> Any:  # noqa: ANN401 - MlflowClient
     """A client of the given stores, by default those that MLflow's own settings name.
 
-    The global URIs are set too: creating versions and reading artifacts use them whatever the client was given.
+    The global URIs are set too: creating versions and reading artifacts use them whatever the client was given. So are
+    bounds on how long a server is waited for, where MLflow's own settings say nothing.
     """
     import mlflow
+
+    for name, value in _PATIENCE.items():
+        os.environ.setdefault(name, value)
 
     if tracking_uri is not None:
         mlflow.set_tracking_uri(tracking_uri)
@@ -41,9 +60,14 @@ def registry_errors(doing: str) -> Iterator[None]:
     except CoordpathError:
         raise
     except MlflowException as error:
-        message = f"{doing}: {str(error)[:_SHOWN]}"
+        message = f"{doing}: {_told(error)}"
         if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND"):
             raise NotFoundError(message) from error
         raise RegistryError(message) from error
     except Exception as error:
-        raise RegistryError(f"{doing}: {type(error).__name__}: {str(error)[:_SHOWN]}") from error
+        raise RegistryError(f"{doing}: {type(error).__name__}: {_told(error)}") from error
+
+
+def _told(error: Exception) -> str:
+    """What an error says, without the user name and password that a URI may hold."""
+    return _CREDENTIALS.sub("***@", str(error))[:_SHOWN]
