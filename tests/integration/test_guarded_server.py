@@ -1,0 +1,310 @@
+"""`mlflow server --registry-store-uri coordpath:sqlite:///…`: what plain clients may do, may not do, and do not gain."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import mlflow
+import pytest
+import requests
+from mlflow.exceptions import MlflowException
+from mlflow.tracking._model_registry.utils import _get_store
+
+from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.guarded.inner_registry import InnerRegistry
+from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted
+from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
+from coordpath_governance.review.adopted import policy_for
+from coordpath_governance.review.decisions import adopt_standing, approve
+from coordpath_governance.review.promotion import check
+from coordpath_governance.signing.keys import new_key
+
+pytestmark = pytest.mark.server
+IS_PROMPT = "mlflow.prompt.is_prompt"
+DIALECTS = ("api", "ajax-api")
+PATIENCE = 10
+
+
+class Guarded:
+    """A guarded server, seen through a plain client; its ledger and its database, seen by those who run it."""
+
+    def __init__(self, shared, store, folder, ledger):
+        self.shared = shared
+        self.store = store
+        self.uri = store.uri
+        self.client = store.client
+        self.ledger = ledger
+        self.database = f"sqlite:///{folder / 'mlflow.db'}"
+        self.keys = {}
+
+    def person(self, owner, *roles):
+        """A new key in the ledger."""
+        key = new_key()
+        facts = KeyFacts(id=key.public.id, public=key.public.text, owner=owner, roles=roles)
+        self.ledger.append("key added", KeyAdded(key=facts), self.keys.get("admin", key))
+        self.keys[owner] = key
+
+    def adopt_policy(self):
+        policy = {
+            "schema": "coordpath.policy/1",
+            "name": "prices",
+            "models": ["guarded *"],
+            "reference": {"sha256": sha256_hex(self.store.rows.csv.read_bytes()), "role": "holdout", "target": "price"},
+            "rules": {"steps": {"most": 100}},
+            "materiality": [{"class": "any", "approvals": [{"role": "owner"}]}],
+        }
+        policy = read_policy(json.dumps(policy), "test")
+        facts = PolicyAdopted(policy=policy_sha256(policy), name=policy.name, models=policy.models)
+        self.ledger.append("policy adopted", facts, self.keys["admin"], blob=policy_bytes(policy))
+
+    def inner(self):
+        """The registry as only those who run the server reach it."""
+        return InnerRegistry(_get_store(self.database), self.uri)
+
+    def champion(self, name=None):
+        """A guarded model with versions 1 and 2 whose champion, version 1, was taken under guard as it stood."""
+        name = self.store.two_versions(name or f"guarded {uuid.uuid4().hex}")
+        self.inner().set_alias(name, "champion", "1")
+        adopt_standing(self.ledger, self.inner(), name, "champion", self.keys["admin"], "as it was")
+        return name
+
+    def free(self):
+        return self.store.two_versions(f"free {uuid.uuid4().hex}")
+
+    def call(self, dialect, method, path, body):
+        url = f"{self.uri}/{dialect}/2.0/mlflow/{path}"
+        return requests.request(method, url, json=body, timeout=60)
+
+    def events(self, name):
+        return [entry.event for entry in self.ledger.entries(name)]
+
+    def stands(self, name):
+        """The champion as every client sees it, and that lists show the model."""
+        assert [found.name for found in self.client.search_registered_models(f"name = '{name}'")] == [name]
+        return str(self.client.get_model_version_by_alias(name, "champion").version)
+
+
+@pytest.fixture(scope="module")
+def _guarded(tmp_path_factory, request):
+    shared = request.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
+    folder = tmp_path_factory.mktemp("guarded server")
+    registry = f"sqlite:///{folder / 'mlflow.db'}"
+    ledger = Ledger.open(f"sqlite:///{folder / 'coordpath-ledger.db'}")
+    port = shared.free_port()
+    settings = {name: value for name, value in os.environ.items() if name not in shared._MLFLOW_SETTINGS}
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "2"),
+                *("--backend-store-uri", registry, "--registry-store-uri", f"coordpath:{registry}"),
+                *("--serve-artifacts", "--artifacts-destination", str(folder / "artifacts")),
+            ],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            start_new_session=True,
+            env={**settings, "COORDPATH_REPORTS": "sweep"},
+        )
+        try:
+            uri = f"http://127.0.0.1:{port}"
+            shared.wait_until(lambda: shared._answers(f"{uri}/health"), f"mlflow server, see {folder / 'log'}", process)
+            guarded = Guarded(shared, shared.Store(uri, tmp_path_factory.mktemp("plain client"), None), folder, ledger)
+            guarded.person("admin", "policy-admin")
+            for owner in ("ann", "bea"):
+                guarded.person(owner, "owner")
+            guarded.adopt_policy()
+            yield guarded
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+@pytest.fixture
+def guarded(_guarded, monkeypatch):
+    """The guarded server's store, as MLflow's current one while the test runs."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", _guarded.uri)
+    _guarded.shared.use(_guarded.uri)
+    yield _guarded
+    _guarded.shared.use(None)
+
+
+def refused(call, *args, **options):
+    """The message with which a plain client is told no."""
+    with pytest.raises(MlflowException) as caught:
+        call(*args, **options)
+    assert caught.value.error_code == "PERMISSION_DENIED"
+    return caught.value.message
+
+
+REFUSED = {
+    "set alias": ("POST", "registered-models/alias", {"alias": "champion", "version": "2"}, "coordpath report"),
+    "delete alias": ("DELETE", "registered-models/alias", {"alias": "champion"}, "promote another version"),
+    "stage": ("POST", "model-versions/transition-stage", {"version": "2", "stage": "Production"}, "coordpath promote"),
+    "delete version": ("DELETE", "model-versions/delete", {"version": "1"}, "promote another first"),
+    "delete model": ("DELETE", "registered-models/delete", {}, "is not deleted"),
+    "rename away": ("POST", "registered-models/rename", {"new_name": "elsewhere"}, "leave its policy"),
+    "hide model": ("POST", "registered-models/set-tag", {"key": IS_PROMPT, "value": "true"}, "would hide"),
+    "unhide model": ("DELETE", "registered-models/delete-tag", {"key": IS_PROMPT}, "would hide"),
+    "hide version": ("POST", "model-versions/set-tag", {"version": "1", "key": IS_PROMPT, "value": "true"}, "would hide"),
+    "unhide version": ("DELETE", "model-versions/delete-tag", {"version": "1", "key": IS_PROMPT}, "would hide"),
+    "create hidden": ("POST", "registered-models/create", {"tags": [{"key": IS_PROMPT, "value": "true"}]}, "would hide"),
+    "version hidden": (
+        *("POST", "model-versions/create"),
+        *({"source": "dummy-source", "tags": [{"key": IS_PROMPT, "value": "true"}]}, "would hide"),
+    ),
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_guarded_operation_is_403_with_reason_and_next_step(guarded, dialect):
+    name = guarded.champion()
+    for what, (method, path, body, says) in REFUSED.items():
+        answer = guarded.call(dialect, method, path, {"name": name, **body})
+        assert answer.status_code == 403, (what, answer.text)
+        told = answer.json()
+        assert told["error_code"] == "PERMISSION_DENIED", what
+        assert told["message"].startswith("coordpath refuses '"), what
+        assert says in told["message"], what
+        assert name in told["message"], what
+    assert guarded.stands(name) == "1"
+    assert guarded.events(name).count("refusal") == len(REFUSED)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_another_model_is_not_renamed_onto_a_guarded_name(guarded, dialect):
+    free = guarded.free()
+    body = {"name": free, "new_name": f"guarded {uuid.uuid4().hex}"}
+    answer = guarded.call(dialect, "POST", "registered-models/rename", body)
+    assert answer.status_code == 403
+    assert "register the model under it instead" in answer.json()["message"]
+    assert guarded.client.get_registered_model(free).name == free
+
+
+def test_the_unguarded_works_as_ever(guarded):
+    client, name, free = guarded.client, guarded.champion(), guarded.free()
+    for model in (name, free):
+        client.set_registered_model_alias(model, "challenger", "2")
+        assert str(client.get_model_version_by_alias(model, "challenger").version) == "2"
+        client.delete_registered_model_alias(model, "challenger")
+        client.set_registered_model_tag(model, "team", "risk")
+        client.set_model_version_tag(model, "1", "a", "b")
+        client.update_registered_model(model, "text")
+        assert client.get_registered_model(model).description == "text"
+        assert len(client.search_model_versions(f"name = '{model}'")) == 2
+        client.delete_model_version(model, "2")
+    client.transition_model_version_stage(free, "1", "Production")
+    client.rename_registered_model(free, f"{free} again")
+    client.delete_registered_model(f"{free} again")
+    client.set_registered_model_alias(name, "champion", "1")
+    assert guarded.stands(name) == "1"
+
+
+def test_a_champion_that_no_policy_knows_is_refused(guarded):
+    assert "polic" in refused(guarded.client.set_registered_model_alias, guarded.free(), "champion", "1")
+
+
+def test_wrong_arguments_are_the_callers_errors(guarded):
+    name = guarded.free()
+    for alias, version, code in (("other", "99", "RESOURCE_DOES_NOT_EXIST"), ("other", "x", "INVALID_PARAMETER_VALUE")):
+        with pytest.raises(MlflowException) as caught:
+            guarded.client.set_registered_model_alias(name, alias, version)
+        assert caught.value.error_code == code
+
+
+def test_registering_is_recorded_with_the_files_digest_and_nobody_as_author(guarded):
+    name = f"guarded {uuid.uuid4().hex}"
+    guarded.client.create_registered_model(name)
+    source = guarded.store.first
+    body = {"name": name, "source": source.uri, "run_id": source.run_id, "model_id": source.model_id}
+    url = f"{guarded.uri}/api/2.0/mlflow/model-versions/create"
+    answer = requests.post(url, json=body, auth=("ann", "whatever"), timeout=60)
+    assert answer.status_code == 200, answer.text
+    (entry,) = guarded.ledger.entries(name)
+    assert (entry.event, entry.body["version"]) == ("registration", "1")
+    assert entry.body["digest"] == guarded.inner().digest(name, "1")
+    assert entry.body["author"] is None
+    assert entry.body["authenticated_by"] is None
+
+
+def test_prompts_are_no_way_round(guarded):
+    client, name = guarded.client, guarded.champion()
+    remote = _get_store(guarded.uri)  # the client itself looks first whether it is a prompt
+    refused(remote.set_prompt_alias, name, "champion", 2)
+    refused(remote.delete_prompt_alias, name, "champion")
+    refused(remote.delete_prompt, name)
+    refused(remote.delete_prompt_version, name, "1")
+    refused(remote.set_prompt_tag, name, IS_PROMPT, "true")
+    refused(remote.set_prompt_version_tag, name, 1, IS_PROMPT, "true")
+    refused(remote.create_prompt, f"guarded {uuid.uuid4().hex}")
+    refused(remote.create_prompt_version, name, "text")
+    assert guarded.stands(name) == "1"
+    client.register_prompt("greeting", "Hello {{name}}")
+    assert client.load_prompt("greeting", 1).template == "Hello {{name}}"
+
+
+def test_a_copy_with_tags_our_tags_by_hand_and_other_writings_of_a_version_gain_nothing(guarded):
+    client, name, free = guarded.client, guarded.champion(), guarded.free()
+    ours = {"verdict": "pass", "status": "optimal", "subject": f"{name}/3@sha256:{'0' * 64}", "report_sha256": "0" * 64}
+    for key, value in ours.items():
+        client.set_model_version_tag(free, "2", f"coordpath.{key}", value)
+        client.set_model_version_tag(name, "2", f"coordpath.{key}", value)
+    copied = client.copy_model_version(f"models:/{free}/2", name)
+    assert copied.tags["coordpath.verdict"] == "pass"
+    assert guarded.events(name)[-1] == "registration"
+    for version in (copied.version, "2", "02", " 2", "２", "0_2"):
+        assert "no report" in refused(client.set_registered_model_alias, name, "champion", version)
+    assert guarded.stands(name) == "1"
+
+
+def test_renaming_away_and_back_and_deleting_and_making_anew_gain_nothing(guarded):
+    client, name = guarded.client, guarded.champion()
+    refused(client.rename_registered_model, name, f"free {uuid.uuid4().hex}")
+    refused(client.delete_registered_model, name)
+    with pytest.raises(MlflowException, match="already exists"):
+        client.create_registered_model(name)
+    refused(client.set_registered_model_tag, name, IS_PROMPT, "true")
+    refused(client.set_registered_model_tag, name, IS_PROMPT.upper(), "true")
+    refused(client.set_registered_model_alias, name, "champion", "2")
+    assert guarded.stands(name) == "1"
+
+
+def test_what_is_moved_behind_the_servers_back_is_found_and_stops_promotion(guarded):
+    name = guarded.champion()
+    guarded.inner().set_alias(name, "champion", "2")
+    said = refused(guarded.client.set_registered_model_alias, name, "champion", "1")
+    assert "moved outside the gate" in said
+    assert "outside move" in guarded.events(name)
+
+
+def test_what_passes_the_gate_is_promoted_by_a_plain_client(guarded, coordpath, tmp_path):
+    name = guarded.champion()
+    made = coordpath("report", name, "--ledger", guarded.ledger.url, *guarded.store.rows.args, "--role", "holdout")
+    assert made.code == 0, made.err
+    for owner in ("ann", "bea"):
+        said = refused(guarded.client.set_registered_model_alias, name, "champion", "2")
+        assert "coordpath review" in said
+        adopted = policy_for(guarded.ledger, name)
+        readiness, _ = check(guarded.ledger, guarded.inner(), adopted, name, "champion", "2")
+        approve(guarded.ledger, readiness, adopted.policy, guarded.keys[owner], "fine", None)
+    guarded.client.set_registered_model_alias(name, "champion", "2")
+    assert guarded.stands(name) == "2"
+    assert guarded.events(name)[-2:] == ["intent", "promotion"]
+    refused(guarded.client.delete_model_version, name, "2")
+    guarded.client.delete_model_version(name, "1")
+
+
+def test_a_client_around_the_server_has_no_ledger_and_says_so(guarded, monkeypatch):
+    monkeypatch.delenv("COORDPATH_LEDGER", raising=False)
+    client = mlflow.MlflowClient(guarded.uri, f"coordpath:{guarded.uri}")
+    name = guarded.champion()
+    assert client.get_registered_model(name).aliases == {"champion": "1"}
+    assert "COORDPATH_LEDGER" in refused(client.set_registered_model_alias, name, "champion", "2")
