@@ -1,30 +1,32 @@
 """Coordinate paths: the best step-by-step way from one linear model to another, with a certificate.
 
-`solve` takes the problem document and answers at once; `solve_problem` takes a `PathProblem`. `model_loss` and
-`pareto_front` (interpretability loss of a model; loss against cost) take either.
+`solve`, `model_loss` (interpretability loss of a model) and `pareto_front` (loss against cost) take a problem's document or
+a `PathProblem`, look at the clock and heed Ctrl-C. What they call does so only if told, `solve_problem` for one.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from coordpath_governance.paths.certificate import Certificate
 from coordpath_governance.paths.document import parse_json, parse_problem, problem_to_dict
 from coordpath_governance.paths.front import Front, FrontPoint
-from coordpath_governance.paths.front_tracing import pareto_front
+from coordpath_governance.paths.front_tracing import trace_front
 from coordpath_governance.paths.losses import (
     ModelLoss,
+    as_problem,
     cost_sequence,
     dominates,
+    find_model_loss,
     model_complexity,
-    model_loss,
     path_complexity,
     path_loss,
 )
 from coordpath_governance.paths.path import Move, Path, Step
-from coordpath_governance.paths.patience import heeding_interrupts
+from coordpath_governance.paths.patience import heeding_interrupts, until
 from coordpath_governance.paths.problem import BASELINE, PathProblem, StepRange, Unit
 from coordpath_governance.paths.shapley import shapley
 from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, solve_problem
@@ -61,9 +63,9 @@ __all__ = [
 
 
 def solve(
-    problem: Mapping[str, Any],
+    problem: PathProblem | Mapping[str, Any],
     *,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Callable[[], float] | None = time.monotonic,
     progress: Callable[[str, float, float], None] | None = None,
     interrupted: Callable[[], bool] | None = None,
 ) -> Solution:
@@ -72,8 +74,46 @@ def solve(
     When the problem's ``time_limit`` has passed, or on Ctrl-C, it is the best path so far with the gap that is proved of it.
     A second Ctrl-C raises `KeyboardInterrupt`. Whoever passes ``interrupted`` handles the signal instead.
     """
-    parsed = parse_problem(problem)
-    if interrupted is not None:
-        return solve_problem(parsed, clock=clock, progress=progress, interrupted=interrupted)
-    with heeding_interrupts() as pressed:
-        return solve_problem(parsed, clock=clock, progress=progress, interrupted=pressed)
+    asked = as_problem(problem)
+    with _heeding(interrupted) as pressed:
+        return solve_problem(asked, clock=clock, progress=progress, interrupted=pressed)
+
+
+def model_loss(
+    problem: PathProblem | Mapping[str, Any],
+    *,
+    solver: str | None = None,
+    clock: Callable[[], float] | None = time.monotonic,
+    interrupted: Callable[[], bool] | None = None,
+) -> ModelLoss:
+    """The interpretability loss of a problem's target: the least loss of any path to it, of any length.
+
+    Paths of D (the number of changed units) to ``steps.max`` terms are searched; with ``steps`` null to D + 3, or fewer
+    where longer ones cannot pay. The ``time_limit`` is for all of it; past it, or on Ctrl-C, it is what is proved so far.
+    """
+    asked = as_problem(problem)
+    with _heeding(interrupted) as pressed:
+        return find_model_loss(asked, until(clock, asked.time_limit, pressed), solver)
+
+
+def pareto_front(
+    problem: PathProblem | Mapping[str, Any],
+    *,
+    resolution: float = 1e-3,
+    solver: str | None = None,
+    clock: Callable[[], float] | None = time.monotonic,
+    interrupted: Callable[[], bool] | None = None,
+) -> Front:
+    """The models that minimise c(β_K) + λ·loss for some λ > 0, over paths of up to ``steps`` steps to any end.
+
+    ``weights`` are those of the loss: gamma, alpha or p. ``resolution`` is relative to c(start) − min c. The ``time_limit``
+    is for all of it; past it, or on Ctrl-C, it is the models found so far, and ``shortfall`` says what that leaves open.
+    """
+    asked = as_problem(problem)
+    with _heeding(interrupted) as pressed:
+        return trace_front(asked, resolution, until(clock, asked.time_limit, pressed), solver)
+
+
+def _heeding(interrupted: Callable[[], bool] | None) -> AbstractContextManager[Callable[[], bool]]:
+    """Ctrl-C, unless somebody else looks after it."""
+    return heeding_interrupts() if interrupted is None else nullcontext(interrupted)

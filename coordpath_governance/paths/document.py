@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PROBLEM_SCHEMA", "parse_json", "parse_problem", "problem_to_dict"]
+__all__ = ["PROBLEM_SCHEMA", "as_number", "parse_json", "parse_problem", "problem_to_dict"]
 
 PROBLEM_SCHEMA = "coordpath.problem/1"
 
@@ -75,7 +75,7 @@ def parse_problem(document: Mapping[str, Any]) -> PathProblem:
         groups=_groups(given.get("groups")),
         weights=_weights(given.get("weights")),
         solver=_text(given.get("solver", "auto"), "solver"),
-        time_limit=_optional(given.get("time_limit"), "time_limit", _number),
+        time_limit=_optional(given.get("time_limit"), "time_limit", as_number),
         seed=_integer(given.get("seed", 0), "seed"),
     )
 
@@ -120,7 +120,7 @@ def _cost(given: Mapping[str, Any], size: int) -> QuadraticCost:
     return QuadraticCost(
         np.array(gram).reshape(size, size),
         _vector(_needed(given, "linear", "cost."), "cost.linear", size),
-        _number(given.get("constant", 0.0), "cost.constant"),
+        as_number(given.get("constant", 0.0), "cost.constant"),
         _text(given.get("scale", "1/n"), "cost.scale"),
     )
 
@@ -149,12 +149,12 @@ def _weights(given: object) -> Weights:
     for key in ("alpha", "p"):
         if keys == {key}:
             values = _list(weights[key], f"weights.{key}")
-            return ExplicitWeights(tuple(_number(v, f"weights.{key}[{k}]") for k, v in enumerate(values)), key)
+            return ExplicitWeights(tuple(as_number(v, f"weights.{key}[{k}]") for k, v in enumerate(values)), key)
     if keys == {"gamma"}:
-        return GeometricWeights(_number(weights["gamma"], "weights.gamma"))
+        return GeometricWeights(as_number(weights["gamma"], "weights.gamma"))
     if {"final", "lambda"} <= keys <= {"final", "lambda", "gamma"}:
-        final, lam = (_number(weights[key], f"weights.{key}") for key in ("final", "lambda"))
-        return FinalWeights(final, lam, _number(weights.get("gamma", 1.0), "weights.gamma"))
+        final, lam = (as_number(weights[key], f"weights.{key}") for key in ("final", "lambda"))
+        return FinalWeights(final, lam, as_number(weights.get("gamma", 1.0), "weights.gamma"))
     raise ProblemError(
         f"weights: the keys {sorted(map(str, keys))} do not go together; "
         "give gamma, or alpha, or p, or final, lambda and gamma"
@@ -191,7 +191,7 @@ def _vector(value: object, where: str, size: int) -> NDArray[np.float64]:
     values = _list(value, where)
     if len(values) != size:
         raise ProblemError(f"{where}: has {len(values)} entries, but there are {size} features; give one for each")
-    return np.array([_number(entry, f"{where}[{i}]") for i, entry in enumerate(values)], dtype=np.float64)
+    return np.array([as_number(entry, f"{where}[{i}]") for i, entry in enumerate(values)], dtype=np.float64)
 
 
 def _texts(value: object, where: str) -> tuple[str, ...]:
@@ -204,7 +204,8 @@ def _text(value: object, where: str) -> str:
     return str(value)
 
 
-def _number(value: object, where: str) -> float:
+def as_number(value: object, where: str) -> float:
+    """A finite number; whatever else it is, is an error that begins with ``where``."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise ProblemError(f"{where}: is {_shown(value)}; give a number")
     try:

@@ -8,27 +8,27 @@ nowhere further apart than the resolution.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
+from coordpath_governance.paths.document import as_number
 from coordpath_governance.paths.front import Front, FrontPoint
-from coordpath_governance.paths.losses import as_problem, path_loss
+from coordpath_governance.paths.losses import path_loss
 from coordpath_governance.paths.path import Path
-from coordpath_governance.paths.problem import PathProblem, StepRange
-from coordpath_governance.paths.solution import Solution, solve_problem
+from coordpath_governance.paths.problem import PathProblem, StepRange, check_solver
+from coordpath_governance.paths.solution import Solution, solve_within
 from coordpath_governance.paths.weights import FinalWeights, GeometricWeights, Weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["pareto_front"]
+    from coordpath_governance.paths.patience import Patience
+
+__all__ = ["trace_front"]
 
 _FINEST = 1e-6
 """Finest resolution: beyond it, differences drown in the tolerance of `optimal`."""
@@ -62,21 +62,15 @@ class _Known:
     lower: float
 
 
-def pareto_front(
-    problem: PathProblem | Mapping[str, Any],
-    *,
-    resolution: float = 1e-3,
-    solver: str | None = None,
-    clock: Callable[[], float] | None = None,
-) -> Front:
+def trace_front(problem: PathProblem, resolution: float, patience: Patience, solver: str | None = None) -> Front:
     """The supported Pareto front of a problem with a free end; ``steps`` (its maximum) is N, the longest path.
 
-    ``weights`` are those of the loss: gamma, alpha or p. ``resolution`` is relative to c(start) − min c. ``clock`` makes
-    the problem's time limit count, for each λ by itself.
+    ``weights`` are those of the loss: gamma, alpha or p. ``resolution`` is relative to c(start) − min c. When the patience
+    is at an end, the front is of the models found until then, and its ``shortfall`` says what that leaves open.
     """
-    problem = as_problem(problem)
+    check_solver(problem.solver if solver is None else solver)
     _check(problem, resolution)
-    return _Tracer(problem, resolution, solver, clock).trace()
+    return _Tracer(problem, resolution, patience, solver).trace()
 
 
 def _check(problem: PathProblem, resolution: float) -> None:
@@ -84,7 +78,7 @@ def _check(problem: PathProblem, resolution: float) -> None:
         raise ProblemError("target: a front is over all models; give null")
     if isinstance(problem.weights, FinalWeights):
         raise ProblemError("weights: the front tries every lambda itself; give gamma, alpha or p")
-    if not _FINEST <= resolution <= 1:
+    if not _FINEST <= as_number(resolution, "resolution") <= 1:
         raise ProblemError(f"resolution: {resolution} is not a part of the range of costs; give {_FINEST:g} to 1")
     if not problem.alphas(problem.most_terms)[0] > 0:
         raise ProblemError("weights: the first is 0, so that a first step is free and nothing is traded; make it positive")
@@ -95,10 +89,8 @@ def _check(problem: PathProblem, resolution: float) -> None:
 class _Tracer:
     """Solves for one λ after the other."""
 
-    def __init__(
-        self, problem: PathProblem, resolution: float, solver: str | None, clock: Callable[[], float] | None
-    ) -> None:
-        self.problem, self.resolution, self.solver, self.clock = problem, resolution, solver, clock
+    def __init__(self, problem: PathProblem, resolution: float, patience: Patience, solver: str | None) -> None:
+        self.problem, self.resolution, self.patience, self.solver = problem, resolution, patience, solver
         cost = problem.cost.value(problem.start)
         self.points = [FrontPoint(cost, 0.0, Path(cost, (), 0), tuple(problem.start.tolist()))]
         self.known: list[_Known] = []
@@ -116,7 +108,7 @@ class _Tracer:
         return Front(self.problem, tuple(self.points), self.resolution, shortfall, status)
 
     def _solve(self, steps: int | StepRange, weights: Weights) -> Solution:
-        return solve_problem(replace(self.problem, steps=steps, weights=weights), solver=self.solver, clock=self.clock)
+        return solve_within(replace(self.problem, steps=steps, weights=weights), self.patience, self.solver)
 
     def _least_cost(self) -> float:
         """No model reached in N steps costs less."""
@@ -135,7 +127,7 @@ class _Tracer:
             )
         lam = self.range / once
         self.known.append(_Known(lam, self.points[0].cost))
-        while True:
+        while not self.patience.expired():
             lam /= 8
             last = self._probe(lam)
             if last.cost - self.least <= _SLIGHT * tolerance or lam * last.loss <= _SLIGHT**2 * tolerance:
@@ -154,7 +146,7 @@ class _Tracer:
 
     def _refine(self, tolerance: float) -> None:
         """Between two values of λ, try the one at which their best models are equally good, the worst place first."""
-        while True:
+        while not self.patience.expired():
             worst, at = tolerance, 0.0
             for high, low in pairwise(self.known):
                 lam, above = self._crossing(high.lam, low.lam)

@@ -20,15 +20,14 @@ from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
 from coordpath_governance.paths.document import parse_problem
 from coordpath_governance.paths.problem import PathProblem, StepRange
-from coordpath_governance.paths.solution import Solution, solve_problem
+from coordpath_governance.paths.solution import Solution, solve_within
 from coordpath_governance.paths.walks.floors import least_excess
 from coordpath_governance.paths.walks.geometry import prepare_walks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from coordpath_governance.paths.certificate import Status
     from coordpath_governance.paths.path import Path
+    from coordpath_governance.paths.patience import Patience
     from coordpath_governance.paths.weights import Weights
 
 __all__ = [
@@ -37,8 +36,8 @@ __all__ = [
     "as_problem",
     "cost_sequence",
     "dominates",
+    "find_model_loss",
     "model_complexity",
-    "model_loss",
     "path_complexity",
     "path_loss",
 ]
@@ -104,38 +103,36 @@ class ModelLoss:
         return OPTIMAL if proved else BOUNDED
 
 
-def model_loss(
-    problem: PathProblem | Mapping[str, Any], *, solver: str | None = None, clock: Callable[[], float] | None = None
-) -> ModelLoss:
+def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None = None) -> ModelLoss:
     """L_α(β) = min over K and over paths β₁ … β_K = β of Σₖ αₖ c(βₖ), for the target β of a problem.
 
-    ``steps`` is a range whose end says how long the paths may be; shorter ones always count. Null searches up to
-    `EXTRA_TERMS` beyond the complexity, or fewer when longer paths cannot pay. A target that is the start has the empty
-    path, and loss 0. ``clock`` as in `solve_problem`.
+    Of a range of ``steps`` only the end counts: K goes from the number of changed units to there. Null ends it `EXTRA_TERMS`
+    beyond that number, or sooner where longer paths cannot pay. A target that is the start has the empty path, and loss 0.
     """
-    problem = as_problem(problem)
     _need_target(problem)
-    if isinstance(problem.steps, int) or problem.max_steps is not None:
+    if problem.max_steps is not None:
+        raise ProblemError("max_steps: on a path to a model units move one at a time, with no rest at once; leave it null")
+    if isinstance(problem.steps, int):
         raise ProblemError("steps: the loss of a model is over paths of many lengths; give steps a range or null")
     least = len(problem.changed)
     if least == 0:
-        found = solve_problem(replace(problem, steps=None), solver=solver, clock=clock)
+        found = solve_within(replace(problem, steps=None), patience, solver)
         return ModelLoss(found, (0, 0), 0.0 if problem.cost.minimum() >= 0 else -math.inf)
     if isinstance(problem.steps, StepRange):
         most = problem.steps.most
-        floors = _floors_of_longer(problem, most)
+        floors = _floors_of_longer(problem, most, patience)
     else:
-        floors = _floors_of_longer(problem, least + EXTRA_TERMS)
-        once = solve_problem(problem, solver=solver, clock=clock).certificate.objective
+        floors = _floors_of_longer(problem, least + EXTRA_TERMS, patience)
+        once = solve_within(problem, patience, solver).certificate.objective
         most = next((terms for terms, floor in floors.items() if floor >= once), max(floors))
     searched = replace(problem, steps=StepRange(least, most))
-    found = solve_problem(searched, solver=solver, clock=clock)
+    found = solve_within(searched, patience, solver)
     return ModelLoss(found, (searched.least_terms, most), floors[most])
 
 
 def as_problem(problem: PathProblem | Mapping[str, Any]) -> PathProblem:
     """The problem, read from its document if it is one."""
-    return parse_problem(problem) if isinstance(problem, Mapping) else problem
+    return problem if isinstance(problem, PathProblem) else parse_problem(problem)
 
 
 def _need_target(problem: PathProblem) -> None:
@@ -143,7 +140,7 @@ def _need_target(problem: PathProblem) -> None:
         raise ProblemError("target: is free, but a loss is asked of a model; give its coefficients")
 
 
-def _floors_of_longer(problem: PathProblem, most: int) -> dict[int, float]:
+def _floors_of_longer(problem: PathProblem, most: int, patience: Patience) -> dict[int, float]:
     """For K up to ``most``, as far as the weights reach: no path of more than K terms has less.
 
     Its first K + 1 models alone cost that much if c ≥ 0, since the one after k steps differs from the start in at most k
@@ -151,7 +148,7 @@ def _floors_of_longer(problem: PathProblem, most: int) -> dict[int, float]:
     """
     minimum = problem.cost.minimum()
     walks = prepare_walks(problem)
-    costs = minimum + np.ldexp(least_excess(walks, problem.start, most + 1)[1:], walks.exponent)
+    costs = minimum + np.ldexp(least_excess(walks, problem.start, most + 1, patience.expired)[1:], walks.exponent)
     bounds: list[float] = []
     for terms in range(problem.least_terms, most + 2):
         try:

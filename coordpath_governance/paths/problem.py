@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from coordpath_governance.costs import QuadraticCost
     from coordpath_governance.paths.path import StepKind
 
-__all__ = ["BASELINE", "LONGEST", "REST_LABEL", "SOLVERS", "PathProblem", "StepRange", "Unit", "check_features"]
+__all__ = [
+    "BASELINE",
+    "LONGEST",
+    "REST_LABEL",
+    "SOLVERS",
+    "PathProblem",
+    "StepRange",
+    "Unit",
+    "check_features",
+    "check_solver",
+]
 
 BASELINE = "(baseline)"
 """The feature that stands for the average score; its step has a kind of its own."""
@@ -98,8 +108,7 @@ class PathProblem:
         ):
             object.__setattr__(self, name, value)
         self._check_counts()
-        if self.solver not in SOLVERS:
-            raise ProblemError(f"solver: {self.solver!r} is not known; use one of {', '.join(SOLVERS)}")
+        check_solver(self.solver)
         if self.time_limit is not None and not (np.isfinite(self.time_limit) and self.time_limit >= 0):
             raise ProblemError(f"time_limit: {self.time_limit} is not a number of seconds; give 0 or more, or null")
         if not 0 <= self.seed < 2**63:
@@ -170,6 +179,12 @@ def check_features(features: tuple[str, ...]) -> None:
         if name in seen:
             raise ProblemError(f"features[{i}]: {name!r} is there twice; names are unique")
         seen.add(name)
+
+
+def check_solver(name: str) -> None:
+    """One of the names of the contract."""
+    if name not in SOLVERS:
+        raise ProblemError(f"solver: {name!r} is not known; use one of {', '.join(SOLVERS)}")
 
 
 def _coefficients(values: NDArray[np.float64], name: str, size: int) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from coordpath_governance.paths.longer import solve_longer
 from coordpath_governance.paths.once import measure_order, solve_once
 from coordpath_governance.paths.outcome import certify_outcome, trace
 from coordpath_governance.paths.patience import until
-from coordpath_governance.paths.problem import PathProblem
+from coordpath_governance.paths.problem import PathProblem, check_solver
 from coordpath_governance.paths.solvers.listed import forward_order
 
 if TYPE_CHECKING:
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.certificate import Certificate
     from coordpath_governance.paths.outcome import Outcome
     from coordpath_governance.paths.path import Path
+    from coordpath_governance.paths.patience import Patience
 
-__all__ = ["PATH_SCHEMA", "Solution", "evaluate_order", "greedy_order", "solve_problem"]
+__all__ = ["PATH_SCHEMA", "Solution", "evaluate_order", "greedy_order", "solve_problem", "solve_within"]
 
 PATH_SCHEMA = "coordpath.path/1"
 
@@ -63,8 +64,13 @@ def solve_problem(
     machine, one by amount of work does not. The same goes for ``interrupted``, which is asked often whether to stop.
     ``progress`` is called with a stage, the best sum and the bound so far, in the solver's own units.
     """
+    return solve_within(problem, until(clock, problem.time_limit, interrupted, progress), solver)
+
+
+def solve_within(problem: PathProblem, patience: Patience, solver: str | None = None) -> Solution:
+    """The same within a patience that several problems may share."""
     name = problem.solver if solver is None else solver
-    patience = until(clock, problem.time_limit, interrupted, progress)
+    check_solver(name)
     solve = solve_once if problem.moves_once else solve_longer
     return _conclude(problem, solve(problem, name, patience))
 

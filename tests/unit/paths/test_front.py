@@ -163,7 +163,14 @@ def test_refusals(free_toy, change, message):
         pareto_front({**free_toy, **change})
 
 
-@pytest.mark.parametrize("resolution", [0.0, 1e-7, 2.0, math.nan])
+def test_a_solver_nobody_knows(free_toy):
+    cost = {"gram": [[1, 0], [0, 1]], "linear": [2, 0], "constant": 5}
+    for change in ({}, {"cost": cost, "start": [2, 0]}):
+        with pytest.raises(ProblemError, match=r"^solver: 'cplex' is not known; use one of auto"):
+            pareto_front({**free_toy, **change}, solver="cplex")
+
+
+@pytest.mark.parametrize("resolution", [0.0, 1e-7, 2.0, math.nan, "fine", None, True])
 def test_a_resolution_is_a_part_of_the_range_of_costs(free_toy, resolution):
     with pytest.raises(ProblemError, match="resolution"):
         pareto_front(free_toy, resolution=resolution)
@@ -181,3 +188,16 @@ def test_the_weights_of_a_trade_off():
     assert tradeoff.alphas(3).tolist() == FinalWeights(1.0, 2.0, 0.5).alphas(3).tolist()
     assert tradeoff.to_dict() == FinalWeights(1.0, 2.0, 0.5).to_dict()
     assert _Tradeoff(ExplicitWeights((1.0, 3.0)), 2.0).alphas(2).tolist() == [2.0, 7.0]
+
+
+@pytest.mark.parametrize("calls", [0, 1, 6, 1000])
+def test_when_the_time_is_over_the_front_is_what_was_found(document, calls):
+    """Whenever that is, no model beats the points by more than the shortfall; the limit is for all values of λ together."""
+    asked = itertools.count()
+    problem = parse_problem({**document(2, 3), "target": None, "steps": 3})
+    front = pareto_front(problem, resolution=1e-3, interrupted=lambda: next(asked) >= calls)
+    check_shape(front)
+    assert front.status == ("bounded" if calls < 1000 else "optimal")
+    for lam in (1e-3, 0.05, 0.3, 2.0):
+        ours, best = min(point.value(lam) for point in front.points), least_value(problem, lam)
+        assert ours <= best + front.shortfall * (1 + 1e-6) + 1e-9 * front.points[0].cost

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
+import time
 from fractions import Fraction
 
 import pytest
@@ -16,6 +19,7 @@ from coordpath_governance.paths import (
     dominates,
     model_complexity,
     model_loss,
+    pareto_front,
     parse_problem,
     path_complexity,
     path_loss,
@@ -216,9 +220,37 @@ def test_groups_count_once(toy):
 
 
 def test_refusals(toy):
-    for more in ({"steps": 2}, {"max_steps": 1}):
-        with pytest.raises(ProblemError, match="range or null"):
-            model_loss({**toy, **more})
+    with pytest.raises(ProblemError, match=r"^steps: .* range or null"):
+        model_loss({**toy, "steps": 2})
+    with pytest.raises(ProblemError, match=r"^max_steps: .* leave it null"):
+        model_loss({**toy, "max_steps": 1})
+    for change in ({}, {"target": [0, 0]}):
+        with pytest.raises(ProblemError, match=r"^solver: 'cplex' is not known; use one of auto"):
+            model_loss({**toy, **change}, solver="cplex")
+    with pytest.raises(ProblemError, match=r"^the problem: is 3; give an object"):
+        model_loss(3)
     for question in (model_loss, model_complexity):
         with pytest.raises(ProblemError, match="target: is free"):
             question({**toy, "target": None, "steps": 1})
+
+
+def test_the_time_limit_is_for_the_whole_of_a_loss(document):
+    """Six seconds later the second problem gets none of its own."""
+    later = itertools.chain([0.0], itertools.repeat(6.0))
+    loss = model_loss({**document(3, 4), "time_limit": 5.0}, clock=lambda: next(later))
+    assert loss.lower_bound <= loss.value
+    assert loss.solution.certificate.status == "bounded"
+    assert model_loss(document(3, 4)).solution.certificate.status == "optimal"
+
+
+def test_losses_and_fronts_look_at_the_clock_by_themselves(document):
+    for question, more in ((model_loss, {}), (pareto_front, {"target": None, "steps": 8})):
+        assert inspect.signature(question).parameters["clock"].default is time.monotonic
+        assert question({**document(3, 24), "time_limit": 0, **more}).status == "bounded"
+
+
+def test_ctrl_c_gives_what_is_proved_of_a_loss(document):
+    loss = model_loss(document(3, 30), interrupted=lambda: True)
+    assert loss.status == "bounded"
+    assert loss.lower_bound <= loss.value
+    assert len(loss.solution.path.steps) >= 30
