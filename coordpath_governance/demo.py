@@ -1,77 +1,200 @@
-"""The demo's story: a model is trained, retrained on newer patients, explained, and checked by somebody else."""
+"""The demo's story: a model is trained, explained, reviewed and promoted; retrained, refused, approved; audited and checked.
+
+Every step is the command that a user would type, run here in one process.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from shutil import which
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from coordpath_governance.cli.clock import utc_now
-from coordpath_governance.cli.overview import show_overview
+from coordpath_governance.cli.main import cli
+from coordpath_governance.errors import CoordpathError
 from coordpath_governance.reference.sources import open_source
-from coordpath_governance.registry.attach import attach
 from coordpath_governance.registry.connection import connect
-from coordpath_governance.registry.version_report import report_on_versions
-from coordpath_governance.registry.versions import CHAMPION_ALIAS, ModelPointer, point_at
-from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.reports.document import ChangeFacts
-from coordpath_governance.reports.make import Reference, settings_for
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.registry.versions import CHAMPION_ALIAS
 
 __all__ = ["tell_story"]
 
-NAME = "progression"
 TARGET = "target"
+PERIOD = "patients 331 to 442"
+Say = Callable[[str], None]
 
 
-def tell_story(folder: Path, say: Callable[[str], None]) -> None:
-    """Two versions, two reports, one check; ``say`` prints."""
-    import mlflow
+def tell_story(folder: Path, say: Say) -> None:
+    """The whole story in ``folder``; told again, under a new model name. ``say`` prints."""
+    story = _Story(folder, say)
+    story.decide_who_decides()
+    story.first_version()
+    story.retrain()
+    story.refuse()
+    story.approve_and_promote()
+    story.audit()
+    story.check_the_report()
+    story.where_to_look()
 
-    logging.getLogger("mlflow").setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", module="mlflow")
-    store = f"sqlite:///{folder / 'mlflow.db'}"
-    client = connect(store, store)
-    if client.get_experiment_by_name("demo") is None:
-        client.create_experiment("demo", artifact_location=(folder / "artifacts").as_uri())
-    mlflow.set_experiment("demo")
-    patients, holdout = _patients(folder)
 
-    say("1. A model is trained on the first 200 patients, registered, and explained from zero.\n")
-    first = _train(patients[:200], "1 to 200", client)
-    report, place = _report(client, None, first, holdout, "first version")
-    say(f"   {report.document.summary.headline} Attached to version {first.version} under {place}.")
-    client.set_registered_model_alias(NAME, CHAMPION_ALIAS, first.version)
+class _Story:
+    def __init__(self, folder: Path, say: Say) -> None:
+        import mlflow
 
-    say("\n2. It is retrained with 130 newer patients and registered again. What changed?\n")
-    second = _train(patients[:330], "1 to 330", client)
-    report, place = _report(client, first, second, holdout, "130 newer patients")
-    show_overview(report.document)
+        logging.getLogger("mlflow").setLevel(logging.ERROR)
+        logging.getLogger("coordpath_governance").setLevel(logging.ERROR)
+        warnings.filterwarnings("ignore", module="mlflow")
+        self.folder, self.say = folder, say
+        self.store = f"sqlite:///{folder / 'mlflow.db'}"
+        os.environ.update(MLFLOW_TRACKING_URI=self.store, COORDPATH_REPORTS="sweep")
+        self.client = connect(self.store, f"coordpath:{self.store}")
+        if self.client.get_experiment_by_name("demo") is None:
+            self.client.create_experiment("demo", artifact_location=(folder / "artifacts").as_uri())
+        mlflow.set_experiment("demo")
+        self.patients, self.holdout = _patients(folder)
+        self.name = self._new_name()
 
-    say("\n3. Somebody else checks the report against the rows.\n")
-    verification = verify_report(report, holdout)
-    for check in verification.checks:
-        say(f"   {'ok' if check.passed else 'MISMATCH'}  {check.level}: {check.what}")
-    say(f"   {verification.conclusion}")
-    written = folder / "report"
-    written.mkdir(exist_ok=True)
-    (written / "change_report.html").write_text(report.to_html(), encoding="utf-8")
-    (written / "change_report.md").write_text(report.to_markdown(), encoding="utf-8")
-    (written / "change_report.json").write_bytes(report.to_bytes())
-    commands = Path(sys.executable).parent
-    coordpath, mlflow_command = (quote(which(name) or str(commands / name)) for name in ("coordpath", "mlflow"))
-    say(
-        f"\nWhere to look:\n"
-        f"   the report     {written / 'change_report.html'}\n"
-        f"   check it       {coordpath} verify {quote(str(written / 'change_report.json'))} --data {quote(str(holdout))}\n"
-        f"   in MLflow      {mlflow_command} server --backend-store-uri {quote(store)}\n"
-        f"                  then Models → {NAME} → Version {second.version} → Source Model → Artifacts → {place}"
-    )
+    def _new_name(self) -> str:
+        taken = len(self.client.search_registered_models("name LIKE 'progression%'"))
+        return "progression" if not taken else f"progression-{taken + 1}"
+
+    def run(self, *arguments: str) -> None:
+        """One command, as a user would type it, and what it says."""
+        self.say(f"   $ coordpath {join(arguments)}\n")
+        try:
+            cli.main(args=list(arguments), prog_name="coordpath", standalone_mode=False)
+        except CoordpathError as error:
+            self.say(f"   refused, exit code {error.exit_code}: {error}")
+        self.say("")
+
+    def key(self, owner: str) -> str:
+        """The file of a person's key."""
+        return str(self.folder / "keys" / f"{owner.lower()}.pem")
+
+    def decide_who_decides(self) -> None:
+        """Keys and a policy."""
+        self.say("1. Who decides? Ann answers for the policy, Bob validates, Eve trains models.\n")
+        people = {"Ann": "policy-admin", "Bob": "validator", "Eve": "author"}
+        for owner, role in people.items():
+            if not Path(self.key(owner)).exists():
+                signer = () if owner == "Ann" else ("--key", self.key("Ann"))
+                self.run("key", "new", owner, "--role", role, "--out", self.key(owner), "--no-passphrase", *signer)
+        policy = self.folder / "policy.json"
+        policy.write_text(json.dumps(_policy(self.holdout), indent=2), encoding="utf-8")
+        self.run("policy", "adopt", str(policy), "--key", self.key("Ann"))
+
+    def first_version(self) -> None:
+        """Trained, registered, explained from zero, approved, promoted."""
+        self.say("2. Eve trains a model on 200 patients and registers it. It is explained, approved and promoted.\n")
+        self._train(200)
+        self.run("report", self.name, "--reason", "first version", "--change-type", "development")
+        self.run("review", self.name, "1", "--approve", "--comment", "signs as expected", "--key", self.key("Bob"))
+        self.run("promote", self.name, "1", "--key", self.key("Eve"))
+
+    def retrain(self) -> None:
+        """Retrained and explained."""
+        self.say("3. Eve retrains it with 130 newer patients and registers it again. What changed?\n")
+        self._train(330)
+        self.run("report", self.name, "--reason", "130 newer patients", "--change-type", "recalibration")
+
+    def refuse(self) -> None:
+        """Neither our command nor MLflow's own client moves the alias."""
+        from mlflow.exceptions import MlflowException
+
+        self.say("4. Eve would like to promote it at once; so would a plain MLflow client of the guarded registry.\n")
+        self.run("promote", self.name, "2", "--key", self.key("Eve"))
+        self.say(f"   >>> client.set_registered_model_alias({self.name!r}, 'champion', 2)\n")
+        try:
+            self.client.set_registered_model_alias(self.name, CHAMPION_ALIAS, "2")
+        except MlflowException as error:
+            self.say(f"   {error.error_code}: {error.message}\n")
+
+    def approve_and_promote(self) -> None:
+        """Bob looks at the report and approves."""
+        self.say("5. Bob reads the report and approves exactly this change. Now it can be promoted.\n")
+        self.run("review", self.name, "2", "--approve", "--comment", "read the report", "--key", self.key("Bob"))
+        self.run("promote", self.name, "2", "--key", self.key("Eve"))
+
+    def audit(self) -> None:
+        """Everything is on record, and checks without us."""
+        self.say("6. The auditor takes the ledger away and checks it without MLflow or database.\n")
+        self.run("audit", "log", self.name)
+        for file in ("anchor.json", "ledger.jsonl"):
+            (self.folder / file).unlink(missing_ok=True)
+        self.run("audit", "anchor", "-o", str(self.folder / "anchor.json"))
+        self.run("audit", "export", "-o", str(self.folder / "ledger.jsonl"))
+        self.run("audit", "verify", str(self.folder / "ledger.jsonl"), "--anchor", str(self.folder / "anchor.json"))
+
+    def check_the_report(self) -> None:
+        """Against the rows."""
+        import mlflow
+
+        self.say("7. And the report, against the rows.\n")
+        place = f"coordpath/{self.name}/v1-to-v2"
+        self.report = self.folder / "report"
+        self.report.mkdir(exist_ok=True)
+        with TemporaryDirectory() as copy:
+            uri = f"models:/{self.name}/2/{place}"
+            for file in Path(mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=copy)).iterdir():
+                (self.report / file.name).write_bytes(file.read_bytes())
+        self.run("verify", str(self.report / "change_report.json"), "--data", str(self.holdout))
+
+    def where_to_look(self) -> None:
+        """What a user may want to open next."""
+        commands = Path(sys.executable).parent
+        mlflow_command = quote(which("mlflow") or str(commands / "mlflow"))
+        self.say(
+            f"Where to look:\n"
+            f"   the report     {self.report / 'change_report.html'}\n"
+            f"   in MLflow      {mlflow_command} server --backend-store-uri {quote(self.store)} "
+            f"--registry-store-uri {quote('coordpath:' + self.store)}\n"
+            f"                  then Models → {self.name} → Version 2 → Source Model → Artifacts → coordpath\n"
+            f"   commands       export MLFLOW_TRACKING_URI={quote(self.store)}"
+        )
+
+    def _train(self, rows: int) -> None:
+        """Fit a pipeline as people write them, log it and register it, in Eve's name."""
+        import mlflow
+
+        mlflow.set_registry_uri(f"coordpath:{self.store}")
+        os.environ["COORDPATH_KEY"] = self.key("Eve")
+        try:
+            _train(self.patients[:rows], self.name)
+        finally:
+            del os.environ["COORDPATH_KEY"]
+
+
+def _policy(holdout: Path) -> dict[str, Any]:
+    """What the demo's organisation wants of a change."""
+    return {
+        "schema": "coordpath.policy/1",
+        "name": "progression models",
+        "models": ["progression*"],
+        "facts": {"owner": "diabetes team", "purpose": "planning of check-ups", "tier": "2"},
+        "reference": {
+            "sha256": open_source(holdout).sha256,
+            "uri": str(holdout),
+            "role": "holdout",
+            "target": TARGET,
+            "period": PERIOD,
+            "segments": ["sex"],
+        },
+        "rules": {
+            "final_cost_increase": {"standard_errors": 2, "otherwise": "review"},
+            "sign_flips": {"most": 2, "otherwise": "review"},
+            "gap": {"most": 0.05},
+            "features_dropped": {"most": 0},
+            "required_facts": {"facts": ["owner", "purpose", "reason"]},
+            "report_age": {"days": 30},
+        },
+        "materiality": [{"class": "ordinary", "approvals": [{"role": "validator", "count": 1}]}],
+    }
 
 
 def _patients(folder: Path) -> tuple[Any, Path]:
@@ -85,8 +208,7 @@ def _patients(folder: Path) -> tuple[Any, Path]:
     return frame, path
 
 
-def _train(rows: Any, period: str, client: Any) -> ModelPointer:  # noqa: ANN401 - DataFrame, MlflowClient
-    """Fit a pipeline as people write them, log it and register it."""
+def _train(rows: Any, name: str) -> None:  # noqa: ANN401 - DataFrame
     import mlflow
     from sklearn.compose import make_column_transformer
     from sklearn.linear_model import Ridge
@@ -97,26 +219,12 @@ def _train(rows: Any, period: str, client: Any) -> ModelPointer:  # noqa: ANN401
     numeric = [column for column in inputs.columns if column != "sex"]
     encode = make_column_transformer((StandardScaler(), numeric), (OneHotEncoder(drop="first"), ["sex"]))
     model = make_pipeline(encode, Ridge(alpha=1.0)).fit(inputs, rows[TARGET])
-    with mlflow.start_run(run_name=f"patients {period}"):
-        logged = mlflow.sklearn.log_model(
+    with mlflow.start_run(run_name=f"{len(rows)} patients"):
+        mlflow.sklearn.log_model(
             model,
             name="model",
-            registered_model_name=NAME,
+            registered_model_name=name,
             serialization_format="skops",  # the default from MLflow 3.14 on
             skops_trusted_types=["numpy.dtype", "sklearn.compose._column_transformer._RemainderColsList"],
             pip_requirements=["scikit-learn"],
         )
-    return point_at(client, NAME, str(logged.registered_model_version))
-
-
-def _report(
-    client: Any,  # noqa: ANN401 - MlflowClient
-    champion: ModelPointer | None,
-    candidate: ModelPointer,
-    data: Path,
-    reason: str,
-) -> tuple[ChangeReport, str]:
-    reference = Reference(open_source(data), TARGET, role="holdout", period="patients 331 to 442")
-    facts = ChangeFacts(reason=reason, change_type="recalibration")
-    report = report_on_versions(champion, candidate, reference, facts, settings_for(segments=("sex",)))
-    return report, attach(client, champion, candidate, report, utc_now()).folder

@@ -16,10 +16,10 @@ __all__ = ["command"]
 @click.command("demo")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path("demo-store"), metavar="[DIR]")
 def command(folder: Path) -> None:
-    """Train, register, retrain on newer rows, register again, report and verify, all in DIR (default: demo-store).
+    """Train, register, report, review, promote, retrain, refuse, approve, audit, verify, all in DIR (default: demo-store).
 
-    Uses the diabetes data that ship with scikit-learn, and an MLflow store in a SQLite file. A folder made by an earlier
-    demo is carried on: two more versions are registered.
+    Uses the diabetes data that ship with scikit-learn, and an MLflow store in a SQLite file. In a folder made by an earlier
+    demo the story is told again about another model.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / "mlflow.db").exists():
         raise UsageError(f"'{folder}' is not empty and not a demo store; name another folder")

@@ -86,11 +86,11 @@ def find_governed(
         return None
 
 
-def show_answer(answer: Answer, name: str, alias: str, version: str) -> None:
-    """A line a rule, the verdict, and what to do next."""
+def show_answer(answer: Answer, name: str, alias: str, version: str, *, rules: bool = True) -> None:
+    """The verdict, why, and a line a rule."""
     say(f"{name} version {version} → {alias}: {answer.verdict.upper()}\n{answer.reason}")
     readiness = answer.readiness
-    if readiness is None:
+    if readiness is None or not rules:
         return
     before = f"version {readiness.binding.from_version}" if readiness.binding.from_version else "nothing"
     say(f"From {before}; class {readiness.judgement.materiality}; policy {readiness.binding.policy[:12]}\n")

@@ -58,5 +58,5 @@ def command(
         entry = reject(governed.ledger, before.readiness.binding, signer, comment)
     say(f"Recorded as entry {entry.seq}.\n")
     answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
-    show_answer(answer, name, alias, number)
+    show_answer(answer, name, alias, number, rules=False)
     return 0

@@ -51,5 +51,5 @@ def command(
     entry = waive(governed.ledger, before.readiness, governed.adopted.policy, signer, rule, reason, days)
     say(f"Recorded as entry {entry.seq}.\n")
     answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
-    show_answer(answer, name, alias, number)
+    show_answer(answer, name, alias, number, rules=False)
     return 0

@@ -71,7 +71,7 @@ class GovernedModel:
             self.adopted.sha256,
             alias,
             tuple(ToldRule(r.rule, r.observed, r.limit, r.result, r.reason) for r in readiness.judgement.results),
-            tuple(str(place) for place in readiness.tally.missing),
+            readiness.missing,
         )
 
     def _attested(self, report: ChangeReport, verdict: Verdict, digests: dict[str, str], now: str) -> bytes:

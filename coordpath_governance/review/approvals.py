@@ -22,11 +22,6 @@ class Place:
 
     roles: tuple[str, ...]
 
-    def __str__(self) -> str:
-        return (
-            f"an approval by {' or '.join(self.roles)}" if self.roles else "an approval, and the policy names no role for it"
-        )
-
 
 @dataclass(frozen=True)
 class Tally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -33,6 +34,7 @@ class Readiness:
     tally: Tally
     waivers: tuple[Entry, ...]
     rejections: tuple[str, ...]
+    author_known: bool
 
     @property
     def verdict(self) -> Literal["pass", "review", "fail"]:
@@ -49,11 +51,21 @@ class Readiness:
         if self.judgement.verdict == "fail":
             return self.judgement.reason
         if self.tally.missing:
-            needed = ", ".join(str(place) for place in self.tally.missing)
             void = f" Not counted: {'; '.join(self.tally.void)}." if self.tally.void else ""
-            return f"Still needed: {needed}.{void}"
+            why = "" if self.author_known else " One more than otherwise, since nobody vouches for who registered it."
+            return f"Still needed: {', '.join(self.missing)}.{why}{void}"
+        undecided = sum(each.result in ("review", "unknown") for each in self.judgement.results)
         people = len(self.tally.counted)
-        return "Every rule is met." if not people else f"The rules are met or waived, and {people} approved."
+        approved = f"Approved by {people} {'person' if people == 1 else 'people'}"
+        if undecided:
+            return f"{approved}, who had to decide what {undecided} of the checks left open."
+        return f"Every rule is met{' or waived' if self.waivers else ''}. {approved if people else 'No approval is needed'}."
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The approvals still needed, in words."""
+        counts = Counter(" or ".join(place.roles) or "nobody that the policy names" for place in self.tally.missing)
+        return tuple(f"{count} approval{'s' if count > 1 else ''} by {roles}" for roles, count in counts.items())
 
     def facts(self) -> VerdictGiven:
         """As the ledger records it."""
@@ -150,7 +162,8 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
             approvals.append((entry, known))
     places = _places(policy, judgement, author_known=author is not None)
     counted = tally(places, approvals, author, void)
-    return Readiness(binding, judgement, counted, tuple(entry for _, entry in waivers), tuple(rejections))
+    consumed = tuple(entry for _, entry in waivers)
+    return Readiness(binding, judgement, counted, consumed, tuple(rejections), author is not None)
 
 
 def _places(policy: Policy, judgement: Judgement, *, author_known: bool) -> tuple[Place, ...]:

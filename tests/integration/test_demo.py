@@ -1,7 +1,6 @@
 """`coordpath demo` from an empty folder to a verified report, as a newcomer runs it."""
 
 import json
-import re
 import sqlite3
 
 import pytest
@@ -22,7 +21,11 @@ def test_the_story_ends_well(told):
     assert "progression: v1 → v2" in first.out
     assert "Where to look" in first.out
     assert "MISMATCH" not in first.out
-    assert {"ok"} == set(re.findall(r"^   (\S+)  (?:arithmetic|certificate|data):", first.out, re.MULTILINE))
+    assert "PERMISSION_DENIED" in first.out
+    assert first.out.count("refused, exit code 3") == 1
+    assert "progression version 2 is 'champion' now." in first.out
+    assert "intact, and anchored at entry" in first.out
+    assert first.out.count("\nverified\n") == 1
     assert not list(folder.parent.glob("mlruns"))
     assert sorted(path.name for path in folder.parent.iterdir()) == ["my demo"]
 
@@ -34,20 +37,23 @@ def test_the_report_it_names_verifies(told, spawn):
     assert outcome.out.splitlines()[-1] == "verified"
 
 
-def test_a_second_run_carries_on(told):
+def test_a_second_run_tells_it_of_another_model(told):
     folder, (_, second) = told
     assert second.code == 0, second.err
-    assert "progression: v3 → v4" in second.out
+    assert "progression-2 version 2 is 'champion' now." in second.out
     with sqlite3.connect(folder / "mlflow.db") as database:
-        tags = dict(database.execute("SELECT version, value FROM model_version_tags WHERE key = 'coordpath.report_path'"))
+        tags = set(
+            database.execute("SELECT name, version, value FROM model_version_tags WHERE key = 'coordpath.report_path'")
+        )
+        aliases = set(database.execute("SELECT name, alias, version FROM registered_model_aliases"))
     assert tags == {
-        1: "coordpath/progression/none-to-v1",
-        2: "coordpath/progression/v1-to-v2",
-        3: "coordpath/progression/none-to-v3",
-        4: "coordpath/progression/v3-to-v4",
+        (name, version, f"coordpath/{name}/{folder}")
+        for name in ("progression", "progression-2")
+        for version, folder in ((1, "none-to-v1"), (2, "v1-to-v2"))
     }
+    assert aliases == {("progression", "champion", 2), ("progression-2", "champion", 2)}
     document = json.loads((folder / "report" / "change_report.json").read_text(encoding="utf-8"))
-    assert document["subject"]["candidate"]["version"] == "4"
+    assert document["subject"]["name"] == "progression-2"
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(coordpath, tmp_path):

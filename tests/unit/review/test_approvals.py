@@ -40,7 +40,7 @@ def test_by_role_and_no_person_fills_two_places(champion_world):
     world.report("2", "1")
     both = world.person("Vera", "validator", "risk")
     world.approve("2", both)
-    assert [str(place) for place in world.ask("2").readiness.tally.missing] == ["an approval by risk"]
+    assert world.ask("2").readiness.missing in (("1 approval by risk",), ("1 approval by validator",))
     world.approve("2", world.bob)
     assert world.ask("2").verdict == "pass"
 
