@@ -13,7 +13,7 @@ from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Approval, Waiver
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
 
-__all__ = ["Place", "Tally", "objection_to", "parse_time", "tally"]
+__all__ = ["Place", "Tally", "objection_to", "parse_time", "same_person", "tally"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def tally(
     excluded = list(void)
     for entry, known in approvals:
         owner = known.facts.owner
-        if author is not None and _same_person(owner, author):
+        if author is not None and same_person(owner, author):
             excluded.append(f"{owner} registered the version and cannot approve it")
             continue
         roles = people[_person(owner)][1] if _person(owner) in people else frozenset()
@@ -98,5 +98,6 @@ def _person(owner: str) -> str:
     return " ".join(owner.casefold().split())
 
 
-def _same_person(one: str, other: str) -> bool:
+def same_person(one: str, other: str) -> bool:
+    """Whether two names are one person's, however they are written."""
     return _person(one) == _person(other)

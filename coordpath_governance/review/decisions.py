@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import RefusedError, SigningKeyError, UsageError
 from coordpath_governance.ledger.events import Adoption, Approval, Binding, Rejection, Waiver
-from coordpath_governance.review.approvals import parse_time
+from coordpath_governance.review.approvals import parse_time, same_person
 from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKe
             f"the key of {known.facts.owner} has none of the roles that policy '{policy.name}' asks: {roles}"
         )
     author = ModelHistory(ledger.entries(readiness.binding.name)).author(readiness.binding.to_version)
-    if author is not None and author.casefold() == known.facts.owner.casefold():
+    if author is not None and same_person(author, known.facts.owner):
         raise RefusedError(f"{known.facts.owner} registered this version; somebody else has to approve it")
     body = Approval(
         binding=readiness.binding,

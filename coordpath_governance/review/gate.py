@@ -37,7 +37,10 @@ class Answer:
 
 
 def ask_gate(ledger: Ledger, registry: AliasRegistry, adopted: AdoptedPolicy, name: str, alias: str, version: str) -> Answer:
-    """Judge a version for an alias and record the verdict, unless the newest one on this change says the same."""
+    """Judge a version for an alias and record the verdict, unless the newest one on this change says the same.
+
+    Without the service key nothing is recorded: a reviewer may ask too.
+    """
     if alias not in adopted.policy.aliases:
         guarded = ", ".join(adopted.policy.aliases)
         raise UsageError(f"'{alias}' is not an alias that policy '{adopted.policy.name}' guards; it guards: {guarded}")
@@ -47,7 +50,7 @@ def ask_gate(ledger: Ledger, registry: AliasRegistry, adopted: AdoptedPolicy, na
         return Answer("fail", str(error), None)
     facts = readiness.facts()
     before = [given for _, given in history.of(VerdictGiven) if given.binding == facts.binding]
-    if not before or before[-1] != facts:
+    if ledger.service is not None and (not before or before[-1] != facts):
         ledger.record("verdict", facts, model=name)
     return Answer(readiness.verdict, readiness.reason, readiness)
 

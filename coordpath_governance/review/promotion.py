@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import LedgerConflictError, RefusedError, RegistryError, ReviewNeededError
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Intent, OutsideMove, Promotion
+from coordpath_governance.ledger.events import Binding, Intent, OutsideMove, Promotion
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.readiness import Readiness, assess_readiness, bind
 
@@ -74,7 +74,7 @@ def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) ->
         waiting = history.open_intent(alias)
         found = registry.aliases(name).get(alias)
         standing = history.standing(alias)
-        if waiting is not None and found in (waiting[1].binding.from_version, waiting[1].binding.to_version):
+        if waiting is not None and _can_be_finished(registry, name, waiting[1].binding, found):
             _complete(ledger, registry, name, *waiting, "after a crash")
             continue
         if standing.doubt is not None:
@@ -84,11 +84,19 @@ def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) ->
         says = f"version {standing.version}" if standing.version else "nothing"
         reason = f"the ledger knows {says} under '{alias}', the registry has {f'version {found}' if found else 'nothing'}"
         if waiting is not None:
-            reason = f"a promotion to version {waiting[1].binding.to_version} was left unfinished, and {reason}"
+            to = waiting[1].binding.to_version
+            reason = f"a promotion to version {to} was left unfinished and cannot be finished, and {reason}"
         move = OutsideMove(alias=alias, expected=standing.version, found=found, reason=reason)
         with suppress(LedgerConflictError):
             ledger.record("outside move", move, model=name, after=history.newest)
     raise RefusedError(f"others keep changing '{name}'; try again in a moment")
+
+
+def _can_be_finished(registry: AliasRegistry, name: str, binding: Binding, found: str | None) -> bool:
+    """Whether the alias is where the promotion found or put it, and the version is still the one that was approved."""
+    if found not in (binding.from_version, binding.to_version):
+        return False
+    return registry.digest(name, binding.to_version) == binding.to_digest
 
 
 def _moved(name: str, reason: str) -> str:

@@ -11,7 +11,7 @@ from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
 from coordpath_governance.policy.judge import GateFacts, Judgement, judge
 from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.review.approvals import Place, Tally, objection_to, tally
+from coordpath_governance.review.approvals import Place, Tally, objection_to, same_person, tally
 from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _valid_waivers(
         if objection_to(entry, facts, ring, history.consumed, now, policy.waivers.longest_days) is not None:
             continue
         known = ring.keys[entry.key]
-        if set(known.facts.roles).isdisjoint(policy.waivers.roles) or known.facts.owner == author:
+        if set(known.facts.roles).isdisjoint(policy.waivers.roles) or (author and same_person(known.facts.owner, author)):
             continue
         found[facts.rule] = entry
     return tuple(found.items())

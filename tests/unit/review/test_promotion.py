@@ -160,6 +160,18 @@ def test_an_unfinished_promotion_whose_alias_went_elsewhere(champion_world):
         world.promote("2")
 
 
+def test_an_unfinished_promotion_whose_files_were_changed(champion_world):
+    world = champion_world
+    world.approve("2")
+    world.registry.broken["set_alias"] = RegistryError("down")
+    with pytest.raises(RegistryError):
+        world.promote("2")
+    world.registry.digests[NAME, "2"] = "f" * 64
+    with pytest.raises(RefusedError, match="left unfinished and cannot be finished"):
+        world.promote("2")
+    assert world.registry.set[NAME]["champion"] == "1"
+
+
 def test_an_alias_that_does_not_read_back(champion_world):
     world = champion_world
     world.approve("2")
