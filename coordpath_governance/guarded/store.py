@@ -157,7 +157,8 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
 
 def _number(version: str | int) -> str:
     """A version as the inner store will understand it: 007, 1_0 and full-width digits are numbers to it too."""
-    return str(_validate_model_version(version))
+    _validate_model_version(version)
+    return str(int(version))
 
 
 def _plain(key: str) -> str:
