@@ -53,6 +53,11 @@ def remedy(document: ChangeReportDocument, name: str) -> str:
     return observation.remedy
 
 
+def _hidden_changes(document: ChangeReportDocument) -> float:
+    """Changes where the data do not reach; what a model does with levels that nobody has seen is not one of them."""
+    return float(sum(c.changed and not c.exercised and c.kind != "other" for c in document.coordinates))
+
+
 def _ratio(value: float, unit: float) -> float | None:
     if unit > 0:
         return value / unit
@@ -84,8 +89,14 @@ def _standardised(document: ChangeReportDocument) -> float | None:
 
 
 def standardised_move(c: CoordinateFacts) -> float | None:
-    """What the change of one coefficient does to the score for one standard deviation."""
-    if not c.exercised or c.standardised_old is None or c.standardised_new is None:
+    """What the change of one coefficient does to the score for one standard deviation.
+
+    For a level without rows it is what it does to a row of that level, which is more; for a slope without variance it is
+    not known.
+    """
+    if not c.exercised:
+        return None if c.kind == "numeric" or c.old is None or c.new is None else c.new - c.old
+    if c.standardised_old is None or c.standardised_new is None:
         return None
     return c.standardised_new - c.standardised_old
 
@@ -145,9 +156,7 @@ OBSERVATIONS: dict[str, Observation] = {
         f"{_NOT_EXERCISED} {_NO_SPREAD}",
         compares=True,
     ),
-    "unexercised_changes": Observation(
-        "changes not exercised", "count", lambda d: float(sum(c.changed and not c.exercised for c in d.coordinates))
-    ),
+    "unexercised_changes": Observation("changes not exercised", "count", _hidden_changes),
     "unexercised": Observation("coefficients not exercised", "count", lambda d: float(d.counts.not_exercised)),
     "decision_flips": Observation("decisions that flip", "share", _decision_flips, _NEEDS_THRESHOLD, compares=True),
     "segment_decision_flips": Observation(

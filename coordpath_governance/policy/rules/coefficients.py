@@ -165,7 +165,10 @@ class StandardisedChange(LimitRule):
 
 
 class Unexercised(LimitRule):
-    """How many coefficients may change, or be there at all, that the reference data do not exercise."""
+    """How many coefficients may change, or be there at all, that the reference data do not exercise.
+
+    "(any other)" of a column, a level that nobody has seen, is never exercised: its change counts in `StandardisedChange`.
+    """
 
     limits: ClassVar[dict[str, str]] = {"changed": "unexercised_changes", "in_all": "unexercised"}
 
