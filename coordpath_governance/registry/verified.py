@@ -1,0 +1,163 @@
+"""`load_verified`: load a model only if its bytes are those that were promoted.
+
+The ledger is audited first. The files are downloaded once, into a folder that only we can read, and what is hashed there is
+what is loaded: files that the model digest leaves out are not in it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+from coordpath_governance.errors import LedgerError, NotFoundError, RefusedError, RegistryError, UsageError
+from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
+from coordpath_governance.ledger.events import Adoption, Promotion
+from coordpath_governance.ledger.location import ledger_url
+from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.ledger.verify import audit
+from coordpath_governance.models.manifest import manifest_lines, model_digest
+from coordpath_governance.registry.connection import connect, registry_errors
+from coordpath_governance.registry.versions import ModelPointer, point_at
+from coordpath_governance.review.history import ModelHistory, Standing
+
+__all__ = ["load_verified"]
+
+_SHOWN = 12
+_NAME_COLUMN = 66
+"""Where the path begins in a line of the manifest, after 64 digits and two spaces."""
+
+_NOT_PATHS = ("model_config", "uri")
+"""Keys of MLmodel's flavours whose values a model was made from, or is told, but is not read from."""
+
+
+def load_verified(
+    uri: str,
+    *,
+    ledger: Ledger | str | None = None,
+    anchors: Sequence[str | Path] = (),
+) -> Any:  # noqa: ANN401 - mlflow.pyfunc.PyFuncModel
+    """Load ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` as `mlflow.pyfunc.load_model` does, or raise `RefusedError`.
+
+    Its digest must be the one that the newest promotion or adoption in the ledger put under the alias, and the alias must
+    not have been found moved since; a version asked for by number must be what stands under some guarded alias now.
+    ``ledger`` is its URL or file, by default COORDPATH_LEDGER or the one beside the registry. ``anchors`` are files that
+    `coordpath audit anchor` wrote and that are kept elsewhere: with one, a ledger that was cut back or replaced is refused
+    too. The model's files are there as long as the model is.
+    """
+    import mlflow
+
+    pointer = point_at(connect(), None, uri)
+    if pointer.name is None:
+        raise UsageError(f"'{uri}' is not a registered version; use models:/NAME@ALIAS or models:/NAME/VERSION")
+    if not isinstance(ledger, Ledger):
+        ledger = Ledger.open(ledger_url(mlflow.get_registry_uri(), ledger), create=False)
+    expected = _expected(_audited(ledger, pointer.name, anchors), pointer.name, _alias(uri))
+    folder = Path(tempfile.mkdtemp(prefix="coordpath-"))
+    try:
+        files = _download(pointer, folder)
+        _check_digest(uri, pointer, model_digest(files), expected)
+        _check_paths(uri, files)
+        with registry_errors(f"loading {uri}"):
+            model = mlflow.pyfunc.load_model(str(files))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
+    return model
+
+
+def _alias(uri: str) -> str | None:
+    """The alias of a URI that `point_at` has accepted."""
+    rest = uri.removeprefix("models:/")
+    return None if "/" in rest else rest.rpartition("@")[2]
+
+
+def _audited(ledger: Ledger, name: str, anchors: Sequence[str | Path]) -> ModelHistory:
+    """The model's history from a ledger in which nothing is wrong."""
+    entries, damaged = ledger.stored()
+    found = audit(entries, ledger.blobs, [_anchor(Path(path)) for path in anchors], damaged)
+    if not found.intact:
+        raise RefusedError(
+            f"the ledger '{ledger.url}' says what was promoted, but is {found.conclusion}; see `coordpath audit verify`"
+        )
+    return ModelHistory(tuple(entry for entry in entries if entry.model == name))
+
+
+def _anchor(path: Path) -> AnchorFile:
+    try:
+        return read_anchor(path.read_bytes(), str(path))
+    except OSError as error:
+        raise LedgerError(f"cannot read the anchor '{path}': {error.strerror}") from error
+
+
+def _expected(history: ModelHistory, name: str, alias: str | None) -> dict[str, Standing]:
+    """What stands under the alias, or, where none is asked for, under each that was ever promoted to."""
+    known = {facts.alias for _, facts in history.of(Promotion)} | {facts.alias for _, facts in history.of(Adoption)}
+    standing = {each: history.standing(each) for each in sorted(known) if alias in (None, each)}
+    if not standing:
+        where = f"'{alias}' of '{name}'" if alias else f"an alias of '{name}'"
+        raise RefusedError(f"the ledger knows of nothing promoted to {where}; use `coordpath promote` or `coordpath adopt`")
+    return standing
+
+
+def _download(pointer: ModelPointer, folder: Path) -> Path:
+    """The version's files as its manifest lists them, and no others, in a folder below ``folder``."""
+    import mlflow
+
+    raw, files = folder / "downloaded", folder / "model"
+    raw.mkdir()
+    try:
+        with registry_errors(f"downloading {pointer.uri}"):
+            local = Path(mlflow.artifacts.download_artifacts(artifact_uri=pointer.location, dst_path=str(raw)))
+    except NotFoundError as error:
+        raise RegistryError(f"the registry lists {pointer.uri}, but its files cannot be had: {error}") from error
+    for line in manifest_lines(local):
+        name = line[_NAME_COLUMN:].removesuffix("\n")
+        (files / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(local / name, files / name)
+    shutil.rmtree(raw)
+    return files
+
+
+def _check_digest(uri: str, pointer: ModelPointer, digest: str, expected: dict[str, Standing]) -> None:
+    if any(standing.digest == digest and standing.doubt is None for standing in expected.values()):
+        return
+    told = "; ".join(
+        f"'{alias}' is to be version {standing.version}, digest {str(standing.digest)[:_SHOWN]}"
+        + ("" if standing.doubt is None else f", but was found moved: {standing.doubt}")
+        for alias, standing in expected.items()
+    )
+    raise RefusedError(
+        f"{uri} was not loaded: it is version {pointer.version}, digest {digest[:_SHOWN]}, and the ledger says: {told}. "
+        "Promote it, or take what stands there as it is with `coordpath adopt`"
+    )
+
+
+def _check_paths(uri: str, files: Path) -> None:
+    """MLmodel may send MLflow to files elsewhere, which the digest does not cover."""
+    try:
+        flavors = yaml.safe_load((files / "MLmodel").read_bytes())["flavors"]
+    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise RefusedError(f"{uri} was not loaded: it has no MLmodel file that can be read") from error
+    for text in _texts(flavors):
+        path = PurePosixPath(text)
+        if path.is_absolute() or ".." in path.parts:
+            raise RefusedError(f"{uri} was not loaded: its MLmodel names '{text}', a file outside of what was promoted")
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            if key not in _NOT_PATHS:
+                yield from _texts(part)
