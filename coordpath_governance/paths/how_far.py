@@ -1,11 +1,34 @@
-"""How far a search has come, in words."""
+"""How far a search has come: never worse than told before, and in words."""
 
 from __future__ import annotations
 
-__all__ = ["how_far"]
+import math
+
+__all__ = ["NO_BOUND", "NeverWorse", "how_far"]
+
+NO_BOUND = -math.inf
+"""Told where a path is looked for and nothing is proved of the whole problem."""
+
+
+class NeverWorse:
+    """The best sum and bound told so far, in place of a later pair that says less: what was proved stays proved."""
+
+    def __init__(self) -> None:
+        self._known: tuple[float, float] | None = None
+
+    def __call__(self, stage: str, best: float, bound: float) -> tuple[str, float, float]:
+        """The stage, with the pair that is closest."""
+        if bound > NO_BOUND and (self._known is None or _gap(best, bound) <= _gap(*self._known)):
+            self._known = best, bound
+        return stage, *(self._known or (best, bound))
 
 
 def how_far(best: float, bound: float) -> str:
     """What separates the best sum found from the bound on all, as part of the sum."""
-    gap = (best - bound) / best if best > 0 else 0.0
-    return f"within {100 * min(max(gap, 0.0), 1.0):.3g} % of the best possible"
+    if bound == NO_BOUND:
+        return "no bound yet"
+    return f"within {100 * _gap(best, bound):.3g} % of the best possible"
+
+
+def _gap(best: float, bound: float) -> float:
+    return min(max((best - bound) / best, 0.0), 1.0) if best > 0 else 0.0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.paths.how_far import NO_BOUND
 from coordpath_governance.paths.once import solve_once
 from coordpath_governance.paths.outcome import Outcome, Stop, data_scale, normalise
 from coordpath_governance.paths.patience import Patience
@@ -50,31 +51,26 @@ def solve_longer(problem: PathProblem, solver: str, patience: Patience) -> Outco
     with np.errstate(over="ignore"):
         minimum = float(np.ldexp(problem.cost.minimum(), -walks.exponent))
     lengths = _Lengths(problem, walks, floors, solver, exponent, patience)
-    found: list[_Candidate] = []
+    ahead = [np.ldexp(problem.alphas(terms), -exponent) for terms in range(problem.least_terms, problem.most_terms + 1)]
+    known = [_Candidate(len(a), float(a.sum()), float(a @ floors.of_terms(len(a)))) for a in ahead]
+    totals = _Totals(known[0].weight, minimum)
     best = np.inf
-    base = float(np.ldexp(problem.alphas(problem.least_terms), -exponent).sum())
-    for terms in range(problem.least_terms, problem.most_terms + 1):
-        alphas = np.ldexp(problem.alphas(terms), -exponent)
-        more = _times(float(alphas.sum()) - base, minimum)
-        floor = float(alphas @ floors.of_terms(terms))
-        if found and (floor + more >= best or patience.expired()):
-            found.append(_Candidate(terms, float(alphas.sum()), floor))
+    for at, alphas in enumerate(ahead):
+        if at and (totals.bound(known[at]) >= best or patience.expired()):
             continue
-        candidate = lengths.solve(terms, alphas)
-        found.append(candidate)
-        best = min(best, candidate.excess + more)
-    return _choose(problem, walks, exponent, minimum, found)
+        known[at] = lengths.solve(alphas, patience.telling(_AboutAll(known, at, totals)))
+        best = min(best, totals.objective(known[at]))
+    return _choose(problem, walks, exponent, totals, known)
 
 
-def _choose(problem: PathProblem, walks: Walks, exponent: int, minimum: float, found: list[_Candidate]) -> Outcome:
+def _choose(problem: PathProblem, walks: Walks, exponent: int, totals: _Totals, found: list[_Candidate]) -> Outcome:
     """The candidate with the least objective; the bound is the least over all lengths.
 
     Objectives of different lengths are compared with Σα·min c added, which is where they differ most; min c is what the
     features explain off the constant, and is known no better than that.
     """
-    base = found[0].weight
-    best = min(found, key=lambda each: each.excess + _times(each.weight - base, minimum))
-    bound = min(each.bound + _times(each.weight - best.weight, minimum) for each in found)
+    best = min(found, key=totals.objective)
+    bound = min(map(_Totals(best.weight, totals.minimum).bound, found))
     largest = max(walks.excess(problem.start), best.excess / best.weight)
     own = walks.rounding(largest, best.stops or ()) * best.weight + walks.doubt(best.excess, best.weight)
     own += max(abs(each.weight - best.weight) for each in found) * _minimum_doubt(problem, walks.exponent)
@@ -98,8 +94,40 @@ def _minimum_doubt(problem: PathProblem, exponent: int) -> float:
         return float(np.ldexp(part * problem.cost.explained(), -exponent))
 
 
-def _times(weight: float, minimum: float) -> float:
-    return weight * minimum if weight else 0.0
+@dataclass(frozen=True)
+class _Totals:
+    """Sums of different lengths made comparable: what a length weighs more than ``base`` costs ``minimum`` at least."""
+
+    base: float
+    minimum: float
+
+    def objective(self, each: _Candidate) -> float:
+        """Of the best path known of a length."""
+        return each.excess + self.more(each)
+
+    def bound(self, each: _Candidate) -> float:
+        """Of all paths of a length."""
+        return each.bound + self.more(each)
+
+    def more(self, each: _Candidate) -> float:
+        """What makes the difference."""
+        weight = each.weight - self.base
+        return weight * self.minimum if weight else 0.0
+
+
+class _AboutAll:
+    """What is told of one length, said of all: the best path known of any, and the least bound of any."""
+
+    def __init__(self, known: list[_Candidate], at: int, totals: _Totals) -> None:
+        self._known, self._at, self._totals = known, at, totals
+
+    def __call__(self, stage: str, value: float, bound: float) -> tuple[str, float, float]:
+        """The stage and its length, the excess of the best path, and what it cannot be less than."""
+        totals, now = self._totals, replace(self._known[self._at], excess=value, bound=bound)
+        others = [each for at, each in enumerate(self._known) if at != self._at]
+        best = min([now, *others], key=totals.objective)
+        apart = totals.objective(best) - min(map(totals.bound, [now, *others]))
+        return f"paths of {now.terms} steps, {stage}" if others else stage, best.excess, best.excess - apart
 
 
 class _Lengths:
@@ -122,17 +150,18 @@ class _Lengths:
         """An answer if so few terms are allowed; otherwise only a walk to begin with, for which a good order is enough."""
         allowed = self.problem.least_terms == len(self.problem.changed)
         solver = self.solver if allowed or self.solver in ("greedy", "direct") else "local"
-        return solve_once(_once_problem(self.problem), solver, self.patience)
+        told = self.patience.telling(lambda _stage, best, _bound: ("a first order", best, NO_BOUND))
+        return solve_once(_once_problem(self.problem), solver, told)
 
-    def solve(self, terms: int, alphas: NDArray[np.float64]) -> _Candidate:
-        """The best path of so many terms that the solver finds."""
+    def solve(self, alphas: NDArray[np.float64], patience: Patience) -> _Candidate:
+        """The best path with these weights that the solver finds."""
         once = self.once
-        weight = float(alphas.sum())
+        terms, weight = len(alphas), float(alphas.sum())
         if once is not None and terms == len(once.stops):
             scale = float(np.ldexp(1.0, sum(once.exponents) - self.walks.exponent - self.exponent))
             bound, excess, rounding = once.bound * scale, once.excess * scale, once.rounding * scale
             return _Candidate(terms, weight, bound, excess, rounding, once.stops, once.solver)
-        task = WalkTask(self.walks, alphas, self.floors, self._first(alphas), self.problem.seed, self.patience)
+        task = WalkTask(self.walks, alphas, self.floors, self._first(alphas), self.problem.seed, patience)
         found = choose_walk_solver(self.solver, task).solve(task)
         if found.increments is None:
             excess, stops = self.walks.value(found.order, alphas)

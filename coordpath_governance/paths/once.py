@@ -32,10 +32,11 @@ def solve_once(problem: PathProblem, solver: str, patience: Patience = FOREVER) 
     if not problem.changed:
         return Outcome((), 0, 0.0, 0.0, 0.0, 0.0, 1.0, exponents, "lattice")
     light = light_units(task)
-    inner = replace(task, function=task.function.restrict((), light))
+    constant = last * task.function.excess(range(task.function.size))
+    told = patience.telling(lambda stage, best, bound: (stage, best + constant, bound + constant))
+    inner = replace(task, function=task.function.restrict((), light), patience=told)
     found = choose_chain_solver(solver, inner).solve(inner)
     order = order_chain([light[u] for u in found.order] if solver != "direct" else (), task.function.size)
-    constant = last * task.function.excess(range(task.function.size))
     weight = float(task.alphas.sum()) + last
     return Outcome(
         order_stops(problem, order),

@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["FOREVER", "Patience", "heeding_interrupts", "never", "reclaim_interrupts", "until"]
 
@@ -26,6 +26,13 @@ class Patience:
     expired: Callable[[], bool] = never
     timed: bool = False
     progress: Callable[[str, float, float], None] | None = None
+
+    def telling(self, change: Callable[[str, float, float], tuple[str, float, float]]) -> Patience:
+        """The same, except that what is told is changed on its way."""
+        tell = self.progress
+        if tell is None:
+            return self
+        return replace(self, progress=lambda stage, best, bound: tell(*change(stage, best, bound)))
 
 
 FOREVER = Patience()

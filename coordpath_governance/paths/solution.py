@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coordpath_governance.paths.chains.set_function import build_set_function
+from coordpath_governance.paths.how_far import NeverWorse
 from coordpath_governance.paths.longer import solve_longer
 from coordpath_governance.paths.once import measure_order, solve_once
 from coordpath_governance.paths.outcome import certify_outcome, trace
@@ -62,7 +63,8 @@ def solve_problem(
 
     ``time_limit`` counts only if a monotonic ``clock`` is passed: a stop by time alone makes the answer depend on the
     machine, one by amount of work does not. The same goes for ``interrupted``, which is asked often whether to stop.
-    ``progress`` is called with a stage, the best sum and the bound so far, in the solver's own units.
+    ``progress`` is called with a stage, the best Σα(c − min c) so far and a bound of it for all paths, in units of the
+    solver: 1 − bound/best is the gap, and never grows. While only a first path is looked for, the bound is −∞.
     """
     return solve_within(problem, until(clock, problem.time_limit, interrupted, progress), solver)
 
@@ -72,7 +74,7 @@ def solve_within(problem: PathProblem, patience: Patience, solver: str | None = 
     name = problem.solver if solver is None else solver
     check_solver(name)
     solve = solve_once if problem.moves_once else solve_longer
-    return _conclude(problem, solve(problem, name, patience))
+    return _conclude(problem, solve(problem, name, patience.telling(NeverWorse())))
 
 
 def evaluate_order(problem: PathProblem, order: Sequence[int]) -> Solution:

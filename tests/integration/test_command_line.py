@@ -197,7 +197,7 @@ main()
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 @pytest.mark.parametrize(
-    ("problem", "at", "moved"), [(slow_problem, "first order", 300), (long_gurobi_problem, "gurobi", 8)]
+    ("problem", "at", "moved"), [(slow_problem, "a first order", 300), (long_gurobi_problem, "Gurobi", 8)]
 )
 def test_ctrl_c_gives_the_best_so_far_and_130(tmp_path, problem, at, moved):
     code, out, said = interrupt(problem(tmp_path), at=at)

@@ -64,7 +64,7 @@ class SequenceSearch:
                 heapq.heappush(heap, each)
             continued += 1
             if continued % _REPORTED == 0:
-                self.task.report("sequences", self.incumbent.value, min(bound, complete))
+                self.task.report("sequences of moves", self.incumbent.value, min(bound, complete))
         return min(complete, self.incumbent.threshold)
 
     def _continue(self, begun: Entries) -> Iterator[Entries]:

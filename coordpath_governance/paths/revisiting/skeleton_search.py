@@ -93,7 +93,7 @@ class SkeletonSearch:
                 search.prune()
             searches = [search for search in searches if search.pending or search.bound < incumbent.threshold]
             bound = min([incumbent.threshold, *(search.bound for search in searches)])
-            self.task.report("revisits", incumbent.value, min(bound, later))
+            self.task.report("values in between", incumbent.value, min(bound, later))
             pending = [search for search in searches if search.pending]
             if not pending:
                 return bound

@@ -130,7 +130,7 @@ class _Search:
                 else:
                     self._expand(nodes)
             self._forget()
-            self._task.report("free end", self._value, self.bound())
+            self._task.report("sequences of moves", self._value, self.bound())
 
     def _choose(self) -> list[tuple[int, Nodes]]:
         """The best nodes that one round has work for, the longest prefixes first."""

@@ -133,7 +133,7 @@ def optimise(model: Model, task: ChainTask | WalkTask, best: float, unit: float)
             bound = model.allow(running.cbGet(gurobipy.GRB.Callback.MIP_OBJBND), best)
             if (value, bound) != told:
                 told = value, bound
-                task.report("gurobi", value * unit, max(bound * unit, 0.0))
+                task.report("Gurobi", value * unit, max(bound * unit, 0.0))
 
     with _opened(model) as (made, variables):
         made.Params.Seed = task.seed % 2_000_000_000

@@ -55,7 +55,7 @@ def best_chain(task: ChainTask) -> Found | None:
         return None
     best, last = _best_set(table, depth, low, task.tie)
     order = _backtrack(table.reshape(-1), last, task.tie)
-    task.report(Lattice.name, best, best)
+    task.report("all orders", best, best)
     return Found(order_chain(order, size), best, Lattice.name)
 
 

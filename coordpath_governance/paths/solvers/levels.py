@@ -127,7 +127,7 @@ class Levels:
         if task.depth == 0:
             return Found(tuple(range(task.function.size)), 0.0, self.name)
         run = _Run(task)
-        run.lift(run.bound, "first order")
+        run.lift(run.bound, "a first order")
         if not task.expired():
             self._attempt(run, min(_QUICK_WORK, self.work), _CAPACITY, 0)
         if not run.proved and task.function.size <= LARGEST and 1 << task.function.size <= self.work:
@@ -136,7 +136,7 @@ class Levels:
                 return found
         if not run.proved:
             run.improve()
-            run.lift(run.bound, "improvement")
+            run.lift(run.bound, "a better order")
         work, capacity = self.work, _CAPACITY
         while not (run.proved or task.expired()):
             self._attempt(run, work, capacity, work)
@@ -153,7 +153,7 @@ class Levels:
         bounds = refinement.bounds()
         known = [bounds] if bounds is not None else []
         while bounds is not None:
-            run.lift(bounds.root, f"{bounds.integral} units integral")
+            run.lift(bounds.root, "closer bounds")
             last = refinement.work >= refining or bounds.nodes == 0 or refinement.full
             if last or bounds.integral in _SEARCH_AT:
                 share = work if last else work // 4
@@ -184,7 +184,7 @@ def _search(task: ChainTask, known: list[ChainedBounds], best: float, work: int)
         if len(following.g) == 0:
             return _Searched(None, best if proves else aim, complete=proves)
         level = following
-        task.report(f"level {k + 1}", best, float(level.total.min()))
+        task.report(f"orders up to step {k + 1}", best, float(level.total.min()))
         history.append((level.masks, level.g))
     order = _backtrack(inner, history)
     return _Searched([units[u] for u in order], float(level.g.min()), complete=True)

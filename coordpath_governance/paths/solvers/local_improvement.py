@@ -61,12 +61,12 @@ class LocalImprovement:
             reached = task.evaluate(candidate)
             if reached < value:
                 best, value = candidate, reached
-            task.report(self.name, value, task.floor)
+            task.report("local improvement", value, task.floor)
             if search.spent():
                 break
         if self.polish:
             best, value = improve_walk(replace(task, first=best))
-            task.report(self.name, value, task.floor)
+            task.report("local improvement", value, task.floor)
         return Found(best, task.floor, self.name)
 
     def _fillings(self, task: WalkTask) -> int:

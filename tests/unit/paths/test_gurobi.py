@@ -172,7 +172,7 @@ def test_it_stops_when_asked_and_tells_how_far_it_is(walk_task, chain_task, docu
     found = GurobiChain().solve(task)
     assert 0.0 <= found.bound <= task.evaluate(found.order)
     assert told
-    assert all(stage == "gurobi" and 0.0 <= bound <= value for stage, value, bound in told)
+    assert all(stage == "Gurobi" and 0.0 <= bound <= value for stage, value, bound in told)
     once = itertools.count()
     hurried = walk_task({**document(3, 4), "target": None, "steps": 5}, patience=Patience(lambda: next(once) > 0))
     monkeypatch.setattr(gurobi, "improve_walk", known)

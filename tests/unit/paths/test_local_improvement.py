@@ -70,7 +70,7 @@ def test_it_stops_when_asked_and_tells_how_far_it_is(walk_task):
         patience=Patience(lambda: next(asked) > 4, progress=lambda *stage: told.append(stage)),
     )
     found = LocalImprovement(restarts=5).solve(task)
-    assert told == [("local", task.evaluate(found.order), task.floor)]
+    assert told == [("local improvement", task.evaluate(found.order), task.floor)]
 
 
 def test_what_cannot_be_tried_is_refused(walk_task):

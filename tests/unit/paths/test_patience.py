@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 import signal
 import threading
 
 import pytest
 
-from coordpath_governance.paths import solve
-from coordpath_governance.paths.how_far import how_far
+from coordpath_governance.paths import parse_problem, solve
+from coordpath_governance.paths.how_far import NO_BOUND, NeverWorse, how_far
 from coordpath_governance.paths.patience import heeding_interrupts, reclaim_interrupts, until
 
 
@@ -99,3 +100,42 @@ def test_how_far_in_words():
     assert how_far(2.0, 1.0) == "within 50 % of the best possible"
     assert how_far(0.0, 0.0) == "within 0 % of the best possible"
     assert how_far(1.0, -3.0) == "within 100 % of the best possible"
+    assert how_far(2.0, NO_BOUND) == "no bound yet"
+
+
+def test_what_was_told_stays_so():
+    told = NeverWorse()
+    pairs = [(4.0, NO_BOUND), (4.0, 1.0), (4.0, 0.5), (3.0, 1.0), (3.0, NO_BOUND), (3.0, 3.0), (0.0, 0.0)]
+    known = [(4.0, NO_BOUND), (4.0, 1.0), (4.0, 1.0), (3.0, 1.0), (3.0, 1.0), (3.0, 3.0), (0.0, 0.0)]
+    assert [told("stage", *pair)[1:] for pair in pairs] == known
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"max_steps": 3},
+        {"steps": 6},
+        {"steps": {"min": 1, "max": 7}},
+        {"steps": {"min": 6, "max": 7}},
+        {"steps": {"min": 1, "max": 5}, "target": None},
+    ],
+)
+@pytest.mark.parametrize("solver", ["exact", "local", "gurobi"])
+def test_progress_is_about_the_whole_problem(document, more, solver):
+    """With a least cost of 0 the sums of all lengths are alike: no bound that is told exceeds the best of any length."""
+    problem = {**document(3, 5), **more, "solver": solver}
+    cost = problem["cost"]
+    constant = cost["constant"] - parse_problem(problem).cost.minimum()
+    problem["cost"] = {**cost, "constant": constant}
+    best = solve({**problem, "solver": "auto"}).certificate
+    assert best.status == "optimal"
+    told = []
+    solve(problem, progress=lambda *each: told.append(each))
+    for stage, value, bound in told:
+        unit = 2.0 ** round(math.log2(value / best.objective))
+        assert (bound == NO_BOUND) == (stage == "a first order")
+        assert bound <= unit * best.objective * (1 + 1e-6)
+        assert value >= unit * best.objective * (1 - 1e-6) or bound == NO_BOUND
+    gaps = [1 - bound / value for _, value, bound in told if bound > NO_BOUND]
+    assert gaps == sorted(gaps, reverse=True)

@@ -316,8 +316,8 @@ def test_progress_never_claims_too_much():
     found = search(SkeletonSearch, task, 10**10)
     search(SequenceSearch, make_task(parse_problem(correlated(5, 3, correlation=0.99)), patience=task.patience)[0])
     value = task.evaluate(found.order)
-    assert {stage for stage, _, _ in told} == {"revisits", "sequences"}
-    assert all(bound <= value <= best * (1 + 1e-12) for stage, best, bound in told if stage == "revisits")
+    assert {stage for stage, _, _ in told} == {"values in between", "sequences of moves"}
+    assert all(bound <= value <= best * (1 + 1e-12) for stage, best, bound in told if stage == "values in between")
     assert all(bound <= best for _, best, bound in told)
 
 

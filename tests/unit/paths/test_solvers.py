@@ -68,7 +68,7 @@ def test_time_limit_counts_only_with_a_clock(document):
 def test_progress_is_told(document):
     told = []
     solve(document(1, 5), progress=lambda stage, value, bound: told.append((stage, value, bound)))
-    assert told[0][0] == "lattice"
+    assert told[0][0] == "all orders"
     solve(document(2, 26, max_steps=2), progress=lambda *stage: told.append(stage))
     assert told[-1][1] >= told[-1][2]
 
