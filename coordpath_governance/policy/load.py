@@ -84,7 +84,7 @@ class _Loader(yaml.SafeLoader):
 _NUMBERS = list("-+.0123456789")
 _Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), ["t", "f"])
-_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$"), _NUMBERS)
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9][0-9]{0,17})$"), _NUMBERS)
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$|^[-+]?\.inf$|^\.nan$"),
@@ -108,7 +108,8 @@ def _parsed(content: bytes | str, where: str) -> Any:  # noqa: ANN401 - any JSON
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise PolicyError(f"{where}: {place}{error.problem or 'is not YAML'}") from error
+        found = ", ".join(filter(None, (error.context, error.problem)))
+        raise PolicyError(f"{where}: {place}{found}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise PolicyError(f"{where}: is not YAML: {str(error).splitlines()[0][:200]}") from error
     except RecursionError as error:
