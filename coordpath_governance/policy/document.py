@@ -70,7 +70,7 @@ Days = Annotated[int, Field(ge=1, le=3660)]
 class Part(BaseModel):
     """Frozen, and closed: a key we do not know is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
 
 
 class ModelFacts(Part):

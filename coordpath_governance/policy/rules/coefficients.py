@@ -27,9 +27,8 @@ Names = Annotated[tuple[Name, ...], Field(min_length=1, max_length=10_000)]
 
 
 def _named(document: ChangeReportDocument, name: str) -> list[CoordinateFacts]:
-    """The coordinates that a name in a policy means: a label, all of a column, or all of a group."""
-    exact = [c for c in document.coordinates if c.label == name]
-    return exact or [c for c in document.coordinates if name in (c.column, c.unit)]
+    """The coordinates that a name in a policy means: a label, and all of a column or group of that name."""
+    return [c for c in document.coordinates if name in (c.label, c.column, c.unit)]
 
 
 def _not_there(names: Sequence[str], said: str) -> list[Finding]:

@@ -137,6 +137,7 @@ def test_what_is_not_yaml_or_not_a_policy_is_refused(text, says):
         ("rules", {"sign_constraints": {"features": {"a": "up"}}}, "rules.sign_constraints.features.a: "),
         ("rules", {"frozen_features": {"features": []}}, "rules.frozen_features.features: "),
         ("rules", {"required_facts": {"facts": ["shoe size"]}}, "rules.required_facts.facts[0]: "),
+        ("schema_", "coordpath.policy/1", "schema_: there is no such key"),
         ("name", " ", "name: "),
         ("name", "a\u202eb", "characters that cannot be seen"),
         ("models", [], "models: "),

@@ -162,6 +162,13 @@ def test_frozen_features_are_labels_columns_or_the_baseline_exercised_or_not(res
     assert "nothing" in both.reason
 
 
+def test_a_frozen_column_includes_what_is_done_where_it_is_missing(result, alter, document):
+    missing = {"coordinates.1.label": "still is missing", "coordinates.1.column": "still", "coordinates.1.kind": "missing"}
+    found = result("frozen_features", {"features": ["still"]}, alter(document, missing))
+    assert found.result == "fail"
+    assert found.observed == "changed: still is missing"
+
+
 def test_allowed_features_do_not_count(result, alter, document):
     on = alter(document, {"counts.columns_added": ["x", "z"]})
     assert result("features_added", {"allowed": ["x", "z"]}, on).result == "pass"
