@@ -39,10 +39,13 @@ class Guard:
 
     def set_alias(self, registry: AliasRegistry, name: str, alias: str, version: str, actor: Actor) -> None:
         """Set an alias; a guarded one only as a promotion that passes the gate."""
-        if alias not in self.guarded_aliases(name):
+        guarded = self.guarded_aliases(name)
+        if alias.casefold() not in {each.casefold() for each in guarded}:
             registry.set_alias(name, alias, version)
             return
         with self._refusals("set alias", name, actor, alias, version):
+            if alias not in guarded:
+                raise RefusedError(f"'{alias}' is a guarded alias of '{name}' but for its capitals; choose another name")
             adopted = policy_for(self.ledger, name)
             history = reconcile(self.ledger, registry, name, alias)
             if history.standing(alias).version != version:
@@ -70,8 +73,9 @@ class Guard:
         """Record a new version and, if so configured, make its report. Never fails: it just cannot be promoted then."""
         try:
             digest = None
-            with suppress(CoordpathError):
-                digest = registry.digest(name, version)
+            if self.is_guarded(name):
+                with suppress(CoordpathError):
+                    digest = registry.digest(name, version)
             facts = Registration(
                 version=version,
                 digest=digest,

@@ -91,6 +91,17 @@ def test_a_version_whose_files_cannot_be_had_is_still_recorded(world):
     assert world.ledger.entries(NAME)[-1].facts.digest is None
 
 
+def test_the_same_alias_in_capitals(champion_world):
+    with pytest.raises(RefusedError, match="but for its capitals"):
+        champion_world.promote("2", alias="Champion")
+
+
+def test_files_of_models_that_are_not_guarded_are_not_fetched(world):
+    world.guard.registered(world.registry, "other", "1", Actor())
+    assert "digest" not in world.registry.calls
+    assert world.events("other") == ["registration"]
+
+
 def test_reports_at_once_if_so_configured(world):
     from dataclasses import replace
 
