@@ -11,6 +11,7 @@ import pytest
 
 import coordpath_governance as cg
 from coordpath_governance.cli import main as command_line
+from coordpath_governance.cli import solve_command
 
 PROBLEM = {
     "schema": "coordpath.problem/1",
@@ -202,12 +203,55 @@ main()
 def test_ctrl_c_gives_the_best_so_far_and_130(tmp_path, problem, at, moved):
     code, out, said = interrupt(problem(tmp_path), at=at)
     assert code == 130
-    assert said[-1] == "coordpath: error: interrupted"
     best = json.loads(out)
+    told = f"interrupted; the best path so far (gap {100 * best['gap']:.3g} %) was written to standard output"
+    assert said[-1] == f"coordpath: error: {told}"
     assert best["status"] == "bounded"
     assert best["lower_bound"] <= best["objective"]
     assert 0 < best["gap"] <= 1
     assert len({step["feature"] for step in best["steps"]}) == moved
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+def test_after_ctrl_c_it_says_where_the_path_is(tmp_path):
+    code, out, said = interrupt(slow_problem(tmp_path), "-o", tmp_path / "path.json", at="a first order")
+    best = json.loads((tmp_path / "path.json").read_text(encoding="utf-8"))
+    assert (code, out) == (130, "")
+    assert said[-1].endswith(f"(gap {100 * best['gap']:.3g} %) was written to {tmp_path / 'path.json'}")
+
+
+def test_ctrl_c_at_the_very_end_and_at_the_very_beginning(coordpath, problem, monkeypatch):
+    original = solve_command.solve
+
+    def pressed_late(*args, **kwargs):
+        solution = original(*args, **kwargs)
+        signal.raise_signal(signal.SIGINT)
+        return solution
+
+    monkeypatch.setattr(solve_command, "solve", pressed_late)
+    late = coordpath("solve", problem)
+    assert (late.code, json.loads(late.out)["status"]) == (130, "optimal")
+    assert late.err == "coordpath: error: interrupted; the path, proved optimal, was written to standard output\n"
+
+    def pressed_twice(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solve_command, "solve", pressed_twice)
+    early = coordpath("solve", problem)
+    assert (early.code, early.out) == (130, "")
+    assert early.err == "coordpath: error: interrupted before a path was found; nothing was written\n"
+
+
+def test_progress_tells_once_what_ctrl_c_does(coordpath, problem, monkeypatch):
+    problem.write_text(json.dumps({**PROBLEM, "solver": "local"}), encoding="utf-8")
+    assert coordpath("solve", problem).err == ""
+    monkeypatch.setattr(solve_command, "_HINT_AFTER", 0.0)
+    monkeypatch.setattr("coordpath_governance.cli.screen._PATIENCE", 0.0)
+    hint, *lines = coordpath("solve", problem).err.splitlines()
+    assert hint == "Ctrl-C keeps the best path so far"
+    assert lines[0] == "a first order: no bound yet"
+    assert lines[-1].startswith("paths of 4 steps, local improvement: within ")
+    assert hint not in lines
 
 
 def test_a_reader_that_went_away_is_not_a_verdict(problem):
@@ -217,7 +261,7 @@ def test_a_reader_that_went_away_is_not_a_verdict(problem):
     assert closed.stderr.split()[-1] in ("0", "4")
 
 
-def test_a_full_disk_is_4(problem):
+def test_a_full_disk_is_4(problem, coordpath):
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
         done = subprocess.run(
             [sys.executable, "-m", "coordpath_governance", "solve", str(problem)],
@@ -227,7 +271,11 @@ def test_a_full_disk_is_4(problem):
             timeout=120,
         )
     assert done.returncode == 4
-    assert "No space left" in done.stderr
+    assert "cannot write standard output: No space left" in done.stderr
+    assert "a fault of coordpath" not in done.stderr
+    outcome = coordpath("solve", problem, "-o", "/dev/full")
+    assert outcome.code == 4
+    assert "cannot write '/dev/full': No space left" in outcome.err
 
 
 class UnexpectedError(Exception):
