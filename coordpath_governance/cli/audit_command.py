@@ -17,6 +17,7 @@ from coordpath_governance.ledger.export import export_lines, read_export
 from coordpath_governance.ledger.location import SERVICE_KEY_VARIABLE
 from coordpath_governance.ledger.verify import Audit, audit
 from coordpath_governance.ledger.words import entry_line
+from coordpath_governance.text import visible
 
 __all__ = ["command"]
 
@@ -42,7 +43,7 @@ def log(name: str | None, limit: int, **where: Any) -> None:  # noqa: ANN401 - t
     for entry in entries[-limit:]:
         say(entry_line(entry, keys))
     if not entries:
-        say(f"nothing about '{name}'")
+        say(f"nothing about '{visible(name or '')}'")
 
 
 @command.command("verify")
@@ -122,8 +123,8 @@ def _tell(found: Audit) -> int:
     if found.head is not None:
         say(f"Head: entry {found.head.seq} of {found.head.at}, {found.head.hash}")
     for problem in found.problems[:_SHOWN]:
-        say(f"  {problem}")
+        say(f"  {visible(str(problem))}")
     if len(found.problems) > _SHOWN:
         say(f"  and {len(found.problems) - _SHOWN} more")
-    say(found.conclusion)
+    say(visible(found.conclusion))
     return 0 if found.intact else EXIT_NO

@@ -22,6 +22,7 @@ from coordpath_governance.cli.signing_options import (
 from coordpath_governance.errors import NotFoundError, UsageError
 from coordpath_governance.ledger.events import ADMIN, KeyAdded, KeyFacts, KeyRevoked
 from coordpath_governance.signing.keys import PublicKey, new_key
+from coordpath_governance.text import visible
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.keyring import KeyRing, KnownKey
@@ -67,7 +68,8 @@ def new(owner: str, roles: tuple[str, ...], out: Path | None, no_passphrase: boo
     except BaseException:
         path.unlink()
         raise
-    say(f"Key {made.public.id[:_SHORT]} of {owner} ({', '.join(body.key.roles)}) is entry {entry.seq} of {ledger.url}")
+    who = visible(f"{owner} ({', '.join(body.key.roles)})")
+    say(f"Key {made.public.id[:_SHORT]} of {who} is entry {entry.seq} of {ledger.url}")
     say(f"The private key is in {path}; whoever has this file{'' if no_passphrase else ' and its passphrase'} can sign.")
 
 
@@ -78,7 +80,7 @@ def list_(**where: Any) -> None:  # noqa: ANN401
     ledger = open_ledger(**where, create=False)
     for known in ledger.keyring().keys.values():
         state = f"revoked by entry {known.revoked}" if known.revoked is not None else f"since entry {known.added}"
-        say(f"{known.facts.id[:_SHORT]}  {', '.join(known.facts.roles):<24}  {state:<22}  {known.facts.owner}")
+        say(visible(f"{known.facts.id[:_SHORT]}  {', '.join(known.facts.roles):<24}  {state:<22}  {known.facts.owner}"))
 
 
 @command.command("revoke")
@@ -100,7 +102,7 @@ def revoke(key_id: str, reason: str, key: Path | None, **where: Any) -> None:  #
             f"add another {ADMIN} first"
         )
     entry = ledger.append("key revoked", body, load_key(key))
-    say(f"Key {known.facts.id[:_SHORT]} of {known.facts.owner} is revoked by entry {entry.seq} of {ledger.url}")
+    say(f"Key {known.facts.id[:_SHORT]} of {visible(known.facts.owner)} is revoked by entry {entry.seq} of {ledger.url}")
 
 
 def _facts(public: PublicKey, owner: str, roles: tuple[str, ...]) -> KeyFacts:

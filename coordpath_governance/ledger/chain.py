@@ -73,6 +73,8 @@ def faults(entry: Entry, before: Entry | None, model_before: Entry | None, keys:
 
 def _place(entry: Entry, before: Entry | None, model_before: Entry | None) -> Iterator[str]:
     """What is wrong with where it stands."""
+    if before is None and entry.event != "ledger created":
+        yield "a ledger begins with its creation"
     seq = before.seq + 1 if before else 1
     if entry.seq != seq:
         yield f"it has the number {entry.seq} where {seq} was expected: entries are missing, doubled or out of order"

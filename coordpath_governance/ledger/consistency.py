@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Anchor, Approval, Binding, Body, Intent, LedgerCreated, Promotion, Waiver
@@ -10,12 +10,10 @@ from coordpath_governance.ledger.events import Anchor, Approval, Binding, Body, 
 __all__ = ["contradictions", "ledger_name"]
 
 
-def ledger_name(entries: Iterable[Entry]) -> str | None:
-    """The ledger's own name, as its first entry says."""
-    for entry in entries:
-        facts = entry.facts
-        return facts.ledger if isinstance(facts, LedgerCreated) else None
-    return None
+def ledger_name(entries: Sequence[Entry]) -> str:
+    """The ledger's own name, as its first entry says; empty if it says nothing."""
+    facts = entries[0].facts if entries else None
+    return facts.ledger if isinstance(facts, LedgerCreated) else ""
 
 
 def contradictions(entries: Iterable[Entry]) -> Iterator[tuple[int, str]]:

@@ -73,10 +73,7 @@ class Ledger:
     @property
     def id(self) -> str:
         """The ledger's own name, 32 hexadecimal digits."""
-        name = ledger_name((self._known if self._known.entries else self._current()).entries)
-        if name is None:
-            raise LedgerError(f"the ledger '{self.url}' does not begin with its creation; see `coordpath audit verify`")
-        return name
+        return ledger_name((self._known if self._known.entries else self._current()).entries)
 
     def append(
         self,
@@ -94,7 +91,7 @@ class Ledger:
         if there are newer ones. `SigningKeyError` if the key may not sign this, `LedgerError` if the database's clock is
         behind the newest entry.
         """
-        if not isinstance(body, EVENTS[event]):
+        if not isinstance(body, EVENTS.get(event, ())):
             raise UsageError(f"a '{event}' is recorded with the body of one, not with {type(body).__name__}")
         for _ in range(_ATTEMPTS):
             try:

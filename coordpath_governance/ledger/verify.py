@@ -31,7 +31,7 @@ class Problem:
 class Audit:
     """What was looked at and what was found. ``anchored`` is the newest entry that an anchor vouches for."""
 
-    ledger: str | None
+    ledger: str
     entries: int
     models: int
     keys: int
@@ -117,7 +117,7 @@ def _lost_blobs(wanted: Mapping[str, int], blobs: Mapping[str, bytes]) -> Iterat
 
 
 def _anchored(
-    entries: Sequence[Entry], anchors: Sequence[AnchorFile], ledger: str | None, keys: KeyRing, problems: list[Problem]
+    entries: Sequence[Entry], anchors: Sequence[AnchorFile], ledger: str, keys: KeyRing, problems: list[Problem]
 ) -> int | None:
     """The newest entry that an anchor vouches for."""
     hashes = {entry.seq: entry.hash for entry in entries}

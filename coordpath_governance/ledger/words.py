@@ -26,7 +26,7 @@ from coordpath_governance.ledger.events import (
     Waiver,
 )
 from coordpath_governance.ledger.keyring import KeyRing
-from coordpath_governance.text import shorten
+from coordpath_governance.text import shorten, visible
 
 __all__ = ["entry_line"]
 
@@ -36,12 +36,12 @@ _NAME = 60
 
 
 def entry_line(entry: Entry, keys: KeyRing) -> str:
-    """Number, time, event, model, what happened, who signed."""
+    """Number, time, event, model, what happened, who signed; one line whatever was written into it."""
     known = keys.keys.get(entry.key)
     signer = shorten(known.facts.owner, _NAME) if known else f"key {entry.key[:_DIGITS]}"
     about = f"{shorten(entry.model, _NAME)}: " if entry.model is not None else ""
     facts = entry.facts
-    return f"{entry.seq:>5}  {entry.at}  {entry.event:<14}  {about}{_TELL[type(facts)](facts)}  [{signer}]"
+    return visible(f"{entry.seq:>5}  {entry.at}  {entry.event:<14}  {about}{_TELL[type(facts)](facts)}  [{signer}]")
 
 
 def _change(binding: Binding) -> str:

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 import uuid
@@ -305,3 +306,108 @@ def chromium(tmp_path_factory):
         yield browser
     finally:
         browser.close()
+
+
+class PostgreSQL:
+    """A throw-away PostgreSQL server that listens on a socket in its own folder and nowhere else."""
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        self.folder = folder
+        self._programs = programs
+        self._data = folder / "data"
+        self._as: dict[str, object] = {}
+        if os.geteuid() == 0:
+            import pwd
+
+            owner = next(each for each in pwd.getpwall() if each.pw_name in ("postgres", "nobody"))
+            os.chown(folder, owner.pw_uid, owner.pw_gid)
+            self._as = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+        self._run("initdb", "-D", self._data, "-U", "coordpath", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+        self._run("pg_ctl", "-D", self._data, "-l", folder / "log", "-o", options, "-w", "start")
+
+    def _run(self, program: str, *args: object) -> None:
+        command = [str(self._programs / program), *map(str, args)]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.folder, **self._as
+        )
+        assert done.returncode == 0, f"{program}: {done.stderr.decode(errors='replace')}"
+
+    def url(self, database: str) -> str:
+        return f"postgresql+psycopg://coordpath@/{database}?host={self.folder}"
+
+    def fresh(self) -> str:
+        """The URL of a new, empty database."""
+        import psycopg
+
+        name = f"ledger_{uuid.uuid4().hex}"
+        with psycopg.connect(f"host={self.folder} user=coordpath dbname=postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", self._data, "-m", "immediate", "-w", "stop")
+
+
+def _postgresql_programs() -> Path | None:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    beside = shutil.which("initdb")
+    return found[-1].parent if found else Path(beside).resolve().parent if beside else None
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A real PostgreSQL server of our own."""
+    programs = _postgresql_programs()
+    if programs is None:
+        pytest.skip("no PostgreSQL found: install the package 'postgresql'")
+    with tempfile.TemporaryDirectory(prefix="coordpath-pg-", ignore_cleanup_errors=True) as folder:
+        server = PostgreSQL(programs, Path(folder))
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@dataclass(frozen=True)
+class LedgerPlace:
+    """Where a ledger is or will be, and its service key."""
+
+    url: str
+    key: Path
+
+    def open(self, **options: object):
+        from coordpath_governance.ledger.store import Ledger
+
+        return Ledger.open(self.url, **{"service_key": self.key, **options})
+
+    def tamper(self, *statements: str, **values: object) -> None:
+        """What somebody with the right to write to the database can do: the triggers are no obstacle."""
+        from sqlalchemy import create_engine, text
+
+        engine = create_engine(self.url)
+        with engine.begin() as connection:
+            for table in ("coordpath_ledger", "coordpath_blobs"):
+                if engine.dialect.name == "postgresql":
+                    connection.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER USER"))
+                else:
+                    for guard in ("update", "delete", "replace"):
+                        connection.execute(text(f"DROP TRIGGER IF EXISTS {table}_no_{guard}"))
+            for statement in statements:
+                connection.execute(text(statement), values)
+        engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request, tmp_path):
+    """A place for a ledger in SQLite and, once more, in PostgreSQL."""
+    if request.param == "sqlite":
+        return LedgerPlace(f"sqlite:///{tmp_path / 'coordpath-ledger.db'}", tmp_path / "coordpath-ledger.key")
+    return LedgerPlace(request.getfixturevalue("postgresql").fresh(), tmp_path / "service.key")
+
+
+@pytest.fixture(autouse=True)
+def _nobodys_ledger(monkeypatch):
+    """No test signs with the keys, or writes to the ledger, of whoever runs it."""
+    for name in ("COORDPATH_LEDGER", "COORDPATH_SERVICE_KEY", "COORDPATH_KEY", "COORDPATH_KEY_PASSPHRASE"):
+        monkeypatch.delenv(name, raising=False)

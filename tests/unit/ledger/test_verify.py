@@ -127,6 +127,12 @@ def test_an_anchor_of_another_ledger_or_by_a_persons_key_is_refused(story):
     assert "not known here" in whats(audit(story.entries, story.blobs, [anchor_of(story, key=story.admin)]))
 
 
+def test_a_ledger_without_its_creation_is_found(book):
+    book.entries.clear()
+    book.add_key(book.admin, "Eve", "policy-admin")
+    assert "a ledger begins with its creation" in whats(audit(book.entries, {}))
+
+
 def test_an_entry_by_a_foreign_key_is_found(book):
     book.refuse(key=book.stranger)
     assert "is not known to this ledger" in whats(audit(book.entries, {}))

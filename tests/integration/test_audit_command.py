@@ -1,0 +1,194 @@
+"""`coordpath audit`: read, check, export, anchor; an export is checked where there is neither MLflow nor a database."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from coordpath_governance.cli import signing_options
+from coordpath_governance.errors import LedgerError
+from coordpath_governance.ledger.events import Refusal
+
+OFFLINE = """
+import sys
+
+class Forbid:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("mlflow", "sqlalchemy", "psycopg", "sqlite3"):
+            raise ModuleNotFoundError(f"{name} is not installed here")
+
+sys.meta_path.insert(0, Forbid())
+from coordpath_governance.cli.main import main
+main()
+"""
+
+
+def refusal(reason="no"):
+    return Refusal(operation="delete alias", alias="champion", version=None, actor="eve", reason=reason)
+
+
+@pytest.fixture
+def ledger(place, monkeypatch):
+    """A ledger with three entries that the commands find by the environment."""
+    monkeypatch.setenv("COORDPATH_LEDGER", place.url)
+    opened = place.open()
+    monkeypatch.setenv("COORDPATH_SERVICE_KEY", str(place.key))
+    opened.record("refusal", refusal(), model="fraud", blob=b"evidence")
+    opened.record("refusal", refusal(), model="churn")
+    return opened
+
+
+@pytest.fixture
+def offline():
+    """Run a command in a process that can import neither MLflow nor SQLAlchemy nor any database."""
+
+    def run(*args):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("COORDPATH", "MLFLOW"))}
+        command = [sys.executable, "-c", OFFLINE, *map(str, args)]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+
+    return run
+
+
+def test_the_log_has_a_line_an_entry(coordpath, ledger):
+    lines = coordpath("audit", "log").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["1", "2", "3"]
+    assert "fraud: delete alias 'champion' by eve: no  [coordpath service]" in lines[1]
+    assert [line.split()[0] for line in coordpath("audit", "log", "churn").out.splitlines()] == ["3"]
+    assert coordpath("audit", "log", "other").out == "nothing about 'other'\n"
+
+
+def test_the_log_shows_the_newest_and_says_what_it_leaves_out(coordpath, ledger):
+    lines = coordpath("audit", "log", "--limit", 1).out.splitlines()
+    assert lines[0] == "(2 earlier entries are not shown; see --limit)"
+    assert [line.split()[0] for line in lines[1:]] == ["3"]
+
+
+def test_hostile_names_are_harmless_in_the_log(coordpath, ledger):
+    ledger.record("refusal", refusal("\x1b]0;owned\x07\u202e\nfake line"), model="\x1b[2Jfraud\n9999" + "x" * 5000)
+    told = coordpath("audit", "log").out
+    assert not set("\x1b\x07\u202e") & set(told)
+    assert len(told.splitlines()) == 4
+    assert len(told.splitlines()[3]) < 500
+
+
+def test_an_intact_ledger_exits_0(coordpath, ledger):
+    done = coordpath("audit", "verify")
+    assert done.code == 0
+    told = done.out.splitlines()
+    assert told[0] == f"Ledger {ledger.id}: 3 entries, 2 models, 1 keys, 0 kept documents"
+    assert told[-1] == "intact, tail not anchored"
+
+
+def test_a_changed_ledger_exits_1_and_names_the_entries(coordpath, ledger, place):
+    place.tamper("UPDATE coordpath_ledger SET signature = '' WHERE seq = 2")
+    done = coordpath("audit", "verify")
+    assert done.code == 1
+    assert done.out.splitlines()[-1].startswith("NOT intact: entry 2: ")
+    assert coordpath("audit", "log").code == 4
+    assert coordpath("audit", "export", "-o", place.key.with_name("e.jsonl")).code == 4
+
+
+def test_an_emptied_ledger_exits_1(coordpath, ledger, place):
+    place.tamper("DELETE FROM coordpath_ledger")
+    done = coordpath("audit", "verify")
+    assert (done.code, done.out.splitlines()[-1]) == (1, "NOT intact: there are no entries")
+
+
+def test_only_so_many_problems_are_listed(coordpath, ledger, place):
+    for _ in range(20):
+        ledger.record("refusal", refusal())
+    place.tamper("UPDATE coordpath_ledger SET signature = ''")
+    done = coordpath("audit", "verify")
+    assert done.out.count("  entry ") == 20
+    assert "  and " in done.out
+
+
+def test_an_anchor_finds_a_cut_tail(coordpath, ledger, place, tmp_path):
+    anchor = tmp_path / "anchor.json"
+    assert coordpath("audit", "anchor", "-o", anchor).code == 0
+    assert [entry.event for entry in ledger.entries()][-1] == "anchor"
+    assert coordpath("audit", "verify", "--anchor", anchor).out.endswith("intact, and anchored at entry 3\n")
+    ledger.record("refusal", refusal())
+    assert coordpath("audit", "verify", "--anchor", anchor).out.endswith("intact, tail not anchored after entry 3\n")
+    place.tamper("DELETE FROM coordpath_ledger WHERE seq > 2")
+    assert coordpath("audit", "verify").code == 0
+    done = coordpath("audit", "verify", "--anchor", anchor)
+    assert done.code == 1
+    assert "the ledger ends at 2: it was cut" in done.plain
+
+
+def test_an_anchor_and_an_export_never_overwrite(coordpath, ledger, tmp_path):
+    there = tmp_path / "there"
+    there.write_text("evidence")
+    for what in ("anchor", "export"):
+        done = coordpath("audit", what, "-o", there)
+        assert (done.code, "never overwritten" in done.plain) == (2, True)
+        done = coordpath("audit", what, "-o", tmp_path / "no" / "folder")
+        assert (done.code, "cannot write" in done.plain) == (2, True)
+    assert there.read_text() == "evidence"
+    assert len(ledger.entries()) == 3
+
+
+def test_an_export_that_breaks_off_leaves_nothing(coordpath, ledger, tmp_path, monkeypatch):
+    def break_off(*args):
+        yield b"{}"
+        raise LedgerError("the database went away")
+
+    monkeypatch.setattr("coordpath_governance.cli.audit_command.export_lines", break_off)
+    assert coordpath("audit", "export", "-o", tmp_path / "e.jsonl").code == 4
+    assert not (tmp_path / "e.jsonl").exists()
+
+
+def test_an_anchor_needs_the_service_key(coordpath, ledger, place, tmp_path, monkeypatch):
+    monkeypatch.delenv("COORDPATH_SERVICE_KEY")
+    place.key.unlink()
+    done = coordpath("audit", "anchor", "-o", tmp_path / "anchor.json")
+    assert (done.code, "set COORDPATH_SERVICE_KEY" in done.plain) == (4, True)
+
+
+def test_an_export_is_the_same_each_time_and_is_checked_without_mlflow_or_database(coordpath, ledger, offline, tmp_path):
+    one, two, anchor = tmp_path / "one.jsonl", tmp_path / "two.jsonl", tmp_path / "anchor.json"
+    assert coordpath("audit", "anchor", "-o", anchor).code == 0
+    for path in (one, two):
+        assert coordpath("audit", "export", "-o", path).code == 0
+    assert one.read_bytes() == two.read_bytes()
+    done = offline("audit", "verify", one, "--anchor", anchor)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("intact, and anchored at entry 3\n")
+    lines = one.read_bytes().splitlines(keepends=True)
+    header = lines[0].replace(b'"entries":4', b'"entries":2')
+    two.write_bytes(b"".join([header, *lines[1:3], *lines[5:]]))
+    assert offline("audit", "verify", two).returncode == 0
+    cut = offline("audit", "verify", two, "--anchor", anchor)
+    assert cut.returncode == 1
+    assert "it was cut" in cut.stdout
+
+
+def test_what_cannot_be_known_exits_4_and_what_is_not_there_2(coordpath, ledger, tmp_path):
+    (tmp_path / "text").write_text("hello")
+    assert coordpath("audit", "verify", tmp_path / "text").code == 4
+    assert coordpath("audit", "verify", tmp_path).code == 4
+    assert coordpath("audit", "verify", tmp_path / "none").code == 2
+    assert coordpath("audit", "verify", "--anchor", tmp_path / "text").code == 4
+    assert coordpath("audit", "verify", "--anchor", tmp_path / "none").code == 2
+    assert coordpath("audit", "verify", "--anchor", tmp_path).code == 4
+
+
+def test_an_unreachable_ledger_exits_4_without_its_password(coordpath):
+    done = coordpath("audit", "verify", "--ledger", "postgresql://me:hunter2@127.0.0.1:1/db")
+    assert done.code == 4
+    assert "hunter2" not in done.plain
+
+
+def test_a_ledger_is_found_only_where_there_is_one(tmp_path, place):
+    registry = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    assert signing_options.find_ledger(None, "http://server", None) is None
+    assert signing_options.find_ledger(None, None, registry.replace("mlflow.db", "sub/mlflow.db")) is None
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        signing_options.find_ledger(place.url, None, None)
+    opened = place.open()
+    assert signing_options.find_ledger(place.url, None, None).id == opened.id
+    if place.url.startswith("sqlite"):
+        assert signing_options.find_ledger(None, None, registry).id == opened.id
