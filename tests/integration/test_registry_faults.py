@@ -16,7 +16,7 @@ import mlflow
 import pytest
 from mlflow.tracking._tracking_service.utils import _artifact_repos_cache
 
-from coordpath_governance.errors import AttachError, RegistryError
+from coordpath_governance.errors import AttachError, RegistryError, UsageError
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.registry.attach import REPORT_FILES, attach
 from coordpath_governance.registry.connection import connect, registry_errors
@@ -192,6 +192,16 @@ def test_patience_is_bounded_unless_the_user_says_otherwise(store, monkeypatch):
         monkeypatch.setenv(name, value)
     connect()
     assert {name: os.environ[name] for name in SETTINGS} == own
+
+
+def test_a_client_asks_the_registry_it_is_given(store, tmp_path):
+    other = f"sqlite:///{tmp_path / 'other.db'}"
+    assert connect(store.uri, other)._registry_uri == other
+
+
+def test_our_own_errors_pass_as_they_are():
+    with pytest.raises(UsageError, match=r"^mine$"), registry_errors("asking"):
+        raise UsageError("mine")
 
 
 @pytest.mark.parametrize("kind", [mlflow.MlflowException, OSError])
