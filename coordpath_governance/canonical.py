@@ -2,7 +2,7 @@
 
 Canonical: keys sorted, no white space, shortest float text that reads back exactly, UTF-8, no NaN or infinity, a final
 newline. Strict: a duplicate key would let two readers see two different documents, so it is an error, as are NaN, infinity,
-invalid UTF-8, too many bytes and bottomless nesting.
+invalid UTF-8, too many bytes and bottomless nesting. A byte order mark says nothing and is skipped.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from coordpath_governance.errors import CoordpathError
@@ -17,6 +18,9 @@ from coordpath_governance.errors import CoordpathError
 __all__ = ["MAX_JSON_BYTES", "canonical_bytes", "read_json", "sha256_hex"]
 
 MAX_JSON_BYTES = 256 * 1024 * 1024
+
+_PLACE = 200
+"""Longest place that is told: keys are as hostile as anything."""
 
 
 def canonical_bytes(document: Any) -> bytes:  # noqa: ANN401 - any JSON value
@@ -50,14 +54,19 @@ def read_json(
             raise error(f"{where}: the key {twice[:80]!r} is there twice in one object; give it once")
         return found
 
-    def refuse(constant: str) -> float:
-        raise error(f"{where}: {constant} is not a number we accept; write a finite number or null")
+    constants: list[_Constant] = []
+
+    def refuse(name: str) -> _Constant:
+        constants.append(_Constant(name))
+        return constants[-1]
 
     if len(content) > max_bytes:
         raise error(f"{where}: has {len(content)} bytes; at most {max_bytes} are read")
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
-        return json.loads(text, object_pairs_hook=unique, parse_constant=None if allow_nan else refuse)
+        found = json.loads(
+            text.removeprefix("\ufeff"), object_pairs_hook=unique, parse_constant=None if allow_nan else refuse
+        )
     except UnicodeDecodeError as cause:
         raise error(f"{where}: is not UTF-8 (byte {cause.start}); save it as UTF-8") from cause
     except json.JSONDecodeError as cause:
@@ -68,3 +77,27 @@ def read_json(
         raise
     except ValueError as cause:
         raise error(f"{where}: cannot be read: {str(cause)[:200]}") from cause
+    if constants:
+        raise error(f"{where}: {_place(found, constants[0])}is {constants[0].name}; give a finite number or null")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Constant:
+    """A NaN or an infinity that was written where a number should be."""
+
+    name: str
+
+
+def _place(document: object, constant: _Constant) -> str:
+    """Where it stands, as "cost.linear[0]: "; nothing if it is the whole document."""
+    left: list[tuple[str, Any]] = [("", document)]
+    while True:
+        at, value = left.pop()
+        if value is constant:
+            return f"{at}: " if at else ""
+        named = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, entry in named:
+            if entry is constant or isinstance(entry, dict | list):
+                name = f"[{key}]" if isinstance(value, list) else f".{key}" if at else key
+                left.append((f"{at}{name}"[:_PLACE], entry))

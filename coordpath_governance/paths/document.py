@@ -5,6 +5,7 @@ By hand and without pydantic, so that `solve` starts fast. Every refusal names t
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PROBLEM_SCHEMA", "as_number", "parse_json", "parse_problem", "problem_to_dict"]
+__all__ = ["PROBLEM_SCHEMA", "as_number", "parse_json", "parse_problem", "parse_weights", "problem_to_dict"]
 
 PROBLEM_SCHEMA = "coordpath.problem/1"
 
@@ -42,6 +43,7 @@ _KEYS = (
     "time_limit",
     "seed",
 )
+_WEIGHTS = "gamma, or alpha, or p, or final, lambda and gamma"
 _COST_KEYS = ("kind", "gram", "linear", "constant", "scale")
 
 
@@ -73,7 +75,7 @@ def parse_problem(document: Mapping[str, Any]) -> PathProblem:
         steps=_steps(given.get("steps")),
         max_steps=_optional(given.get("max_steps"), "max_steps", _integer),
         groups=_groups(given.get("groups")),
-        weights=_weights(given.get("weights")),
+        weights=parse_weights(given.get("weights")),
         solver=_text(given.get("solver", "auto"), "solver"),
         time_limit=_optional(given.get("time_limit"), "time_limit", as_number),
         seed=_integer(given.get("seed", 0), "seed"),
@@ -141,11 +143,14 @@ def _groups(given: object) -> tuple[tuple[str, ...], ...]:
     return tuple(_texts(group, f"groups[{g}]") for g, group in enumerate(_list(given, "groups")))
 
 
-def _weights(given: object) -> Weights:
+def parse_weights(given: object) -> Weights:
+    """The weights a document asks for; null is γ = 1."""
     if given is None:
         return GeometricWeights()
     weights = _mapping(given, "weights")
     keys = set(weights)
+    if not keys:
+        raise ProblemError(f"weights: is empty; give {_WEIGHTS}, or leave it out")
     for key in ("alpha", "p"):
         if keys == {key}:
             values = _list(weights[key], f"weights.{key}")
@@ -155,10 +160,7 @@ def _weights(given: object) -> Weights:
     if {"final", "lambda"} <= keys <= {"final", "lambda", "gamma"}:
         final, lam = (as_number(weights[key], f"weights.{key}") for key in ("final", "lambda"))
         return FinalWeights(final, lam, as_number(weights.get("gamma", 1.0), "weights.gamma"))
-    raise ProblemError(
-        f"weights: the keys {sorted(map(str, keys))} do not go together; "
-        "give gamma, or alpha, or p, or final, lambda and gamma"
-    )
+    raise ProblemError(f"weights: {', '.join(sorted(map(str, keys)))}: not known, or not together; give {_WEIGHTS}")
 
 
 def _mapping(value: object, where: str) -> Mapping[str, Any]:
@@ -212,7 +214,9 @@ def as_number(value: object, where: str) -> float:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
+    if math.isnan(number):
+        raise ProblemError(f"{where}: is NaN; give a finite number")
+    if math.isinf(number):
         raise ProblemError(f"{where}: is {_shown(value)}, not a finite number in double precision; rescale it")
     return number
 
@@ -228,8 +232,11 @@ def _optional(value: object, where: str, read: Callable[[object, str], Any]) -> 
 
 
 def _shown(value: object) -> str:
-    """A value as text, short enough for a message."""
+    """A value as JSON spells it (but texts as in all messages), short enough for one."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**20:
         return "a very large integer"
-    text = repr(value)
+    try:
+        text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."

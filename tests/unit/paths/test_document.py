@@ -82,29 +82,30 @@ def test_a_range_is_raised_to_the_number_of_changed_units(toy):
         (("cost", "kind"), "logistic", "^cost.kind: "),
         (("cost", "gram", 1), [1], r"^cost.gram\[1\]: has 1 entries"),
         (("cost", "gram", 1, 0), "0.9", r"^cost.gram\[1\]\[0\]: is '0.9'; give a number"),
-        (("cost", "gram", 1, 0), True, r"^cost.gram\[1\]\[0\]: is True; give a number"),
-        (("cost", "gram", 1, 0), None, r"^cost.gram\[1\]\[0\]: is None; give a number"),
+        (("cost", "gram", 1, 0), True, r"^cost.gram\[1\]\[0\]: is true; give a number"),
+        (("cost", "gram", 1, 0), None, r"^cost.gram\[1\]\[0\]: is null; give a number"),
         (("cost", "gram", 1, 0), 10**400, r"^cost.gram\[1\]\[0\]: is a very large integer, not a finite"),
-        (("cost", "gram", 1, 0), NAN, r"^cost.gram\[1\]\[0\]: is nan, not a finite"),
+        (("cost", "gram", 1, 0), NAN, r"^cost.gram\[1\]\[0\]: is NaN; give a finite number$"),
         (("cost", "gram", 1, 0), -0.9, "symmetric"),
         (("cost", "gram"), [[1, 2], [2, 1]], "positive semi-definite"),
         (("cost", "gram"), [[1, 0], [0, 0]], "^cost.linear: lies outside the range"),
         (("cost", "linear"), [1], "^cost.linear: has 1 entries"),
-        (("cost", "linear", 0), INF, r"^cost.linear\[0\]: "),
+        (("cost", "linear", 0), INF, r"^cost.linear\[0\]: is Infinity, not a finite number .* rescale it"),
+        (("cost", "linear", 0), NAN, r"^cost.linear\[0\]: is NaN; give a finite number$"),
         (("cost", "constant"), "1", "^cost.constant: "),
         (("cost", "scale"), "1/3n", "^cost.scale: "),
         (("cost", "scale"), 1, "^cost.scale: "),
         (("cost", "more"), 1, "^cost.more: is not a known key"),
         (("more",), 1, "^more: is not a known key"),
         (("start",), [0], "^start: has 1 entries"),
-        (("start", 0), NAN, r"^start\[0\]: "),
+        (("start", 0), NAN, r"^start\[0\]: is NaN; give a finite number$"),
         (("target",), 3, "^target: is 3; give a list"),
         (("target",), [1, 2, 3], "^target: has 3 entries"),
         (("target",), None, "^steps: a free end"),
         (("steps",), 1, "^steps: 1 are too few"),
         (("steps",), 0, "^steps: 0 is too small"),
         (("steps",), 2.0, "^steps: is 2.0; give an integer"),
-        (("steps",), True, "^steps: is True"),
+        (("steps",), True, "^steps: is true"),
         (("steps",), 100_000, "^steps: 100000 is more than"),
         (("steps",), {"min": 3, "max": 2}, "^steps: the range 3 to 2"),
         (("steps",), {"min": 0, "max": 2}, "^steps: the range 0 to 2"),
@@ -118,11 +119,12 @@ def test_a_range_is_raised_to_the_number_of_changed_units(toy):
         (("groups",), [["a"], ["a"]], r"^groups\[1\]\[0\]: 'a' is already in a group"),
         (("groups",), ["a"], r"^groups\[0\]: is 'a'; give a list"),
         (("weights",), [1, 2], "^weights: is "),
-        (("weights",), {}, "^weights: the keys"),
-        (("weights",), {"gamma": 1, "alpha": [1, 1]}, "^weights: the keys"),
-        (("weights",), {"lambda": 1, "gamma": 1}, "^weights: the keys"),
+        (("weights",), {}, "^weights: is empty; give gamma, or .*, or leave it out"),
+        (("weights",), {"gama": 1}, "^weights: gama: not known"),
+        (("weights",), {"gamma": 1, "alpha": [1, 1]}, "^weights: alpha, gamma: not known, or not together; give gamma, or"),
+        (("weights",), {"lambda": 1, "gamma": 1}, "^weights: gamma, lambda: not known, or not together"),
         (("weights",), {"gamma": -1}, "^weights.gamma: -1.0 is negative"),
-        (("weights",), {"gamma": NAN}, "^weights.gamma: is nan"),
+        (("weights",), {"gamma": NAN}, "^weights.gamma: is NaN; give a finite number"),
         (("weights",), {"gamma": 0}, "^weights: all are zero"),
         (("weights",), {"alpha": [0, 0]}, "^weights: all are zero"),
         (("weights",), {"alpha": [1]}, "^weights.alpha: has 1 entries, but the path has 2"),
@@ -133,12 +135,12 @@ def test_a_range_is_raised_to_the_number_of_changed_units(toy):
         (("solver",), "cplex", "^solver: 'cplex' is not known"),
         (("solver",), 1, "^solver: is 1"),
         (("time_limit",), -1, "^time_limit: -1.0"),
-        (("time_limit",), INF, "^time_limit: is inf"),
+        (("time_limit",), INF, "^time_limit: is Infinity"),
         (("time_limit",), "60", "^time_limit: is '60'"),
         (("seed",), -1, "^seed: -1"),
         (("seed",), 1.5, "^seed: is 1.5"),
         (("seed",), 2**64, "^seed: "),
-        (("seed",), None, "^seed: is None"),
+        (("seed",), None, "^seed: is null"),
     ],
 )
 def test_every_bad_input_is_named(toy, path, value, message):
@@ -176,8 +178,13 @@ def test_contradictions(toy):
         ("{", "not JSON: line 1"),
         ("[1]", "give an object"),
         ('{"a": 1, "a": 2}', "the key 'a' is there twice"),
-        ('{"a": NaN}', "NaN is not a number we accept"),
-        ('{"a": -Infinity}', "-Infinity is not a number we accept"),
+        ('{"a": NaN}', "^the problem: a: is NaN; give a finite number or null"),
+        ("NaN", "^the problem: is NaN"),
+        (
+            '{"n": [1, {}], "a": {"b": [[], [1, -Infinity, NaN]]}}',
+            r"^the problem: a.b\[1\]\[1\]: is -Infinity; give a finite",
+        ),
+        ('{"' + "k" * 1000 + '": NaN}', "^the problem: k{200}: is NaN"),
         ('{"a":' + "[" * 100_000, "nested too deeply"),
         ('{"a": ' + "1" * 5000 + "}", "cannot be read"),
     ],
@@ -187,8 +194,15 @@ def test_untrusted_json(content, message):
         parse_json(content)
 
 
+def test_what_json_cannot_spell_is_named_by_its_type(toy):
+    for value, shown in (({1, 2}, "a set"), ([None, {"a": True}], r"\[null, {\"a\": true}\]")):
+        with pytest.raises(ProblemError, match=f"^cost: is {shown}; give an object"):
+            parse_problem({**toy, "cost": value})
+
+
 def test_json_that_is_fine_or_too_large(toy, monkeypatch):
     assert parse_json(json.dumps(toy).encode()) == toy
+    assert parse_json(json.dumps(toy).encode("utf-8-sig")) == parse_json("\ufeff" + json.dumps(toy)) == toy
     monkeypatch.setattr("coordpath_governance.canonical.read_json.__kwdefaults__", {"max_bytes": 10, "allow_nan": False})
     with pytest.raises(ProblemError, match="at most 10"):
         parse_json(json.dumps(toy))
