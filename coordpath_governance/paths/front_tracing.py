@@ -68,7 +68,7 @@ def trace_front(problem: PathProblem, resolution: float, patience: Patience, sol
     ``weights`` are those of the loss: gamma, alpha or p. ``resolution`` is relative to c(start) − min c. When the patience
     is at an end, the front is of the models found until then, and its ``shortfall`` says what that leaves open.
     """
-    check_solver(problem.solver if solver is None else solver)
+    check_solver(problem.solver if solver is None else solver, problem.target)
     _check(problem, resolution)
     return _Tracer(problem, resolution, patience, solver).trace()
 

@@ -108,7 +108,7 @@ class PathProblem:
         ):
             object.__setattr__(self, name, value)
         self._check_counts()
-        check_solver(self.solver)
+        check_solver(self.solver, self.target)
         if self.time_limit is not None and not (np.isfinite(self.time_limit) and self.time_limit >= 0):
             raise ProblemError(f"time_limit: {self.time_limit} is not a number of seconds; give 0 or more, or null")
         if not 0 <= self.seed < 2**63:
@@ -181,10 +181,12 @@ def check_features(features: tuple[str, ...]) -> None:
         seen.add(name)
 
 
-def check_solver(name: str) -> None:
-    """One of the names of the contract."""
+def check_solver(name: str, target: NDArray[np.float64] | None) -> None:
+    """One of the names of the contract, and one that can do with a free end if that is asked."""
     if name not in SOLVERS:
         raise ProblemError(f"solver: {name!r} is not known; use one of {', '.join(SOLVERS)}")
+    if name == "direct" and target is None:
+        raise ProblemError("solver: 'direct' needs a target, since every unit goes straight to it; give one, or use auto")
 
 
 def _coefficients(values: NDArray[np.float64], name: str, size: int) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from coordpath_governance.paths.solvers.listed import forward_order
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from coordpath_governance.paths.certificate import Certificate
+    from coordpath_governance.paths.certificate import Certificate, Status
     from coordpath_governance.paths.outcome import Outcome
     from coordpath_governance.paths.path import Path
     from coordpath_governance.paths.patience import Patience
@@ -29,11 +29,31 @@ PATH_SCHEMA = "coordpath.path/1"
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The answer to a `PathProblem`."""
+    """The answer to a `PathProblem`; what is proved of the path can also be asked of the solution."""
 
     problem: PathProblem
     path: Path
     certificate: Certificate
+
+    @property
+    def objective(self) -> float:
+        """Σₖ αₖ c(βₖ)."""
+        return self.certificate.objective
+
+    @property
+    def lower_bound(self) -> float:
+        """No path that the problem allows has less."""
+        return self.certificate.lower_bound
+
+    @property
+    def gap(self) -> float:
+        """(objective − lower_bound)/(objective − Σα·min c)."""
+        return self.certificate.gap
+
+    @property
+    def status(self) -> Status:
+        """`optimal`, `bounded` or `heuristic`."""
+        return self.certificate.status
 
     def to_dict(self) -> dict[str, object]:
         """The document `coordpath.path/1`, of plain numbers and texts."""
@@ -46,6 +66,7 @@ class Solution:
             "gap_per_step": certificate.gap_per_step,
             "status": certificate.status,
             "solver": certificate.solver,
+            "terms": self.path.terms,
             "start_cost": self.path.start_cost,
             "steps": [step.to_dict() for step in self.path.steps],
         }
@@ -72,7 +93,7 @@ def solve_problem(
 def solve_within(problem: PathProblem, patience: Patience, solver: str | None = None) -> Solution:
     """The same within a patience that several problems may share."""
     name = problem.solver if solver is None else solver
-    check_solver(name)
+    check_solver(name, problem.target)
     solve = solve_once if problem.moves_once else solve_longer
     return _conclude(problem, solve(problem, name, patience.telling(NeverWorse())))
 

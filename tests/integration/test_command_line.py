@@ -37,7 +37,7 @@ def test_solve_a_file_and_standard_input_and_into_a_file(spawn, problem, tmp_pat
     assert path["schema"] == "coordpath.path/1"
     assert path["objective"] == pytest.approx(1.275742, abs=1e-6)
     assert path == cg.solve(PROBLEM).to_dict()
-    assert spawn("solve", "-", stdin=problem.read_bytes()).out == direct.out
+    assert spawn("solve", "-", stdin=b"\xef\xbb\xbf" + problem.read_bytes()).out == direct.out
     assert path["lower_bound"] <= path["objective"] + 1e-9
     written = spawn("solve", problem, "-o", tmp_path / "path.json")
     assert (written.code, written.out) == (0, "")
@@ -52,7 +52,8 @@ def test_solve_a_file_and_standard_input_and_into_a_file(spawn, problem, tmp_pat
         ("[]", "give an object"),
         ("{}", "features: is missing"),
         ('{"features": [], "features": []}', "is there twice"),
-        ('{"features": ["a"], "cost": NaN}', "NaN"),
+        ('{"features": ["a"], "cost": NaN}', "cost: is NaN; give a finite number"),
+        ('{"features": ["a"], "cost": {"gram": [[1]], "linear": [1]}, "steps": 1, "solver": "direct"}', "solver: 'direct'"),
         ("[" * 200_000, "nested too deeply"),
         ('{"a":' * 200_000, "nested too deeply"),
         (b"\xff\xfe", "not UTF-8"),
