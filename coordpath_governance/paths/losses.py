@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coordpath_governance.errors import ProblemError
+from coordpath_governance.errors import ProblemError, UsageError
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
-from coordpath_governance.paths.document import parse_problem
+from coordpath_governance.paths.document import parse_problem, parse_weights
+from coordpath_governance.paths.path import Path
 from coordpath_governance.paths.problem import PathProblem, StepRange
 from coordpath_governance.paths.solution import Solution, solve_within
 from coordpath_governance.paths.walks.floors import least_excess
@@ -26,12 +27,12 @@ from coordpath_governance.paths.walks.geometry import prepare_walks
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.certificate import Status
-    from coordpath_governance.paths.path import Path
     from coordpath_governance.paths.patience import Patience
     from coordpath_governance.paths.weights import Weights
 
 __all__ = [
     "EXTRA_TERMS",
+    "LOSS_SCHEMA",
     "ModelLoss",
     "as_problem",
     "cost_sequence",
@@ -42,28 +43,32 @@ __all__ = [
     "path_loss",
 ]
 
+LOSS_SCHEMA = "coordpath.loss/1"
+
 EXTRA_TERMS = 3
 """How far beyond the complexity of a model paths to it are looked for unless ``steps`` says otherwise."""
 
 
-def path_complexity(path: Path) -> int:
+def path_complexity(path: Path | Solution) -> int:
     """L_c(β) = K, rests included."""
-    return path.terms
+    return _path(path).terms
 
 
-def path_loss(path: Path, weights: Weights) -> float:
-    """L_α(β) = Σₖ αₖ c(βₖ)."""
-    return math.fsum(a * c for a, c in zip(weights.alphas(path.terms).tolist(), path.costs(), strict=True))
+def path_loss(path: Path | Solution, weights: Weights | Mapping[str, Any]) -> float:
+    """L_α(β) = Σₖ αₖ c(βₖ); ``weights`` may be a document such as {"gamma": 0.5}."""
+    path = _path(path)
+    asked = weights if hasattr(weights, "alphas") else parse_weights(weights)
+    return math.fsum(a * c for a, c in zip(asked.alphas(path.terms).tolist(), path.costs(), strict=True))
 
 
-def cost_sequence(path: Path, length: int) -> tuple[float, ...]:
+def cost_sequence(path: Path | Solution, length: int) -> tuple[float, ...]:
     """The first ``length`` entries of c(β₁) … c(β_K), 0, 0, …; tuples of one length compare in lexicographic order."""
-    return (path.costs() + (0.0,) * length)[:length]
+    return (_path(path).costs() + (0.0,) * length)[:length]
 
 
-def dominates(path: Path, other: Path) -> bool:
+def dominates(path: Path | Solution, other: Path | Solution) -> bool:
     """Whether no entry of the path's cost sequence exceeds the other's, so that no coherent loss is larger."""
-    length = max(path.terms, other.terms)
+    length = max(path_complexity(path), path_complexity(other))
     return all(c <= d for c, d in zip(cost_sequence(path, length), cost_sequence(other, length), strict=True))
 
 
@@ -102,6 +107,18 @@ class ModelLoss:
         proved = self.solution.certificate.status == OPTIMAL and self.longer_bound >= self.solution.certificate.lower_bound
         return OPTIMAL if proved else BOUNDED
 
+    def to_dict(self) -> dict[str, object]:
+        """The document `coordpath.loss/1`, of plain numbers and texts; a bound of −∞ is null."""
+        return {
+            "schema": LOSS_SCHEMA,
+            "value": self.value,
+            "lower_bound": _finite(self.lower_bound),
+            "status": self.status,
+            "lengths": {"min": self.lengths[0], "max": self.lengths[1]},
+            "longer_bound": _finite(self.longer_bound),
+            "path": self.solution.to_dict(),
+        }
+
 
 def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None = None) -> ModelLoss:
     """L_α(β) = min over K and over paths β₁ … β_K = β of Σₖ αₖ c(βₖ), for the target β of a problem.
@@ -133,6 +150,18 @@ def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None
 def as_problem(problem: PathProblem | Mapping[str, Any]) -> PathProblem:
     """The problem, read from its document if it is one."""
     return problem if isinstance(problem, PathProblem) else parse_problem(problem)
+
+
+def _path(given: Path | Solution) -> Path:
+    if isinstance(given, Solution):
+        return given.path
+    if not isinstance(given, Path):
+        raise UsageError(f"path: is a {type(given).__name__}; give a Solution or a Path")
+    return given
+
+
+def _finite(bound: float) -> float | None:
+    return bound if math.isfinite(bound) else None
 
 
 def _need_target(problem: PathProblem) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.errors import ProblemError, SolverUnavailableError
-from coordpath_governance.paths import parse_problem, solve, solve_problem
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths import pareto_front, parse_problem, solve, solve_problem
 from coordpath_governance.paths.walks.geometry import REST
 from coordpath_governance.paths.walks.starts import place
 
@@ -170,8 +170,14 @@ def test_scales_do_not_matter(document):
 
 
 def test_free_ends_refuse_what_they_cannot_do(toy):
-    with pytest.raises(SolverUnavailableError, match="needs a target"):
-        solve({**toy, "target": None, "steps": 2, "solver": "direct"})
+    free = {**toy, "target": None, "steps": 2}
+    for question in (
+        lambda: solve({**free, "solver": "direct"}),
+        lambda: solve_problem(parse_problem(free), solver="direct"),
+        lambda: pareto_front(free, solver="direct"),
+    ):
+        with pytest.raises(ProblemError, match=r"^solver: 'direct' needs a target"):
+            question()
     with pytest.raises(ProblemError):
         solve({**toy, "target": None})
 
@@ -215,3 +221,34 @@ def test_greedy_is_forward_stagewise(toy):
         assert [step.cost for step in solution.path.steps] == pytest.approx([0.418, 0.386], abs=1e-3)
     groups = {**toy, "target": None, "steps": 1, "groups": [["a", "b"]], "solver": "greedy"}
     assert solve(groups).path.steps[0].cost == pytest.approx(0.25)
+
+
+def test_the_number_of_terms_is_told(toy):
+    """A rest is not listed, but its cost counts once more."""
+    long = solve({**toy, "steps": 50, "weights": {"gamma": 1.0}})
+    document = long.to_dict()
+    assert document["terms"] == long.path.terms == 50
+    assert len(document["steps"]) < 50
+    costs = {step["k"]: step["cost"] for step in document["steps"]}
+    total, current = 0.0, document["start_cost"]
+    for k in range(1, document["terms"] + 1):
+        current = costs.get(k, current)
+        total += current
+    assert total == pytest.approx(document["objective"])
+    chosen = solve({**toy, "steps": {"min": 2, "max": 4}})
+    assert chosen.to_dict()["terms"] == 3
+
+
+def test_what_is_proved_can_be_asked_of_the_solution(toy):
+    solution = solve(toy)
+    certificate = solution.certificate
+    asked = solution.objective, solution.lower_bound, solution.gap, solution.status
+    assert asked == (certificate.objective, certificate.lower_bound, certificate.gap, certificate.status)
+
+
+def test_fewer_terms_than_probabilities(toy):
+    """The first K count, as they are: nothing is added to the last."""
+    longer, own = (solve({**toy, "weights": {"p": p}}) for p in ([0.2, 0.3, 0.5], [0.2, 0.3]))
+    assert longer.objective == own.objective
+    costs = longer.path.costs()
+    assert longer.objective == pytest.approx(0.2 * costs[0] + 0.3 * costs[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import json
 import time
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.errors import ProblemError
+from coordpath_governance.errors import ProblemError, UsageError
 from coordpath_governance.paths import (
     Path,
     Step,
@@ -88,6 +89,42 @@ def test_the_loss_of_a_solution_is_its_objective(toy):
     for weights in ({"gamma": 0.5}, {"p": [0.3, 0.7]}):
         solution = solve({**toy, "weights": weights})
         assert path_loss(solution.path, solution.problem.weights) == pytest.approx(solution.certificate.objective)
+
+
+def test_a_solution_is_as_good_as_its_path_and_a_document_as_its_weights(toy):
+    short, long = solve(toy), solve({**toy, "steps": 3})
+    for solution in (short, long):
+        assert path_complexity(solution) == path_complexity(solution.path) == solution.path.terms
+        assert cost_sequence(solution, 4) == cost_sequence(solution.path, 4)
+        assert path_loss(solution, {"gamma": 1}) == pytest.approx(solution.objective)
+        assert path_loss(solution.path, {"gamma": 0.5}) == path_loss(solution, GeometricWeights(0.5))
+    assert dominates(long, long.path)
+    assert not dominates(short, long)
+
+
+def test_what_is_neither_a_path_nor_weights_is_named(toy):
+    with pytest.raises(UsageError, match=r"^path: is a dict; give a Solution or a Path"):
+        path_loss(solve(toy).to_dict(), {"gamma": 1})
+    with pytest.raises(ProblemError, match=r"^weights: is \[1\]; give an object"):
+        path_loss(solve(toy), [1])
+    with pytest.raises(ProblemError, match=r"^weights.p: has 1 entries, but the path has 2"):
+        path_loss(solve(toy), {"p": [1]})
+
+
+def test_the_document_of_a_loss(toy):
+    loss = model_loss(toy)
+    assert loss.to_dict() == {
+        "schema": "coordpath.loss/1",
+        "value": loss.value,
+        "lower_bound": loss.lower_bound,
+        "status": "optimal",
+        "lengths": {"min": 2, "max": 4},
+        "longer_bound": loss.longer_bound,
+        "path": loss.solution.to_dict(),
+    }
+    negative = model_loss({**toy, "cost": {**toy["cost"], "constant": 1.0}, "steps": {"min": 2, "max": 2}}).to_dict()
+    assert (negative["lower_bound"], negative["longer_bound"]) == (None, None)
+    json.dumps(negative, allow_nan=False)
 
 
 def model(document, moved):
