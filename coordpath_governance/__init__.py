@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm
     from coordpath_governance.paths import model_loss, pareto_front, solve
     from coordpath_governance.registry.reference import log_reference
+    from coordpath_governance.registry.verified import load_verified
     from coordpath_governance.reports.change_report import ChangeReport
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "NumericTerm",
     "__version__",
     "explain_change",
+    "load_verified",
     "log_reference",
     "model_loss",
     "pareto_front",
@@ -42,6 +44,7 @@ _HOME = {
     "ChangeReport": "coordpath_governance.reports.change_report",
     "LinearModel": "coordpath_governance.models",
     "explain_change": "coordpath_governance.explain",
+    "load_verified": "coordpath_governance.registry.verified",
     "log_reference": "coordpath_governance.registry.reference",
     "model_loss": "coordpath_governance.paths",
     "pareto_front": "coordpath_governance.paths",

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import (
-    PASSPHRASE_VARIABLE,
     key_option,
     ledger_options,
     load_key,
@@ -55,14 +54,15 @@ def new(owner: str, roles: tuple[str, ...], out: Path | None, no_passphrase: boo
     """Make a key for OWNER and add it to the ledger.
 
     The first key must have the role policy-admin and signs for itself; for every later one a policy-admin signs (--key).
-    The private key is encrypted with the passphrase in COORDPATH_KEY_PASSPHRASE, or one that is asked for.
+    The private key is encrypted with the passphrase in COORDPATH_KEY_PASSPHRASE, or one that is asked for at a terminal.
     """
     ledger = open_ledger(**where)
     made = new_key()
     body = KeyAdded(key=_facts(made.public, owner, roles))
     signer = load_key(key) if ledger.keyring().has_admin else made
     path = out or Path.home() / ".config" / "coordpath" / "keys" / f"{_slug(owner) or made.public.id[:_SHORT]}.pem"
-    made.save(path, None if no_passphrase else passphrase() or _asked_passphrase())
+    secret = None if no_passphrase else passphrase() or _asked_passphrase()
+    made.save(path, secret)
     try:
         entry = ledger.append("key added", body, signer)
     except BaseException:
@@ -70,7 +70,7 @@ def new(owner: str, roles: tuple[str, ...], out: Path | None, no_passphrase: boo
         raise
     who = visible(f"{owner} ({', '.join(body.key.roles)})")
     say(f"Key {made.public.id[:_SHORT]} of {who} is entry {entry.seq} of {ledger.url}")
-    say(f"The private key is in {path}; whoever has this file{'' if no_passphrase else ' and its passphrase'} can sign.")
+    say(f"The private key is in {path}; whoever has this file{' and its passphrase' if secret else ''} can sign.")
 
 
 @command.command("list")
@@ -120,13 +120,14 @@ def _slug(owner: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", owner.casefold()).strip("-")[:80]
 
 
-def _asked_passphrase() -> str:
+def _asked_passphrase() -> str | None:
+    """What a person types; nobody is asked where nobody could answer, or Enter means none."""
     if not sys.stdin.isatty():
-        raise UsageError(
-            f"the private key needs a passphrase: set {PASSPHRASE_VARIABLE}, or leave it unencrypted with --no-passphrase"
-        )
-    asked: str = click.prompt("Passphrase for the new key", hide_input=True, confirmation_prompt=True)
-    return asked
+        return None
+    asked: str = click.prompt(
+        "Passphrase for the new key (empty: none)", hide_input=True, confirmation_prompt=True, default="", show_default=False
+    )
+    return asked or None
 
 
 def _named(ledger: Ledger, prefix: str) -> KnownKey:

@@ -11,15 +11,13 @@ import click
 
 from coordpath_governance.errors import UsageError
 from coordpath_governance.ledger.location import LEDGER_VARIABLE, ledger_url
+from coordpath_governance.signing.variables import KEY_VARIABLE, PASSPHRASE_VARIABLE
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["PASSPHRASE_VARIABLE", "find_ledger", "key_option", "ledger_options", "load_key", "open_ledger", "passphrase"]
-
-KEY_VARIABLE = "COORDPATH_KEY"
-PASSPHRASE_VARIABLE = "COORDPATH_KEY_PASSPHRASE"  # noqa: S105 - its name, not itself
+__all__ = ["find_ledger", "key_option", "ledger_options", "load_key", "open_ledger", "passphrase"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coordpath_governance.review.ports import Actor
+from coordpath_governance.signing.variables import KEY_VARIABLE, PASSPHRASE_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from coordpath_governance.ledger.keyring import KeyRing
 
-__all__ = ["KEY_VARIABLE", "PASSPHRASE_VARIABLE", "current_actor"]
+__all__ = ["current_actor"]
 
-KEY_VARIABLE = "COORDPATH_KEY"
-PASSPHRASE_VARIABLE = "COORDPATH_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 _AUTHENTICATION = "mlflow.server.auth"
 
 

@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from coordpath_governance.attestation.attest import ATTESTATION_FILE
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import AttachError, NotFoundError, RegistryError
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.description import described
+from coordpath_governance.registry.own_artifacts import own_location
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering import render_summary_markdown
@@ -28,7 +30,6 @@ __all__ = ["REPORT_FILES", "Attached", "Attest", "attach", "report_folder"]
 
 REPORT_FILES = ("change_report.json", "change_report.html", "change_report.md")
 VERDICT_FILE = "verdict.json"
-ATTESTATION_FILE = "attestation.json"
 Attest = Callable[[dict[str, str], str], bytes]
 """Makes attestation.json over the SHA-256 of each of the report's files, at a time: same files and time, same bytes."""
 
@@ -200,9 +201,15 @@ def _write(client: Any, candidate: ModelPointer, folder: str, files: dict[str, b
         inside.mkdir(parents=True)
         for name, content in files.items():
             (inside / name).write_bytes(content)
+        from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
         with _attaching(f"attaching the report to {candidate.uri}"):
             if candidate.model_id is not None:
-                client.log_model_artifacts(candidate.model_id, local)
+                stored = str(client.get_logged_model(candidate.model_id).artifact_location)
+                if own_location(stored) == stored:
+                    client.log_model_artifacts(candidate.model_id, local)
+                else:
+                    get_artifact_repository(own_location(stored)).log_artifacts(local)
             else:
                 client.log_artifacts(candidate.run_id, local)
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coordpath_governance.errors import NotFoundError, RegistryError
+from coordpath_governance.errors import NotFoundError
 from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.download import download_files
 from coordpath_governance.registry.versions import point_at
 
 __all__ = ["ClientRegistry"]
@@ -37,13 +38,5 @@ class ClientRegistry:
 
     def digest(self, name: str, version: str) -> str:
         """The digest of a version's files, downloaded now."""
-        import mlflow
-
-        pointer = point_at(self.client, name, version)
-        with tempfile.TemporaryDirectory(prefix="coordpath-") as folder:
-            try:
-                with registry_errors(f"downloading {pointer.uri}"):
-                    local = mlflow.artifacts.download_artifacts(artifact_uri=pointer.location, dst_path=folder)
-            except NotFoundError as error:
-                raise RegistryError(f"the registry lists {pointer.uri}, but its files cannot be had: {error}") from error
-            return model_digest(Path(local))
+        with tempfile.TemporaryDirectory(prefix="coordpath-", ignore_cleanup_errors=True) as folder:
+            return model_digest(download_files(point_at(self.client, name, version), Path(folder)))

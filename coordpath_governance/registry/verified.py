@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from coordpath_governance.errors import LedgerError, NotFoundError, RefusedError, RegistryError, UsageError
+from coordpath_governance.errors import LedgerError, RefusedError, UsageError
 from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
 from coordpath_governance.ledger.events import Adoption, Promotion
 from coordpath_governance.ledger.location import ledger_url
@@ -23,6 +23,7 @@ from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.manifest import manifest_lines, model_digest
 from coordpath_governance.registry.connection import connect, registry_errors
+from coordpath_governance.registry.download import download_files
 from coordpath_governance.registry.versions import ModelPointer, point_at
 from coordpath_governance.review.history import ModelHistory, Standing
 
@@ -108,15 +109,9 @@ def _expected(history: ModelHistory, name: str, alias: str | None) -> dict[str, 
 
 def _download(pointer: ModelPointer, folder: Path) -> Path:
     """The version's files as its manifest lists them, and no others, in a folder below ``folder``."""
-    import mlflow
-
     raw, files = folder / "downloaded", folder / "model"
     raw.mkdir()
-    try:
-        with registry_errors(f"downloading {pointer.uri}"):
-            local = Path(mlflow.artifacts.download_artifacts(artifact_uri=pointer.location, dst_path=str(raw)))
-    except NotFoundError as error:
-        raise RegistryError(f"the registry lists {pointer.uri}, but its files cannot be had: {error}") from error
+    local = download_files(pointer, raw)
     for line in manifest_lines(local):
         name = line[_NAME_COLUMN:].removesuffix("\n")
         (files / name).parent.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from coordpath_governance.errors import NotFoundError, UsageError
 from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.own_artifacts import own_location
 
 __all__ = ["CHAMPION_ALIAS", "ModelPointer", "find_champion", "point_at"]
 
@@ -109,8 +110,8 @@ def _location(client: Any, model_id: str | None, name: str, number: str) -> str:
     """Where the files of a version are."""
     with registry_errors(f"locating the files of version {number} of '{name}'"):
         if model_id is not None:
-            return str(client.get_logged_model(model_id).artifact_location)
-        return str(client.get_model_version_download_uri(name, number))
+            return own_location(str(client.get_logged_model(model_id).artifact_location))
+        return own_location(str(client.get_model_version_download_uri(name, number)))
 
 
 def _latest(client: Any, model: Any) -> str:  # noqa: ANN401 - MlflowClient, RegisteredModel

@@ -25,7 +25,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def open_guard(inner_uri: str) -> Guard:
-    """The guard of the registry at ``inner_uri``; its ledger is begun if there is none.
+    """The guard of the registry at ``inner_uri``; `LedgerError` if nobody has begun its ledger, or somebody removed it.
 
     COORDPATH_REPORTS says when a new version gets its report: `inline` (default), before registering returns, or `sweep`,
     by a later `coordpath report`.
@@ -34,16 +34,19 @@ def open_guard(inner_uri: str) -> Guard:
     how = os.environ.get(REPORTS_VARIABLE) or "inline"
     if how not in ("inline", "sweep"):
         raise UsageError(f"{REPORTS_VARIABLE}={how}: reports are made 'inline' or left to the 'sweep'")
-    ledger = Ledger.open(url)
+    ledger = Ledger.open(url, create=False)
     return Guard(ledger, partial(_report, ledger, url, inner_uri) if how == "inline" else None)
 
 
 def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -> None:
     """Make the report in a process of its own, so that neither its memory nor its faults are the registry's."""
     try:
-        policy_for(ledger, name)
+        adopted = policy_for(ledger, name)
     except RefusedError as error:
         _LOG.info("coordpath: no report on version %s of %r: %s", version, name, error)
+        return
+    if adopted.policy.reference.uri is None:
+        _LOG.info("coordpath: no report on version %s of %r: its policy does not say where the data are", version, name)
         return
     tracking = os.environ.get(TRACKING_VARIABLE) or os.environ.get(_SERVER_BACKEND)
     if tracking is None:

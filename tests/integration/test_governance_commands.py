@@ -356,7 +356,7 @@ HOSTILE = [
     "\x1b[31mred\x1b[0m\x07",
     "abc\u202egnp.exe",
     "-rf --help",
-    "..%2f..%2fetc\\..",
+    "%2e%2e%2fetc%2fpasswd",
     "n" * 200,
 ]
 

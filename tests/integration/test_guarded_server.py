@@ -49,12 +49,13 @@ class Guarded:
         self.ledger.append("key added", KeyAdded(key=facts), self.keys.get("admin", key))
         self.keys[owner] = key
 
-    def adopt_policy(self):
+    def adopt_policy(self, name="prices", pattern="guarded *", **reference):
+        pinned = {"sha256": sha256_hex(self.store.rows.csv.read_bytes()), "role": "holdout", "target": "price"}
         policy = {
             "schema": "coordpath.policy/1",
-            "name": "prices",
-            "models": ["guarded *"],
-            "reference": {"sha256": sha256_hex(self.store.rows.csv.read_bytes()), "role": "holdout", "target": "price"},
+            "name": name,
+            "models": [pattern],
+            "reference": {**pinned, **reference},
             "rules": {"steps": {"most": 100}},
             "materiality": [{"class": "any", "approvals": [{"role": "owner"}]}],
         }
@@ -108,7 +109,7 @@ def _guarded(tmp_path_factory, request):
             stderr=subprocess.STDOUT,
             cwd=folder,
             start_new_session=True,
-            env={**settings, "COORDPATH_REPORTS": "sweep"},
+            env=settings,
         )
         try:
             uri = f"http://127.0.0.1:{port}"
@@ -118,6 +119,8 @@ def _guarded(tmp_path_factory, request):
             for owner in ("ann", "bea"):
                 guarded.person(owner, "owner")
             guarded.adopt_policy()
+            guarded.adopt_policy("at once", "at once *", uri=str(guarded.store.rows.csv))
+            guarded.adopt_policy("no data", "no data *", uri=str(folder / "nowhere.csv"))
             yield guarded
         finally:
             os.killpg(process.pid, signal.SIGTERM)
@@ -308,3 +311,22 @@ def test_a_client_around_the_server_has_no_ledger_and_says_so(guarded, monkeypat
     name = guarded.champion()
     assert client.get_registered_model(name).aliases == {"champion": "1"}
     assert "COORDPATH_LEDGER" in refused(client.set_registered_model_alias, name, "champion", "2")
+
+
+def test_registering_makes_the_report_at_once(guarded):
+    """In a process beside the server's, which serves artifacts that this process reaches directly."""
+    name = guarded.store.register(f"at once {uuid.uuid4().hex}", guarded.store.fresh())
+    assert guarded.events(name) == ["registration", "report", "verdict"]
+    tags = guarded.store.tags(name, 1)
+    assert tags["coordpath.verdict"] == "review"
+    source = guarded.client.get_model_version(name, "1").source
+    location = guarded.client.get_logged_model(source.removeprefix("models:/")).artifact_location
+    page = mlflow.artifacts.download_artifacts(artifact_uri=f"{location}/{tags['coordpath.report_path']}/change_report.html")
+    assert "Change report" in Path(page).read_text(encoding="utf-8")
+
+
+def test_registering_does_not_fail_because_its_report_does(guarded):
+    name = guarded.store.register(f"no data {uuid.uuid4().hex}", guarded.store.fresh())
+    assert str(guarded.client.get_model_version(name, "1").version) == "1"
+    assert guarded.events(name) == ["registration"]
+    assert "has no report in the ledger" in refused(guarded.client.set_registered_model_alias, name, "champion", "1")

@@ -39,7 +39,7 @@ def test_every_error_has_the_common_base_a_standard_class_and_an_exit_code():
     assert len(leaves) == len(errors.__all__) - 1
     for leaf in leaves:
         assert issubclass(leaf, errors.CoordpathError)
-        assert leaf.exit_code in (2, 4)
+        assert leaf.exit_code in (1, 2, 3, 4)
         assert any(base.__module__ == "builtins" and base is not object for base in leaf.__mro__[1:-3])
 
 

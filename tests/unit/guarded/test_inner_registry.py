@@ -8,9 +8,10 @@ from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, RESOURCE_DOES_NOT_EXIST
 
 from coordpath_governance.errors import NotFoundError, RegistryError
-from coordpath_governance.guarded import inner_registry, inner_store, model_files
+from coordpath_governance.guarded import inner_registry, inner_store
 from coordpath_governance.guarded.inner_registry import InnerRegistry
 from coordpath_governance.models.manifest import model_digest
+from coordpath_governance.registry.own_artifacts import own_location
 
 LOGGED = "m-" + "0" * 32
 
@@ -69,7 +70,6 @@ def served(monkeypatch, tmp_path):
     """As in a worker of `mlflow server --serve-artifacts`, its destination a folder."""
     destination = tmp_path / "destination"
     destination.mkdir()
-    monkeypatch.setattr(model_files, "in_server", lambda: True)
     monkeypatch.setenv("_MLFLOW_SERVER_SERVE_ARTIFACTS", "true")
     monkeypatch.setenv("_MLFLOW_SERVER_ARTIFACT_DESTINATION", str(destination))
     return destination
@@ -154,22 +154,21 @@ def test_a_server_reads_nothing_outside_them(served, model, path):
 
 def test_a_server_leaves_other_places_to_mlflow(served, model):
     assert InnerRegistry(Registry(v1=str(model))).digest("price", "1") == model_digest(model)
-    assert model_files._proxied_path("https://elsewhere/model") is None
+    assert own_location("https://elsewhere/model") == "https://elsewhere/model"
 
 
 def test_a_server_that_serves_no_artifacts_leaves_all_to_mlflow(served, monkeypatch):
     monkeypatch.setenv("_MLFLOW_SERVER_SERVE_ARTIFACTS", "false")
-    monkeypatch.setattr("mlflow.artifacts.download_artifacts", lambda **found: found["artifact_uri"])
-    assert model_files._download("mlflow-artifacts:/1", "folder") == "mlflow-artifacts:/1"
+    assert own_location("mlflow-artifacts:/1") == "mlflow-artifacts:/1"
 
 
 def test_mlflow_scopes_the_path_to_its_workspace(served, monkeypatch):
     from mlflow.server import handlers
 
     monkeypatch.setattr(handlers, "_get_workspace_scoped_repo_path_if_enabled", lambda path: f"workspaces/a/{path}")
-    assert model_files._proxied_path("mlflow-artifacts:/1") == "workspaces/a/1"
+    assert own_location("mlflow-artifacts:/1") == f"{served}/workspaces/a/1"
     monkeypatch.delattr(handlers, "_get_workspace_scoped_repo_path_if_enabled")
-    assert model_files._proxied_path("mlflow-artifacts:/1") == "1"
+    assert own_location("mlflow-artifacts:/1") == f"{served}/1"
 
 
 def test_the_store_of_logged_models(monkeypatch, tmp_path):
