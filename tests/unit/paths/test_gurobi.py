@@ -237,21 +237,21 @@ def test_nothing_is_printed(chain_task, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def pressing_once(then=lambda: False):
-    """Press Ctrl-C at the first question, and answer it otherwise."""
-    asked = itertools.count()
+def pressing_once():
+    """Press Ctrl-C when Gurobi first tells how far it is."""
+    told = []
 
-    def expired():
-        if next(asked) == 1:
+    def progress(stage, *_):
+        told.append(stage)
+        if told == ["Gurobi"]:
             signal.raise_signal(signal.SIGINT)
-        return then()
 
-    return expired
+    return progress
 
 
 def test_ctrl_c_while_gurobi_runs_comes_to_our_handler(chain_task, capfd):
     with heeding_interrupts() as pressed:
-        task = chain_task(13, 12, seed=1, patience=Patience(pressing_once(pressed)))
+        task = chain_task(13, 12, seed=1, patience=Patience(pressed, progress=pressing_once()))
         found = GurobiChain().solve(task)
         assert pressed()
     assert 0.0 <= found.bound < task.evaluate(found.order)
@@ -260,13 +260,14 @@ def test_ctrl_c_while_gurobi_runs_comes_to_our_handler(chain_task, capfd):
 
 def test_ctrl_c_that_nobody_heeds_is_raised(chain_task, capfd):
     with pytest.raises(KeyboardInterrupt):
-        GurobiChain().solve(chain_task(13, 12, seed=1, patience=Patience(pressing_once())))
+        GurobiChain().solve(chain_task(13, 12, seed=1, patience=Patience(progress=pressing_once())))
     assert capfd.readouterr().out == ""
 
 
-def test_ctrl_c_that_gurobi_took_is_passed_on(chain_task, monkeypatch):
+def test_ctrl_c_that_gurobi_took_is_passed_on(chain_task, monkeypatch, capfd):
     """It may come before Gurobi first calls back."""
     monkeypatch.setattr(gurobi_model, "reclaim_interrupts", lambda: None)
     with heeding_interrupts() as pressed:
-        GurobiChain().solve(chain_task(13, 12, seed=1, patience=Patience(pressing_once())))
+        GurobiChain().solve(chain_task(13, 12, seed=1, patience=Patience(progress=pressing_once())))
         assert pressed()
+    assert "Interrupt request received" in capfd.readouterr().out

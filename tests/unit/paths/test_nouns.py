@@ -132,6 +132,7 @@ def test_the_answer_is_plain_json(toy):
         "gap_per_step",
         "status",
         "solver",
+        "terms",
         "start_cost",
         "steps",
     ]
