@@ -78,7 +78,8 @@ def read_json(
     except ValueError as cause:
         raise error(f"{where}: cannot be read: {str(cause)[:200]}") from cause
     if constants:
-        raise error(f"{where}: {_place(found, constants[0])}is {constants[0].name}; give a finite number or null")
+        name, place = constants[0].name, _place(found, constants[0])
+        raise error(f"{where}: {place}is {name}; give a finite number or null ({name} is not a number in JSON)")
     return found
 
 
