@@ -14,6 +14,8 @@ __all__ = ["RESULT_MARKS", "RESULT_WORDS", "PolicyView", "RuleRow", "policy_view
 RESULT_WORDS = {"pass": "met", "review": "needs review", "fail": "not met", "unknown": "not known", "waived": "waived"}
 RESULT_MARKS = {"pass": "✔", "review": "◆", "fail": "✖", "unknown": "?", "waived": "▷"}
 
+ALL_MET = "Every check is met"
+NOT_MET_FIRST = "What is not met comes first"
 AT_GATE = (
     "Where the policy has rules about the age of this report, or about what adds up since the last full validation, "
     "the gate checks them."
@@ -35,10 +37,13 @@ class RuleRow:
 
 @dataclass(frozen=True)
 class PolicyView:
-    """Section 8."""
+    """Section 8. ``has_reasons``: whether any row says why."""
 
     sentence: str
+    sha256: str | None
+    caption: str
     rows: Shown[RuleRow]
+    has_reasons: bool
     note: str | None
     text: str | None
 
@@ -47,13 +52,16 @@ def policy_view(document: ChangeReportDocument, caps: Caps) -> PolicyView:
     """Section 8 of the report; what is not met comes first. The policy is shown as ASCII, so that nothing hides in it."""
     assessment = document.assessment
     if assessment.policy is None:
-        return PolicyView(wording.NO_POLICY, Shown(()), None, None)
+        return PolicyView(wording.NO_POLICY, None, "", Shown(()), has_reasons=False, note=None, text=None)
     ordered = sorted(assessment.rules, key=lambda rule: _URGENCY.index(rule.result))
     rows = [_row(rule, caps) for rule in ordered[: caps.rows]]
     text = json.dumps(assessment.policy.document, indent=2, sort_keys=True)
     return PolicyView(
-        sentence=f"Policy “{caps.label(assessment.policy.name)}”, SHA-256 {caps.label(assessment.policy.sha256)}.",
+        sentence=f"Policy “{caps.label(assessment.policy.name)}”.",
+        sha256=caps.label(assessment.policy.sha256),
+        caption=ALL_MET if all(rule.result == "pass" for rule in ordered) else NOT_MET_FIRST,
         rows=Shown(tuple(rows), len(assessment.rules) - len(rows)),
+        has_reasons=any(row.reason for row in rows),
         note=AT_GATE,
         text=text if len(text) <= caps.problem else None,
     )

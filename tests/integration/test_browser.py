@@ -11,10 +11,11 @@ import coordpath_governance as cg
 
 pytestmark = pytest.mark.browser
 TARGET = "price"
+VERDICTS = {"pass": "Pass", "review": "Needs review", "fail": "Fail"}
+RESULTS = {"pass": "✔ met", "review": "◆ needs review", "fail": "✖ not met", "unknown": "? not known"}
 SHAPES = [(width, scheme) for width in (360, 1440) for scheme in ("light", "dark")]
 
-FAINT_TEXT = """
-(() => {
+CONTRAST = """
   const parse = text => text.match(/[\\d.]+/g).map(Number).concat(1).slice(0, 4);
   const over = (top, under) => [0, 1, 2].map(i => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
   const light = c => { const f = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
@@ -29,22 +30,49 @@ FAINT_TEXT = """
     const canvas = matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18, 1] : [255, 255, 255, 1];
     return layers.reverse().reduce((under, top) => over(top, under), canvas);
   };
+  const contrast = element => {
+    const ground = behind(element), ink = over(parse(getComputedStyle(element).color), ground);
+    const [a, b] = [light(ink), light(ground)].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  };
+"""
+FAINT_TEXT = f"""
+(() => {{ {CONTRAST}
   const faint = new Map();
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let text; (text = walker.nextNode());) {
+  for (let text; (text = walker.nextNode());) {{
     const element = text.parentElement, style = getComputedStyle(element);
     if (!text.data.trim() || !element.getClientRects().length || style.visibility === 'hidden') continue;
     if (element.closest('svg') || ['STYLE', 'TITLE'].includes(element.tagName)) continue;
-    const ground = behind(element), ink = over(parse(style.color), ground);
-    const [a, b] = [light(ink), light(ground)].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
+    const ratio = contrast(element);
     const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
     if (ratio < (large ? 3 : 4.5))
       faint.set(element.tagName + '.' + element.className, ratio.toFixed(2) + ' ' + text.data.trim().slice(0, 40));
-  }
+  }}
   return [...faint].map(([where, what]) => where + ': ' + what);
-})()
+}})()
 """
+RULES_SHOWN = f"""
+(() => {{ {CONTRAST}
+  return [...document.querySelectorAll('#policy tbody tr')].map(row => {{
+    const result = row.querySelector('.result'), mark = result.querySelector('[aria-hidden]');
+    const box = result.getBoundingClientRect();
+    return {{
+      rule: row.querySelector('th').innerText.trim(), text: result.innerText.trim(), mark: mark.innerText.trim(),
+      contrast: Math.min(contrast(result), contrast(mark)),
+      inside: box.width > 0 && box.left >= 0 && box.right <= document.documentElement.clientWidth,
+    }};
+  }});
+}})()
+"""
+CUT_OFF = """
+[...document.querySelectorAll('#verdict *, #policy *')]
+  .filter(e => e.getClientRects().length && !e.closest('pre') && !e.closest('thead'))
+  .map(e => [e, e.getBoundingClientRect()])
+  .filter(([, box]) => box.left < 0 || box.right > document.documentElement.clientWidth + 0.5)
+  .map(([e]) => e.tagName + ': ' + e.innerText.slice(0, 40))
+"""
+LABELS_OF_NOTHING = "[...document.querySelectorAll('#policy td:empty')].filter(e => e.getClientRects().length).length"
 
 
 def keep_picture(page, name, **options):
@@ -131,6 +159,113 @@ def test_a_page_prints(chromium, reports):
         page.open(reports["change"].as_uri())
         assert len(page.call("Page.printToPDF")["data"]) > 10_000
         assert page.complaints == []
+
+
+HOSTILE = "</td><script>alert('1')</script>\u202e & " + "x" * 60
+LONG = "an_extremely_long_column_name_" * 8
+FAILING = {
+    "final_cost_increase": {"relative": -0.9},
+    "sign_flips": {"features": [HOSTILE, LONG]},
+    "sign_constraints": {"features": {HOSTILE: "positive", "area": "positive"}},
+    "frozen_features": {"features": ["a slip of the <b>pen</b> " + "y" * 80]},
+    "features_added": {"allowed": [HOSTILE]},
+    "decision_flips": {"overall": 0.0, "by_segment": 0.9, "otherwise": "review"},
+    "steps": {"most": 1, "otherwise": "review"},
+    "mean_score_shift": {"overall": 1e9},
+    "step_cost_increase": {"relative": 0.5},
+    "required_facts": {"facts": ["owner", "validator"]},
+    "report_age": {"days": 30},
+}
+POLICIES = {
+    "pass": ({"steps": {"most": 1000}, "gap": {"most": 0.1}}, []),
+    "review": (
+        {"steps": {"most": 1, "otherwise": "review"}, "sign_flips": {"features": ["a slip of the pen"]}},
+        ["validator"],
+    ),
+    "fail": (FAILING, ["validator " + "w" * 100, "<b>chair</b> of the model risk committee"]),
+}
+
+
+@pytest.fixture(scope="module")
+def assessed(tmp_path_factory):
+    """Pages with each verdict: the page's path and the rules that it should show, by verdict."""
+    import numpy as np
+    import pandas as pd
+
+    from coordpath_governance.models.linear_model import LinearModel, NumericTerm, Provenance
+    from coordpath_governance.policy.assess import assess
+    from coordpath_governance.policy.load import read_policy
+    from coordpath_governance.reports.change_report import ChangeReport
+
+    def model(version, *slopes):
+        terms = tuple(NumericTerm(name, value) for name, value in zip(("area", HOSTILE, LONG), slopes, strict=False))
+        return LinearModel(1.0, terms, provenance=Provenance("Rents", version=version, digest=version * 64))
+
+    folder = tmp_path_factory.mktemp("assessed")
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=["area", HOSTILE, LONG])
+    frame["region"] = rng.choice(["north", "<i>south</i>", "w" * 80], 300)
+    frame[TARGET] = 1 + 2 * frame["area"] - frame[HOSTILE] + rng.normal(size=300)
+    frame.to_csv(folder / "rows.csv", index=False)
+    how = {"target": TARGET, "role": "holdout", "threshold": 1.0, "segments": ["region"]}
+    old, new = model("1", 1.5, 0.4), model("2", 1.9, -0.9, 0.2)
+    document = cg.explain_change(old, new, data=folder / "rows.csv", name="Rents", **how).document
+    made = {}
+    for verdict, (rules, roles) in POLICIES.items():
+        kind = {"class": f"minor {'m' * 80 if roles else ''}".strip(), "approvals": [{"role": role} for role in roles]}
+        content = {"schema": "coordpath.policy/1", "name": f"rents <b>{verdict}</b>", "models": ["Rents"], "rules": rules}
+        content |= {"reference": {"sha256": document.data.sha256, **how}, "materiality": [kind]}
+        told = assess(document, read_policy(json.dumps(content), "test"))
+        assert told.assessment.verdict == verdict
+        page = folder / f"{verdict}.html"
+        page.write_text(ChangeReport(told).to_html(), encoding="utf-8")
+        made[verdict] = page, told.assessment.rules
+    assert {rule.result for rule in made["fail"][1]} == {"pass", "review", "fail", "unknown"}
+    return made
+
+
+@pytest.mark.parametrize("verdict", ["pass", "review", "fail"])
+@pytest.mark.parametrize(("width", "scheme"), SHAPES)
+def test_an_assessed_page_can_be_read_without_seeing_colours(chromium, assessed, verdict, width, scheme):
+    path, rules = assessed[verdict]
+    assert path.stat().st_size < 400_000
+    with chromium.page() as page:
+        page.shape(width, scheme=scheme)
+        page.open(path.as_uri())
+        page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        shown = page.run(RULES_SHOWN)
+        assert page.complaints == []
+        assert page.requests == [path.as_uri()]
+        assert page.run("document.scripts.length") == 0
+        assert page.run("document.documentElement.scrollWidth") <= width
+        assert page.run(CUT_OFF) == []
+        assert width > 600 or page.run(LABELS_OF_NOTHING) == 0
+        assert page.run(FAINT_TEXT) == []
+        assert page.run("document.querySelector('.verdict-word').innerText.trim()") == VERDICTS[verdict]
+        assert sorted(row["text"] for row in shown) == sorted(RESULTS[rule.result] for rule in rules)
+        assert all(row["inside"] and row["contrast"] >= 4.5 and row["text"].startswith(row["mark"]) for row in shown)
+        keep_picture(page, f"assessed-{verdict}-{width}-{scheme}")
+
+
+def test_a_rule_is_named_beside_its_own_result(chromium, assessed):
+    path, rules = assessed["fail"]
+    with chromium.page() as page:
+        page.shape(1440)
+        page.open(path.as_uri())
+        shown = {row["rule"]: row["text"] for row in page.run(RULES_SHOWN)}
+    assert shown == {rule.rule: RESULTS[rule.result] for rule in rules}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "caption", "last"),
+    [("pass", "Every check is met", "Result"), ("fail", "What is not met comes first", "Why")],
+)
+def test_a_page_says_why_only_where_there_is_something_to_say(chromium, assessed, verdict, caption, last):
+    with chromium.page() as page:
+        page.shape(1440)
+        page.open(assessed[verdict][0].as_uri())
+        assert page.run("document.querySelector('#policy caption').innerText.trim()") == caption
+        assert page.run("document.querySelector('#policy thead th:last-child').innerText") == last
 
 
 @pytest.mark.server
