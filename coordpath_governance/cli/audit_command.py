@@ -117,7 +117,7 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
 
 def _tell(found: Audit) -> int:
     say(
-        f"Ledger {found.ledger or 'without a name'}: {found.entries} entries, {found.models} models, {found.keys} keys, "
+        f"Ledger {found.ledger or 'without a name'}: {found.entries} entries, models: {found.models}, keys: {found.keys}, "
         f"{found.blobs} kept documents"
     )
     if found.head is not None:

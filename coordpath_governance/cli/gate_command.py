@@ -27,5 +27,5 @@ def command(
     governed = open_governed(name, ledger, tracking_uri, registry_uri)
     number = governed.version(version)
     answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
-    show_answer(answer, name, alias, number)
+    show_answer(answer, governed, name, number)
     return answer.exit_code

@@ -17,15 +17,18 @@ from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
 from coordpath_governance.review.ports import Actor
 
 if TYPE_CHECKING:
+    from coordpath_governance.ledger.events import Binding
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.registry.governed_report import GovernedModel
     from coordpath_governance.review.gate import Answer
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["Governed", "alias_option", "find_governed", "open_governed", "open_registry", "show_answer"]
+__all__ = ["Governed", "alias_option", "find_governed", "open_governed", "open_registry", "show_answer", "told_change"]
 
 GUARDED_SCHEME = "coordpath:"
-_MARKS = {"pass": "ok", "review": "REVIEW", "fail": "FAIL", "unknown": "UNKNOWN", "waived": "waived"}
+_MARKS = {"pass": "met", "review": "NEEDS REVIEW", "fail": "NOT MET", "unknown": "NOT KNOWN", "waived": "waived"}
+_ORDER = ("fail", "unknown", "review", "waived", "pass")
+_SHORT = 12
 
 
 def alias_option(function: Any) -> Any:  # noqa: ANN401 - a click command
@@ -66,6 +69,12 @@ def open_governed(name: str, ledger: str | None, tracking_uri: str | None, regis
     return Governed(name, registry.client, registry, opened, policy_for(opened, name))
 
 
+def told_change(binding: Binding) -> str:
+    """A change in a few words."""
+    before = f"{binding.from_version} → " if binding.from_version else ""
+    return f"version {before}{binding.to_version} as '{binding.alias}'"
+
+
 def find_governed(
     client: Any,  # noqa: ANN401 - MlflowClient
     name: str,
@@ -86,19 +95,27 @@ def find_governed(
         return None
 
 
-def show_answer(answer: Answer, name: str, alias: str, version: str, *, rules: bool = True) -> None:
-    """The verdict, why, and a line a rule."""
-    say(f"{name} version {version} → {alias}: {answer.verdict.upper()}\n{answer.reason}")
+def show_answer(answer: Answer, governed: Governed | GovernedModel, name: str, version: str, *, rules: bool = True) -> None:
+    """The verdict, why, and a line a rule: what is not met first, and its reason on a line of its own."""
+    say(f"{name} version {version} → {answer.alias}: {answer.verdict.upper()}\n{answer.reason}")
     readiness = answer.readiness
-    if readiness is None or not rules:
+    if readiness is None:
         return
-    before = f"version {readiness.binding.from_version}" if readiness.binding.from_version else "nothing"
-    say(f"From {before}; class {readiness.judgement.materiality}; policy {readiness.binding.policy[:12]}\n")
+    if answer.verdict == "review":
+        say(f"Next: `coordpath review {name} {version} --approve` by somebody who may")
+    if not rules:
+        return
+    before = f"From version {readiness.binding.from_version}" if readiness.binding.from_version else "First version"
+    policy = f"policy '{governed.adopted.policy.name}' ({readiness.binding.policy[:_SHORT]})"
+    say(f"{before}; class '{readiness.judgement.materiality}'; {policy}\n")
     width = max((len(each.rule) for each in readiness.judgement.results), default=0)
-    for each in readiness.judgement.results:
-        reason = "" if each.result == "pass" else f"  {each.reason}"
-        say(f"  {_MARKS[each.result]:8}{each.rule:{width}}  {each.observed}  (limit: {each.limit}){reason}")
+    for each in sorted(readiness.judgement.results, key=lambda each: _ORDER.index(each.result)):
+        limit = "" if each.limit == each.observed else f"  (limit: {each.limit})"
+        say(f"  {_MARKS[each.result]:13}{each.rule:{width}}  {each.observed}{limit}")
+        if each.result != "pass":
+            say(f"{'':15}{each.reason}")
     for entry in readiness.tally.counted:
-        say(f"  approved by entry {entry.seq}")
+        known = governed.ledger.keyring().keys[entry.key].facts
+        say(f"  approved by {known.owner} ({', '.join(known.roles)}), until {entry.body['expires'][:10]}, entry {entry.seq}")
     for void in readiness.tally.void:
         say(f"  not counted: {void}")

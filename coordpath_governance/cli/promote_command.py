@@ -17,7 +17,7 @@ __all__ = ["command"]
 @click.argument("name")
 @click.argument("version")
 @alias_option
-@click.option("--dry-run", is_flag=True, help="Only say what would happen.")
+@click.option("--dry-run", is_flag=True, help="Change no alias; say what would happen.")
 @key_option
 @ledger_options
 def command(
@@ -42,8 +42,10 @@ def command(
     number = governed.version(version)
     if dry_run:
         answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
-        show_answer(answer, name, alias, number)
+        show_answer(answer, governed, name, number)
+        would = f"Would let '{alias}' stand for version {number}." if answer.verdict == "pass" else "Would be refused."
+        say(f"\n{would} No alias was changed.")
         return answer.exit_code
     Guard(governed.ledger).set_alias(governed.registry, name, alias, number, governed.actor(signer))
-    say(f"{name} version {number} is '{alias}' now.")
+    say(f"{name} version {number} is '{alias}'.")
     return 0

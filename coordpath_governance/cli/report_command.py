@@ -131,9 +131,9 @@ def command(
     if attached.replaced is not None:
         say(f"It replaces the report with SHA-256 {attached.replaced}")
     say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
-    if answer is None:
+    if answer is None or governed is None:
         return 0
-    show_answer(answer, name, alias, str(candidate.version))
+    show_answer(answer, governed, name, str(candidate.version))
     return answer.exit_code if gate else 0
 
 

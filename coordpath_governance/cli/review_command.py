@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, open_governed, show_answer
+from coordpath_governance.cli.governed import alias_option, open_governed, show_answer, told_change
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
 from coordpath_governance.errors import RefusedError, UsageError
@@ -56,7 +56,7 @@ def command(
         entry = approve(governed.ledger, before.readiness, governed.adopted.policy, signer, comment, days)
     else:
         entry = reject(governed.ledger, before.readiness.binding, signer, comment)
-    say(f"Recorded as entry {entry.seq}.\n")
+    say(f"The {entry.event} of {told_change(before.readiness.binding)} is entry {entry.seq}.\n")
     answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
-    show_answer(answer, name, alias, number, rules=False)
+    show_answer(answer, governed, name, number, rules=False)
     return 0

@@ -22,7 +22,8 @@ def value_text(value: float, unit: Unit, limit: float | None = None) -> str:
     if unit == "count":
         return count(int(value))
     if unit == "days":
-        return f"in day {count(math.ceil(value))}"
+        days = max(math.ceil(value), 1)
+        return f"at most {count(days)} day{'s' if days > 1 else ''}"
     scaled = value * 100 if unit == "share" else value
     beside = None if limit is None or value == limit else limit_text(limit, unit)
     for digits in range(_FEWEST, _MOST):

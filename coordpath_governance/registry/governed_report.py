@@ -54,22 +54,22 @@ class GovernedModel:
         name, version = str(candidate.name), str(candidate.version)
         record_report(self.ledger, report)
         answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version)
-        verdict = self._told(answer, alias)
+        verdict = self._told(answer)
         signed = None
         if self.ledger.service is not None:
             signed = partial(self._attested, report, verdict)
         return answer, attach(self.client, champion, candidate, report, self.ledger.now(), verdict, signed)
 
-    def _told(self, answer: Answer, alias: str) -> Verdict:
+    def _told(self, answer: Answer) -> Verdict:
         readiness = answer.readiness
         if readiness is None:
-            return Verdict(answer.verdict, answer.reason, None, self.adopted.sha256, alias)
+            return Verdict(answer.verdict, answer.reason, None, self.adopted.sha256, answer.alias)
         return Verdict(
             answer.verdict,
             answer.reason,
             readiness.judgement.materiality,
             self.adopted.sha256,
-            alias,
+            answer.alias,
             tuple(ToldRule(r.rule, r.observed, r.limit, r.result, r.reason) for r in readiness.judgement.results),
             readiness.missing,
         )

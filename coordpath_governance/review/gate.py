@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, RefusedError, UsageError
 from coordpath_governance.ledger.events import ReportMade, VerdictGiven
 from coordpath_governance.review.history import ModelHistory
-from coordpath_governance.review.promotion import check
+from coordpath_governance.review.promotion import check, stands_already
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
@@ -24,11 +24,12 @@ _EXIT_CODES = {"pass": 0, "review": EXIT_REVIEW, "fail": EXIT_NO}
 
 @dataclass(frozen=True)
 class Answer:
-    """The gate's answer; without ``readiness`` something stands in the way of judging at all, and the verdict is fail."""
+    """The gate's answer. Without ``readiness`` there was nothing to judge: it stands there, or something is in the way."""
 
     verdict: Literal["pass", "review", "fail"]
     reason: str
-    readiness: Readiness | None
+    alias: str
+    readiness: Readiness | None = None
 
     @property
     def exit_code(self) -> int:
@@ -45,14 +46,20 @@ def ask_gate(ledger: Ledger, registry: AliasRegistry, adopted: AdoptedPolicy, na
         guarded = ", ".join(adopted.policy.aliases)
         raise UsageError(f"'{alias}' is not an alias that policy '{adopted.policy.name}' guards; it guards: {guarded}")
     try:
+        if stands_already(ledger, registry, name, alias, version):
+            return Answer("pass", f"Version {version} is '{alias}' already; there is nothing to do.", alias)
         readiness, history = check(ledger, registry, adopted, name, alias, version)
     except RefusedError as error:
-        return Answer("fail", str(error), None)
+        return Answer("fail", _sentence(str(error)), alias)
     facts = readiness.facts()
     before = [given for _, given in history.of(VerdictGiven) if given.binding == facts.binding]
     if ledger.service is not None and (not before or before[-1] != facts):
         ledger.record("verdict", facts, model=name)
-    return Answer(readiness.verdict, readiness.reason, readiness)
+    return Answer(readiness.verdict, readiness.reason, alias, readiness)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def record_report(ledger: Ledger, report: ChangeReport) -> None:

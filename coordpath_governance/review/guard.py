@@ -12,7 +12,7 @@ from coordpath_governance.errors import CoordpathError, LedgerError, RefusedErro
 from coordpath_governance.ledger.events import Adoption, Intent, Promotion, Refusal, Registration
 from coordpath_governance.review.adopted import adopted_policies, policy_for
 from coordpath_governance.review.history import ModelHistory
-from coordpath_governance.review.promotion import promote, reconcile
+from coordpath_governance.review.promotion import promote, stands_already
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
@@ -47,8 +47,7 @@ class Guard:
             if alias not in guarded:
                 raise RefusedError(f"'{alias}' is a guarded alias of '{name}' but for its capitals; choose another name")
             adopted = policy_for(self.ledger, name)
-            history = reconcile(self.ledger, registry, name, alias)
-            if history.standing(alias).version != version:
+            if not stands_already(self.ledger, registry, name, alias, version):
                 promote(self.ledger, registry, adopted, name, alias, version, actor)
 
     def forbid(

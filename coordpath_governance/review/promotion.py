@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from coordpath_governance.review.adopted import AdoptedPolicy
     from coordpath_governance.review.ports import Actor, AliasRegistry
 
-__all__ = ["check", "promote", "reconcile"]
+__all__ = ["check", "promote", "reconcile", "stands_already"]
 
 _TURNS = 5
 """How often a promotion looks again because something else was recorded for the model meanwhile."""
@@ -40,10 +40,10 @@ def promote(
     for _ in range(_TURNS):
         readiness, history = check(ledger, registry, adopted, name, alias, version)
         if readiness.verdict == "fail":
-            raise RefusedError(f"'{name}' version {version} may not become '{alias}': {readiness.reason}")
+            raise RefusedError(f"'{name}' version {version} may not become '{alias}'. {readiness.reason}")
         if readiness.verdict == "review":
             raise ReviewNeededError(
-                f"'{name}' version {version} may not become '{alias}' yet: {readiness.reason} "
+                f"'{name}' version {version} may not become '{alias}' yet. {readiness.reason} "
                 f"Next: `coordpath review {name} {version} --approve`"
             )
         intent = Intent(
@@ -62,6 +62,19 @@ def promote(
         _complete(ledger, registry, name, entry, intent, "at once")
         return readiness
     raise RefusedError(f"others keep changing '{name}'; try again in a moment")
+
+
+def stands_already(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, version: str) -> bool:
+    """Whether the version stands under the alias by the ledger's word and with the files that were promoted.
+
+    `RefusedError` if the alias was moved outside, or the files are others.
+    """
+    standing = reconcile(ledger, registry, name, alias).standing(alias)
+    if standing.version != version:
+        return False
+    if registry.digest(name, version) != standing.digest:
+        raise RefusedError(_moved(name, f"the files of version {version} are not those that were promoted"))
+    return True
 
 
 def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:

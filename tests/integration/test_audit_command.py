@@ -77,7 +77,7 @@ def test_an_intact_ledger_exits_0(coordpath, ledger):
     done = coordpath("audit", "verify")
     assert done.code == 0
     told = done.out.splitlines()
-    assert told[0] == f"Ledger {ledger.id}: 3 entries, 2 models, 1 keys, 0 kept documents"
+    assert told[0] == f"Ledger {ledger.id}: 3 entries, models: 2, keys: 1, 0 kept documents"
     assert told[-1] == "intact, tail not anchored"
 
 

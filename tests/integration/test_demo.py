@@ -23,7 +23,7 @@ def test_the_story_ends_well(told):
     assert "MISMATCH" not in first.out
     assert "PERMISSION_DENIED" in first.out
     assert first.out.count("refused, exit code 3") == 1
-    assert "progression version 2 is 'champion' now." in first.out
+    assert "progression version 2 is 'champion'." in first.out
     assert "intact, and anchored at entry" in first.out
     assert first.out.count("\nverified\n") == 1
     assert not list(folder.parent.glob("mlruns"))
@@ -40,7 +40,7 @@ def test_the_report_it_names_verifies(told, spawn):
 def test_a_second_run_tells_it_of_another_model(told):
     folder, (_, second) = told
     assert second.code == 0, second.err
-    assert "progression-2 version 2 is 'champion' now." in second.out
+    assert "progression-2 version 2 is 'champion'." in second.out
     with sqlite3.connect(folder / "mlflow.db") as database:
         tags = set(
             database.execute("SELECT name, version, value FROM model_version_tags WHERE key = 'coordpath.report_path'")

@@ -75,5 +75,5 @@ def at_most(document: ChangeReportDocument, name: str, limit: float) -> Finding:
     if value is None:
         return Finding(observation.text(None), said, None, remedy(document, name))
     met = value <= limit
-    why = "" if met else f"The {observation.title} is over its limit."
+    why = "" if met else f"Over its limit: {observation.title}."
     return Finding(observation.text(value, limit), said, met, why)

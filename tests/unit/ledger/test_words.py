@@ -17,7 +17,7 @@ def test_every_event_has_its_words(story):
         "[Rob]",
     ]
     assert "version 2 is 'champion' (at once)" in told["promotion"]
-    assert "with 1 approvals, 1 waivers" in told["intent"]
+    assert "approvals: 1, waivers: 1" in told["intent"]
     assert "'gap' for version 1 → 2" in told["waiver"]
     assert "review for version 1 → 2" in told["verdict"]
     assert "'retail'" in told["policy adopted"]

@@ -19,7 +19,7 @@ from coordpath_governance.policy.amounts import limit_text, value_text
         (0.05, "share", None, "5\u00a0%"),
         (3.0, "count", 2.0, "3"),
         (1.25, "standard errors", None, "1.25 standard errors"),
-        (30.01, "days", 30.0, "in day 31"),
+        (30.01, "days", 30.0, "at most 31 days"),
         (math.inf, "number", 1.0, "without bound"),
     ],
 )

@@ -209,7 +209,7 @@ def test_the_age_of_a_report(result, made_at, outcome):
 
 def test_the_text_of_an_age_holds_for_a_day(result):
     ages = {result("report_age", {"days": 10}, gate=GateFacts(NOW, f"2026-02-19T{h}:00:00Z")).observed for h in (13, 18, 23)}
-    assert ages == {"age: in day 10"}
+    assert ages == {"age: at most 10 days"}
 
 
 @pytest.fixture

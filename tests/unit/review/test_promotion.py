@@ -221,3 +221,13 @@ def test_somebody_else_finishes_it_and_goes_on(champion_world):
     assert world.registry.set[NAME]["champion"] == "3"
     assert ModelHistory(world.ledger.entries(NAME)).standing("champion").version == "3"
     assert world.events().count("promotion") == 3
+
+
+def test_the_gate_says_that_it_stands_there_already(champion_world):
+    answer = champion_world.ask("1")
+    assert (answer.verdict, answer.exit_code) == ("pass", 0)
+    assert answer.reason == "Version 1 is 'champion' already; there is nothing to do."
+    champion_world.registry.digests[NAME, "1"] = "f" * 64
+    answer = champion_world.ask("1")
+    assert answer.verdict == "fail"
+    assert "the files of version 1 are not those that were promoted" in answer.reason
