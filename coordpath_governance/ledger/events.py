@@ -31,6 +31,7 @@ __all__ = [
     "RuleOutcome",
     "VerdictGiven",
     "Waiver",
+    "weighs",
 ]
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -262,3 +263,23 @@ SIGNERS: dict[str, str | None] = {
     "anchor": SERVICE,
 }
 """The role a key needs for an event; None: any role but `service`, and the policy says which."""
+
+_WEIGH_FOR_ALL = frozenset(("policy adopted", "key added", "key revoked"))
+_WEIGH_FOR_THEIR_MODEL = frozenset(
+    (
+        "registration",
+        "report",
+        "approval",
+        "rejection",
+        "waiver",
+        "intent",
+        "promotion",
+        "outside move",
+        "adoption",
+    )
+)
+
+
+def weighs(event: str, of_the_model: bool) -> bool:
+    """Whether an event can change what a model may do; refusals and verdicts only tell what was said."""
+    return event in _WEIGH_FOR_ALL or (of_the_model and event in _WEIGH_FOR_THEIR_MODEL)

@@ -21,7 +21,7 @@ from coordpath_governance.ledger.chain import Chain, named_blob
 from coordpath_governance.ledger.consistency import ledger_name
 from coordpath_governance.ledger.database import Database
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
-from coordpath_governance.ledger.events import EVENTS, SERVICE, Body, KeyFacts, LedgerCreated
+from coordpath_governance.ledger.events import EVENTS, SERVICE, Body, KeyFacts, LedgerCreated, weighs
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.location import SERVICE_KEY_VARIABLE, named_service_key, service_key_beside
 from coordpath_governance.ledger.schema import create_tables
@@ -84,20 +84,23 @@ class Ledger:
         model: str | None = None,
         blob: bytes | None = None,
         after: int | None = None,
+        since: int | None = None,
     ) -> Entry:
         """Sign an event and record it; ``blob`` is kept under its SHA-256.
 
         ``after`` is the ``model_seq`` of the model's newest entry that the caller has seen (0: none): `LedgerConflictError`
-        if there are newer ones. `SigningKeyError` if the key may not sign this, `LedgerError` if the database's clock is
-        behind the newest entry.
+        if there are newer ones. ``since`` is the ``seq`` that the caller has seen: `LedgerConflictError` if a policy, a key
+        or anything that weighs for this model came later; refusals and verdicts do not count. `SigningKeyError` if the key
+        may not sign this, `LedgerError` if the database's clock is behind the newest entry.
         """
         if not isinstance(body, EVENTS.get(event, ())):
             raise UsageError(f"a '{event}' is recorded with the body of one, not with {type(body).__name__}")
         for _ in range(_ATTEMPTS):
             try:
                 with self._database.writing() as connection:
-                    entry = self._next(connection, event, body, key.public.id, model)
-                    self._check_seen(entry, after)
+                    chain = self._caught_up(connection)
+                    entry = self._next(connection, chain, event, body, key.public.id, model)
+                    _check_seen(chain, entry, after, since)
                     self._keep(connection, body, blob)
                     signed = sign_entry(entry, key)
                     rows.insert_entry(connection, signed)
@@ -107,19 +110,30 @@ class Ledger:
         raise LedgerError(f"the ledger '{self.url}': others were faster {_ATTEMPTS} times; try again")
 
     def record(
-        self, event: str, body: Body, *, model: str | None = None, blob: bytes | None = None, after: int | None = None
+        self,
+        event: str,
+        body: Body,
+        *,
+        model: str | None = None,
+        blob: bytes | None = None,
+        after: int | None = None,
+        since: int | None = None,
     ) -> Entry:
         """Append with the service key."""
         if self.service is None:
             raise LedgerError(
                 f"to record a '{event}' in '{self.url}' the service key is needed: set {SERVICE_KEY_VARIABLE} to its file"
             )
-        return self.append(event, body, self.service, model=model, blob=blob, after=after)
+        return self.append(event, body, self.service, model=model, blob=blob, after=after, since=since)
 
     def entries(self, model: str | None = None) -> tuple[Entry, ...]:
         """All entries in order; with ``model`` those of its chain."""
         chain = self._current()
         return chain.entries if model is None else tuple(entry for entry in chain.entries if entry.model == model)
+
+    def head(self) -> int:
+        """The ``seq`` of the newest entry, after checking what came since."""
+        return self._current().entries[-1].seq
 
     def keyring(self) -> KeyRing:
         """The keys after the newest entry."""
@@ -165,9 +179,8 @@ class Ledger:
             raise LedgerError(f"{self.service!r} is not a key of the ledger '{self.url}'; see {SERVICE_KEY_VARIABLE}")
         return chain
 
-    def _next(self, connection: Connection, event: str, body: Body, key: str, model: str | None) -> Entry:
+    def _next(self, connection: Connection, chain: Chain, event: str, body: Body, key: str, model: str | None) -> Entry:
         """The entry that would come now, unsigned."""
-        chain = self._caught_up(connection)
         head, now = chain.entries[-1], self._database.time(connection)
         if now < head.at:
             raise LedgerError(
@@ -192,19 +205,31 @@ class Ledger:
             raise SigningKeyError(f"'{event}' cannot be recorded: {objection}")
         return entry
 
-    def _check_seen(self, entry: Entry, after: int | None) -> None:
-        if after is not None and (entry.model_seq or 1) - 1 != after:
-            raise LedgerConflictError(
-                f"something else was recorded about '{entry.model}' since we looked "
-                f"(entry {(entry.model_seq or 1) - 1} of its chain, seen: {after}); look again"
-            )
-
     def _keep(self, connection: Connection, body: Body, blob: bytes | None) -> None:
         """Keep the bytes; what an entry names must be there."""
         kept = None if blob is None else rows.insert_blob(connection, blob)
         named = named_blob(body)
         if named is not None and named != kept and not rows.has_blob(connection, named):
             raise LedgerError(f"the bytes of SHA-256 {named} are neither given nor kept; nothing was recorded")
+
+
+def _check_seen(chain: Chain, entry: Entry, after: int | None, since: int | None) -> None:
+    """`LedgerConflictError` if the caller decided without knowing something that was recorded before ``entry``."""
+    newest = (entry.model_seq or 1) - 1
+    if after is not None and newest != after:
+        raise LedgerConflictError(
+            f"something else was recorded about '{entry.model}' since we looked "
+            f"(entry {newest} of its chain, seen: {after}); look again"
+        )
+    if since is None:
+        return
+    if since > chain.entries[-1].seq:
+        raise LedgerConflictError(f"the ledger ends before entry {since}, which was seen; look again")
+    for later in chain.entries[since:]:
+        if weighs(later.event, of_the_model=later.model == entry.model):
+            raise LedgerConflictError(
+                f"a '{later.event}' was recorded since we looked (entry {later.seq}, seen: {since}); look again"
+            )
 
 
 def _check_text(entry: Entry) -> None:

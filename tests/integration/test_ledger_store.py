@@ -10,7 +10,15 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerConflictError, LedgerError, SigningKeyError, UsageError
 from coordpath_governance.ledger import database, rows
-from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted, Refusal, ReportMade
+from coordpath_governance.ledger.events import (
+    KeyAdded,
+    KeyFacts,
+    KeyRevoked,
+    PolicyAdopted,
+    Refusal,
+    Registration,
+    ReportMade,
+)
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.signing.keys import new_key
@@ -88,6 +96,40 @@ def test_a_caller_who_has_not_seen_the_newest_entry_is_told(place):
     other.record("refusal", refusal(), model="fraud", after=1)
     with pytest.raises(LedgerConflictError):
         ledger.record("refusal", refusal(), model="fraud", after=7)
+
+
+def registration(version="1"):
+    return Registration(version=version, digest=None, author=None, authenticated_by=None)
+
+
+def test_a_caller_is_told_of_what_weighs_for_its_model_since_it_looked(place):
+    ledger, other = place.open(), place.open()
+    seen = ledger.head()
+    other.record("refusal", refusal(), model="fraud")
+    other.record("registration", registration(), model="churn")
+    assert ledger.record("refusal", refusal(), model="fraud", since=seen).seq == seen + 3
+    other.record("registration", registration(), model="fraud")
+    with pytest.raises(
+        LedgerConflictError, match=rf"a 'registration' was .* \(entry {seen + 4}, seen: {seen}\); look again"
+    ):
+        ledger.record("refusal", refusal(), model="fraud", since=seen)
+    assert ledger.head() == seen + 4
+    assert ledger.record("refusal", refusal(), model="fraud", since=ledger.head()).seq == seen + 5
+    with pytest.raises(LedgerConflictError, match="the ledger ends before entry 99"):
+        ledger.record("refusal", refusal(), model="fraud", since=99)
+
+
+def test_a_caller_is_told_of_keys_and_policies_since_it_looked(place):
+    ledger, other = place.open(), place.open()
+    admin = add_admin(other)
+    adopted = PolicyAdopted(policy=sha256_hex(b"p"), name="p", models=("*",))
+    other.append("policy adopted", adopted, admin, blob=b"p")
+    other.append("key revoked", KeyRevoked(key=admin.public.id, reason="left"), admin)
+    for seen, event in ((1, "key added"), (2, "policy adopted"), (3, "key revoked")):
+        for model in ("fraud", None):
+            with pytest.raises(LedgerConflictError, match=f"a '{event}' was recorded since we looked"):
+                ledger.append("refusal", refusal(), ledger.service, model=model, since=seen)
+    assert ledger.record("refusal", refusal(), model="fraud", since=4).seq == 5
 
 
 def test_bytes_are_kept_once_under_their_digest(place):
