@@ -18,11 +18,15 @@ __all__ = ["GuardedStore", "guarded"]
 _MAY_HIDE = "mlflow.prompt."
 """MLflow tells prompts from models by a tag of this family; the guard knows which of them hide a model."""
 
+_IS_PROMPT = ("mlflow.prompt.is_prompt", "true")
+"""The one tag by which MLflow takes a version for a prompt's."""
+
 
 class Tag(Protocol):
     """A tag of MLflow's, as entity or as message."""
 
     key: str
+    value: str
 
 
 def guarded(store: Any, uri: str, tracking_uri: str | None) -> Any:  # noqa: ANN401 - AbstractStore
@@ -99,12 +103,15 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         local_model_path: str | None = None,
         model_id: str | None = None,
     ) -> object:
-        """Register a version and tell the guard; MLflow's client looks at the names of these arguments."""
-        prompt = self._refuse_hiding(name, tags)
+        """Register a version and tell the guard, unless it is a prompt's, which no guarded model's can claim to be.
+
+        MLflow's client looks at the names of these arguments.
+        """
+        self._refuse_hiding(name, tags)
         made = super().create_model_version(
             name, source, run_id, tags, run_link, description, local_model_path=local_model_path, model_id=model_id
         )
-        if not prompt:
+        if not any((tag.key, tag.value) == _IS_PROMPT for tag in tags or ()):
             self._guarding.registered(self._unguarded(), str(name), str(made.version))
         return made
 
@@ -147,12 +154,10 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
     def _forbid(self, operation: str, name: str, **what: str | None) -> None:
         self._guarding.forbid(self._unguarded(), operation, str(name), **what)
 
-    def _refuse_hiding(self, name: str, tags: Iterable[Tag] | None, version: str | int | None = None) -> bool:
-        """Ask about each tag that might hide the model; whether there was one that may."""
-        keys = [tag.key for tag in tags or () if _may_hide(tag.key)]
-        for key in keys:
+    def _refuse_hiding(self, name: str, tags: Iterable[Tag] | None, version: str | int | None = None) -> None:
+        """Ask about each tag that might hide the model."""
+        for key in [tag.key for tag in tags or () if _may_hide(tag.key)]:
             self._forbid("set tag", name, version=None if version is None else _number(version), tag=_plain(key))
-        return bool(keys)
 
 
 def _number(version: str | int) -> str:

@@ -134,6 +134,28 @@ def test_a_new_prompt_version_is_no_registration(memory, guard):
     assert [asked[0] for asked in guard.asked] == ["set tag"]
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("mlflow.prompt.note", "true"),
+        ("mlflow.prompt.is_prompt_not", "true"),
+        ("MLFLOW.prompt.is_prompt", "true"),
+        (f"{IS_PROMPT} ", "true"),
+        (IS_PROMPT, "false"),
+    ],
+)
+def test_no_other_tag_keeps_a_registration_out_of_the_record(memory, guard, key, value):
+    memory.create_model_version("price", "s", tags=[ModelVersionTag(key, value)])
+    assert [asked[0] for asked in guard.asked] == ["set tag", "registered"]
+
+
+@pytest.mark.parametrize("alias", ["champion", "Champion", "CHAMPION", " champion ", "ｃhampion", "champion\n"])
+def test_deleting_an_alias_asks_about_it_as_the_client_wrote_it(memory, guard, alias):
+    memory.delete_registered_model_alias("price", alias)
+    assert guard.asked == [("delete alias", "price", {"alias": alias}, NOBODY)]
+    assert memory.calls == [("delete_registered_model_alias", "price", alias)]
+
+
 @pytest.mark.parametrize("error", [RefusedError("no"), LedgerError("down"), RuntimeError("a fault")])
 @pytest.mark.parametrize("where", ["guard", "opening"])
 def test_registering_never_fails_because_of_us(memory, opening, error, where, caplog):
