@@ -210,11 +210,11 @@ class OutsideMove(Body):
 
 
 class Adoption(Body):
-    """A policy-admin takes what stands under an alias as it is."""
+    """A policy-admin takes what stands under an alias as it is; nothing, if nothing stands there."""
 
     alias: str
-    version: Version
-    digest: Sha256
+    version: Version | None
+    digest: Sha256 | None
     reason: Text
 
 

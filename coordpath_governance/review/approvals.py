@@ -5,15 +5,20 @@ Every approval is one person's, whatever number of keys that person has. No pers
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Approval, Waiver
-from coordpath_governance.ledger.keyring import KeyRing, KnownKey
+from coordpath_governance.ledger.keyring import KnownKey
 
-__all__ = ["Place", "Tally", "objection_to", "parse_time", "same_person", "tally"]
+if TYPE_CHECKING:
+    from coordpath_governance.review.history import ModelHistory
+
+__all__ = ["Place", "Tally", "objection_to", "parse_time", "person", "same_person", "tally"]
 
 
 @dataclass(frozen=True)
@@ -38,17 +43,16 @@ def parse_time(text: str) -> datetime:
 
 
 def objection_to(
-    entry: Entry, facts: Approval | Waiver, ring: KeyRing, consumed: frozenset[str], now: str, longest_days: float
+    entry: Entry, facts: Approval | Waiver, known: KnownKey, history: ModelHistory, now: str, longest_days: float
 ) -> str | None:
     """Why a decision does not count now; None if it does."""
-    known = ring.keys.get(entry.key)
-    if known is None:
-        return "its key is not known"
     who = known.facts.owner
     if known.revoked is not None:
         return f"the key of {who} was revoked"
-    if entry.hash in consumed:
+    if entry.hash in history.consumed:
         return f"that of {who} was used by an earlier promotion"
+    if entry.seq < history.last_move(facts.binding.alias):
+        return f"that of {who} was given before the alias last moved"
     if parse_time(facts.expires) <= parse_time(now):
         return f"that of {who} expired at {facts.expires}"
     if parse_time(facts.expires) - parse_time(entry.at) > timedelta(days=longest_days, seconds=1):
@@ -57,20 +61,23 @@ def objection_to(
 
 
 def tally(
-    places: Sequence[Place], approvals: Sequence[tuple[Entry, KnownKey]], author: str | None, void: Sequence[str]
+    places: Sequence[Place],
+    approvals: Sequence[tuple[Entry, KnownKey]],
+    involved: Mapping[str, str],
+    void: Sequence[str],
 ) -> Tally:
-    """As many places filled as there can be, each by another person; ``author`` fills none."""
+    """As many places filled as there can be, each by another person; who is ``involved`` (name → how) fills none."""
     people: dict[str, tuple[Entry, frozenset[str]]] = {}
     excluded = list(void)
+    barred = {person(name): how for name, how in involved.items()}
     for entry, known in approvals:
-        owner = known.facts.owner
-        if author is not None and same_person(owner, author):
-            excluded.append(f"{owner} registered the version and cannot approve it")
+        owner = person(known.facts.owner)
+        if owner in barred:
+            excluded.append(f"{known.facts.owner} {barred[owner]} and cannot approve it")
             continue
-        roles = people[_person(owner)][1] if _person(owner) in people else frozenset()
-        people[_person(owner)] = (entry, roles | set(known.facts.roles))
-    filled = _fill(places, {person: roles for person, (_, roles) in people.items()})
-    counted = tuple(people[person][0] for person in filled.values())
+        people[owner] = (entry, frozenset(known.facts.roles))
+    filled = _fill(places, {owner: roles for owner, (_, roles) in people.items()})
+    counted = tuple(people[owner][0] for owner in filled.values())
     missing = tuple(place for at, place in enumerate(places) if at not in filled)
     return Tally(counted, missing, tuple(excluded))
 
@@ -94,10 +101,11 @@ def _fill(places: Sequence[Place], people: Mapping[str, frozenset[str]]) -> dict
     return {at: person for person, at in taken.items()}
 
 
-def _person(owner: str) -> str:
-    return " ".join(owner.casefold().split())
+def person(name: str) -> str:
+    """One spelling of a person's name."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def same_person(one: str, other: str) -> bool:
     """Whether two names are one person's, however they are written."""
-    return _person(one) == _person(other)
+    return person(one) == person(other)

@@ -6,8 +6,9 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from coordpath_governance.errors import RefusedError, SigningKeyError, UsageError
+from coordpath_governance.errors import LedgerConflictError, RefusedError, SigningKeyError, UsageError
 from coordpath_governance.ledger.events import Adoption, Approval, Binding, Rejection, Waiver
+from coordpath_governance.policy.built_in import BUILT_IN
 from coordpath_governance.review.approvals import parse_time, same_person
 from coordpath_governance.review.history import ModelHistory
 
@@ -63,6 +64,8 @@ def waive(
     if not reason.strip():
         raise UsageError("a waiver needs a --reason")
     open_rules = [each.rule for each in readiness.judgement.results if each.result in ("fail", "review", "unknown")]
+    if rule in BUILT_IN:
+        raise UsageError(f"'{rule}' is a check of the report itself, which nobody can waive")
     if rule not in open_rules:
         raise UsageError(f"there is no unmet rule '{rule}' here; unmet rules: {', '.join(open_rules) or 'none'}")
     body = Waiver(
@@ -77,11 +80,17 @@ def waive(
 
 def adopt_standing(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, key: PrivateKey, reason: str) -> Entry:
     """Take what the registry has under an alias as it is, so that the next change can be explained from it."""
+    seen = ledger.head()
     version = registry.aliases(name).get(alias)
-    if version is None:
+    standing = ModelHistory(ledger.entries(name)).standing(alias)
+    if version is None and standing.version is None and standing.doubt is None:
         raise RefusedError(f"'{name}' has no alias '{alias}' that could be taken under guard; promote a version instead")
-    body = Adoption(alias=alias, version=version, digest=registry.digest(name, version), reason=reason)
-    return ledger.append("adoption", body, key, model=name)
+    digest = None if version is None else registry.digest(name, version)
+    body = Adoption(alias=alias, version=version, digest=digest, reason=reason)
+    try:
+        return ledger.append("adoption", body, key, model=name, since=seen)
+    except LedgerConflictError as error:
+        raise RefusedError(f"something else was recorded for '{name}' meanwhile; look again, then adopt") from error
 
 
 def _signer(ledger: Ledger, key: PrivateKey) -> KnownKey:

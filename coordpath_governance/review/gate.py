@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, RefusedError, UsageError
 from coordpath_governance.ledger.events import ReportMade, VerdictGiven
+from coordpath_governance.review.approvals import parse_time
 from coordpath_governance.review.history import ModelHistory
-from coordpath_governance.review.promotion import check, stands_already
+from coordpath_governance.review.promotion import stands_already
+from coordpath_governance.review.readiness import assess_readiness, bind
+from coordpath_governance.review.reconcile import look
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "ask_gate", "record_report"]
 
+_FRESH = timedelta(hours=1)
 _EXIT_CODES = {"pass": 0, "review": EXIT_REVIEW, "fail": EXIT_NO}
 
 
@@ -46,9 +51,11 @@ def ask_gate(ledger: Ledger, registry: AliasRegistry, adopted: AdoptedPolicy, na
         guarded = ", ".join(adopted.policy.aliases)
         raise UsageError(f"'{alias}' is not an alias that policy '{adopted.policy.name}' guards; it guards: {guarded}")
     try:
-        if stands_already(ledger, registry, name, alias, version):
+        history = look(ledger, registry, name, alias)
+        if stands_already(registry, history, name, alias, version):
             return Answer("pass", f"Version {version} is '{alias}' already; there is nothing to do.", alias)
-        readiness, history = check(ledger, registry, adopted, name, alias, version)
+        bound = bind(ledger, registry, adopted, name, alias, version, history)
+        readiness = assess_readiness(ledger, bound, adopted.policy, history)
     except RefusedError as error:
         return Answer("fail", _sentence(str(error)), alias)
     facts = readiness.facts()
@@ -63,7 +70,7 @@ def _sentence(text: str) -> str:
 
 
 def record_report(ledger: Ledger, report: ChangeReport) -> None:
-    """Record a report with its bytes, unless the newest one on the same change is the same."""
+    """Record a report with its bytes, unless the newest one on the same change is the same and of this hour."""
     subject = report.document.subject
     candidate, champion = subject.candidate, subject.champion
     if candidate.version is None or candidate.digest is None:
@@ -78,5 +85,5 @@ def record_report(ledger: Ledger, report: ChangeReport) -> None:
         report=report.sha256,
     )
     known = ModelHistory(ledger.entries(subject.name)).report(candidate.version, made.champion)
-    if known is None or known[1] != made:
+    if known is None or known[1] != made or parse_time(ledger.now()) - parse_time(known[0].at) > _FRESH:
         ledger.record("report", made, model=subject.name, blob=report.to_bytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import CoordpathError, LedgerError, RefusedError
 from coordpath_governance.ledger.events import Adoption, Intent, Promotion, Refusal, Registration
-from coordpath_governance.review.adopted import adopted_policies, policy_for
+from coordpath_governance.review.adopted import adopted_policies
 from coordpath_governance.review.history import ModelHistory
-from coordpath_governance.review.promotion import promote, stands_already
+from coordpath_governance.review.promotion import promote
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
@@ -40,15 +41,13 @@ class Guard:
     def set_alias(self, registry: AliasRegistry, name: str, alias: str, version: str, actor: Actor) -> None:
         """Set an alias; a guarded one only as a promotion that passes the gate."""
         guarded = self.guarded_aliases(name)
-        if alias.casefold() not in {each.casefold() for each in guarded}:
+        if _plain(alias) not in {_plain(each) for each in guarded}:
             registry.set_alias(name, alias, version)
             return
         with self._refusals("set alias", name, actor, alias, version):
             if alias not in guarded:
-                raise RefusedError(f"'{alias}' is a guarded alias of '{name}' but for its capitals; choose another name")
-            adopted = policy_for(self.ledger, name)
-            if not stands_already(self.ledger, registry, name, alias, version):
-                promote(self.ledger, registry, adopted, name, alias, version, actor)
+                raise RefusedError(f"'{alias}' looks like a guarded alias of '{name}'; choose another name")
+            promote(self.ledger, registry, name, alias, version, actor)
 
     def forbid(
         self,
@@ -121,13 +120,13 @@ class Guard:
         standing = {each: registry.aliases(name).get(each) for each in self.guarded_aliases(name)}
         match operation:
             case "delete alias":
-                return (
-                    None if alias not in standing else f"'{alias}' of '{name}' is guarded; promote another version instead"
-                )
+                guarded = alias is not None and _plain(alias) in {_plain(each) for each in standing}
+                return f"'{alias}' of '{name}' is guarded; promote another version instead" if guarded else None
             case "transition stage":
                 return f"'{name}' is guarded, and stages would go round its gate; use `coordpath promote`"
             case "delete version":
-                held = sorted(each for each, found in standing.items() if found == version)
+                begun = {each: self._begun(name, each) for each in standing}
+                held = sorted(each for each, found in standing.items() if version in (found, begun[each]))
                 return f"version {version} of '{name}' stands under '{held[0]}'; promote another first" if held else None
             case "rename model":
                 return f"'{name}' is guarded; under another name it would leave its policy and its ledger behind"
@@ -138,6 +137,11 @@ class Guard:
                 return f"the tag '{tag}' would hide '{name}' from lists of models" if tag in HIDING_TAGS else None
             case _:
                 return f"'{operation}' of the guarded model '{name}' is not known to be harmless"
+
+    def _begun(self, name: str, alias: str) -> str | None:
+        """The version of a promotion that is under way."""
+        waiting = ModelHistory(self.ledger.entries(name)).open_intent(alias)
+        return None if waiting is None else waiting[1].binding.to_version
 
     def _refusals(self, operation: str, name: str, actor: Actor, alias: str | None, version: str | None) -> _Recorded:
         return _Recorded(self.ledger, operation, name, actor, alias, version)
@@ -168,4 +172,12 @@ class _Recorded:
             reason=str(error)[:_LONGEST_REASON],
         )
         with suppress(LedgerError):
-            self.ledger.record("refusal", refusal, model=self.name)
+            newest = self.ledger.entries(self.name)[-1:]
+            if not newest or newest[0].body != refusal.model_dump(mode="json"):
+                self.ledger.record("refusal", refusal, model=self.name)
+
+
+def _plain(alias: str) -> str:
+    """An alias as people read it: capitals, widths, white space and what cannot be seen make no difference."""
+    folded = unicodedata.normalize("NFKC", alias).casefold()
+    return "".join(char for char in folded if unicodedata.category(char)[0] not in "CZ")

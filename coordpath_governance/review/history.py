@@ -59,24 +59,28 @@ class ModelHistory:
         found = [facts for _, facts in self.of(Registration) if facts.version == version]
         return found[-1].author if found and found[-1].authenticated_by else None
 
-    def registered(self, version: str) -> bool:
-        """Whether the guard saw this version come."""
-        return any(facts.version == version for _, facts in self.of(Registration))
-
     def report(self, version: str, champion: str | None) -> tuple[Entry, ReportMade] | None:
         """The newest report on a version, if there is one on the change from this champion rather than another."""
         found = [(entry, facts) for entry, facts in self.of(ReportMade) if facts.version == version]
         fitting = [each for each in found if each[1].champion == champion] or found
         return fitting[-1] if fitting else None
 
-    def decisions(self, binding: Binding) -> dict[str, tuple[Entry, Approval | Rejection]]:
-        """For every key the newest decision on exactly this change."""
-        newest: dict[str, tuple[Entry, Approval | Rejection]] = {}
-        for entry in self.entries:
-            facts = entry.facts
-            if isinstance(facts, Approval | Rejection) and facts.binding == binding:
-                newest[entry.key] = (entry, facts)
-        return newest
+    def decisions(self, binding: Binding) -> tuple[tuple[Entry, Approval | Rejection], ...]:
+        """All decisions on exactly this change, oldest first."""
+        return tuple(
+            (entry, facts)
+            for entry in self.entries
+            if isinstance(facts := entry.facts, Approval | Rejection) and facts.binding == binding
+        )
+
+    def last_move(self, alias: str) -> int:
+        """The newest entry that says where the alias stands; approvals and waivers from before it are of another time."""
+        moves = [
+            entry.seq
+            for entry in self.entries
+            if isinstance(facts := entry.facts, Promotion | Adoption | OutsideMove) and facts.alias == alias
+        ]
+        return max(moves, default=0)
 
     def waivers(self, binding: Binding) -> tuple[tuple[Entry, Waiver], ...]:
         """Waivers of rules for exactly this change."""
@@ -117,16 +121,23 @@ class ModelHistory:
         return current
 
     def since_validation(self, alias: str) -> tuple[tuple[str, ...], str | None]:
-        """Reports of the promotions since the last one that was a full validation, and when that was."""
+        """Reports of the promotions since the last one that was a full validation, and when that was.
+
+        What was adopted without standing there before is no change that anybody measured: nothing is validated then.
+        """
         intents = {entry.hash: facts for entry, facts in self.of(Intent)}
         reports: list[str] = []
         validated: str | None = None
-        for entry, facts in self.of(Promotion):
-            intent = intents.get(facts.intent)
-            if facts.alias != alias or intent is None:
-                continue
-            if intent.full_validation:
-                reports, validated = [], entry.at
-            else:
-                reports.append(intent.binding.report)
+        stood: str | None = None
+        for entry in self.entries:
+            facts = entry.facts
+            if isinstance(facts, Adoption) and facts.alias == alias:
+                if facts.digest != stood:
+                    reports, validated = [], None
+                stood = facts.digest
+            elif isinstance(facts, Promotion) and facts.alias == alias and facts.intent in intents:
+                intent = intents[facts.intent]
+                reports = [] if intent.full_validation else [*reports, intent.binding.report]
+                validated = entry.at if intent.full_validation else validated
+                stood = facts.to_digest
         return tuple(reports), validated

@@ -11,11 +11,14 @@ from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
 from coordpath_governance.policy.judge import GateFacts, Judgement, judge
 from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.review.approvals import Place, Tally, objection_to, same_person, tally
+from coordpath_governance.review.approvals import Place, Tally, objection_to, person, same_person, tally
 from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
-    from coordpath_governance.ledger.keyring import KeyRing
+    from collections.abc import Sequence
+
+    from coordpath_governance.ledger.events import Approval
+    from coordpath_governance.ledger.keyring import KeyRing, KnownKey
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.policy.document import Policy
     from coordpath_governance.reports.document import ChangeReportDocument
@@ -38,8 +41,8 @@ class Readiness:
 
     @property
     def verdict(self) -> Literal["pass", "review", "fail"]:
-        """Fail if a rule or a person says no, review while approvals are missing, else pass."""
-        if self.judgement.verdict == "fail" or self.rejections:
+        """Fail if a rule or a person says no or nobody could ever approve, review while approvals are missing, else pass."""
+        if self.judgement.verdict == "fail" or self.rejections or not all(place.roles for place in self.tally.missing):
             return "fail"
         return "review" if self.tally.missing else "pass"
 
@@ -149,21 +152,33 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     judgement = judge(policy, bound.document, gate, frozenset(rule for rule, _ in waivers))
     author = history.author(binding.to_version)
     approvals, rejections, void = [], [], []
-    for entry, facts in history.decisions(binding).values():
-        known = ring.keys.get(entry.key)
+    for entry, known, facts in _newest_by_person(history.decisions(binding), ring):
         if isinstance(facts, Rejection):
-            if known is not None and known.revoked is None:
-                rejections.append(f"{known.facts.owner}: {facts.comment}")
+            rejections.append(f"{known.facts.owner}: {facts.comment}")
             continue
-        objection = objection_to(entry, facts, ring, history.consumed, now, policy.approvals.longest_days)
-        if objection is not None or known is None:
-            void.append(objection or "its key is not known")
+        objection = objection_to(entry, facts, known, history, now, policy.approvals.longest_days)
+        if objection is not None:
+            void.append(objection)
         else:
             approvals.append((entry, known))
     places = _places(policy, judgement, author_known=author is not None)
-    counted = tally(places, approvals, author, void)
+    involved = {ring.keys[entry.key].facts.owner: "waived a rule of it" for _, entry in waivers}
+    if author is not None:
+        involved[author] = "registered the version"
+    counted = tally(places, approvals, involved, void)
     consumed = tuple(entry for _, entry in waivers)
     return Readiness(binding, judgement, counted, consumed, tuple(rejections), author is not None)
+
+
+def _newest_by_person(
+    decisions: Sequence[tuple[Entry, Approval | Rejection]], ring: KeyRing
+) -> list[tuple[Entry, KnownKey, Approval | Rejection]]:
+    """Of every person the newest decision, whichever of their keys signed it. A no stands even if its key is revoked."""
+    newest = {}
+    for entry, facts in decisions:
+        known = ring.keys[entry.key]
+        newest[person(known.facts.owner)] = (entry, known, facts)
+    return list(newest.values())
 
 
 def _places(policy: Policy, judgement: Judgement, *, author_known: bool) -> tuple[Place, ...]:
@@ -182,9 +197,9 @@ def _valid_waivers(
     found: dict[str, Entry] = {}
     author = history.author(binding.to_version)
     for entry, facts in history.waivers(binding):
-        if objection_to(entry, facts, ring, history.consumed, now, policy.waivers.longest_days) is not None:
-            continue
         known = ring.keys[entry.key]
+        if objection_to(entry, facts, known, history, now, policy.waivers.longest_days) is not None:
+            continue
         if set(known.facts.roles).isdisjoint(policy.waivers.roles) or (author and same_person(known.facts.owner, author)):
             continue
         found[facts.rule] = entry

@@ -10,6 +10,7 @@ from coordpath_governance.errors import RefusedError, ReviewNeededError, Signing
 from coordpath_governance.ledger.events import Approval, KeyRevoked
 from coordpath_governance.review import approvals as counting
 from coordpath_governance.review.approvals import Place, parse_time
+from coordpath_governance.review.decisions import adopt_standing
 from coordpath_governance.signing.keys import new_key
 
 NAME = "credit"
@@ -101,11 +102,73 @@ def test_a_revoked_key_takes_its_approvals_with_it(champion_world):
         world.approve("2")
 
 
-def test_a_rejection_by_a_key_revoked_since_does_not_count(champion_world):
+def test_a_rejection_stands_even_if_its_key_is_revoked(champion_world):
     world = champion_world
     world.reject("2")
     world.ledger.append("key revoked", KeyRevoked(key=world.bob.public.id, reason="left"), world.admin)
+    assert world.ask("2").verdict == "fail"
+
+
+def test_a_surplus_approval_does_not_outlive_the_promotion(champion_world):
+    """Two approved where one was needed; after a rollback the other is no permission."""
+    world = champion_world
+    world.person("Cleo", "validator")
+    world.approve("2")
+    world.approve("2", world.keys["Cleo"])
+    world.promote("2")
+    world.report("1", "2")
+    world.approve("1")
+    world.promote("1")
+    with pytest.raises(ReviewNeededError, match="was given before the alias last moved"):
+        world.promote("2")
+
+
+def test_one_person_in_two_spellings(champion_world):
+    world = champion_world
+    two_validators(world)
+    for owner in ("Jos\u00e9", "Jose\u0301"):
+        world.approve("2", world.person(owner, "validator"))
     assert world.ask("2").verdict == "review"
+
+
+def test_who_waives_does_not_approve(champion_world):
+    world = champion_world
+    world.register("2", author=None)
+    world.adopt_policy(rules={"final_cost_increase": {"absolute": -1.0}})
+    world.report("2", "1")
+    both = world.person("Rita", "risk", "validator")
+    world.waive("2", "final_cost_increase", both)
+    world.approve("2", both)
+    world.approve("2")
+    answer = world.ask("2")
+    assert answer.verdict == "review"
+    assert "Rita waived a rule of it and cannot approve it" in answer.reason
+
+
+def test_a_policy_without_approvers_and_an_author_nobody_knows(world):
+    world.adopt_policy(materiality=[{"class": "any"}], rules={"steps": {"most": 100}})
+    world.register("1", author=None)
+    world.report("1")
+    answer = world.ask("1")
+    assert answer.verdict == "fail"
+    assert "nobody that the policy names" in answer.reason
+
+
+def test_checks_of_the_report_itself_cannot_be_waived(champion_world):
+    with pytest.raises(UsageError, match="which nobody can waive"):
+        champion_world.waive("2", "reference data", champion_world.person("Rita", "risk"))
+
+
+def test_a_report_made_again_is_young_again(champion_world, monkeypatch):
+    from coordpath_governance.review import gate
+
+    world = champion_world
+    before = world.events().count("report")
+    world.report("2", "1")
+    assert world.events().count("report") == before
+    monkeypatch.setattr(gate, "_FRESH", timedelta(0))
+    world.report("2", "1")
+    assert world.events().count("report") == before + 1
 
 
 @pytest.mark.parametrize(
@@ -200,6 +263,19 @@ def test_changes_add_up_since_the_last_full_validation(world):
     world.adopt_policy(rules={"change_since_validation": {"changes": 1}})
     world.ready("4", "3")
     assert world.ask("4").verdict == "review"
+
+
+def test_what_was_adopted_unmeasured_is_not_validated(world):
+    """A jump outside the gate, adopted, does not hide from what has added up."""
+    validators = [{"role": "validator", "count": 1}]
+    world.adopt_policy(materiality=[{"class": "full", "approvals": validators, "full_validation": True}])
+    world.first_champion()
+    world.adopt_policy(rules={"change_since_validation": {"changes": 5}})
+    world.registry.set[NAME]["champion"] = "8"
+    assert world.ask("2").verdict == "fail"
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "looked into")
+    world.ready("9", "8")
+    assert world.ask("9").readiness.judgement.results[-1].observed == "never fully validated"
 
 
 @given(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordpath_governance.errors import LedgerError, RefusedError
+from coordpath_governance.errors import LedgerError, RefusedError, RegistryError
 from coordpath_governance.review.ports import Actor
 
 NAME = "credit"
@@ -91,9 +91,29 @@ def test_a_version_whose_files_cannot_be_had_is_still_recorded(world):
     assert world.ledger.entries(NAME)[-1].facts.digest is None
 
 
-def test_the_same_alias_in_capitals(champion_world):
-    with pytest.raises(RefusedError, match="but for its capitals"):
-        champion_world.promote("2", alias="Champion")
+@pytest.mark.parametrize("alias", ["Champion", "champion\n", " champion", "\uff43hampion", "cham\u200bpion"])
+def test_aliases_that_look_like_a_guarded_one(champion_world, alias):
+    with pytest.raises(RefusedError, match="looks like a guarded alias"):
+        champion_world.promote("2", alias=alias)
+    with pytest.raises(RefusedError, match="is guarded; promote another"):
+        forbid(champion_world, "delete alias", alias=alias)
+
+
+def test_the_same_refusal_is_recorded_once(champion_world):
+    for _ in range(3):
+        with pytest.raises(RefusedError):
+            forbid(champion_world, "delete model")
+    assert champion_world.events().count("refusal") == 1
+
+
+def test_a_version_whose_promotion_is_under_way_is_not_deleted(champion_world):
+    world = champion_world
+    world.approve("2")
+    world.registry.broken["set_alias"] = RegistryError("down")
+    with pytest.raises(RegistryError):
+        world.promote("2")
+    with pytest.raises(RefusedError, match="version 2 of 'credit' stands under 'champion'"):
+        forbid(world, "delete version", version="2")
 
 
 def test_files_of_models_that_are_not_guarded_are_not_fetched(world):

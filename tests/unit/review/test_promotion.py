@@ -2,7 +2,9 @@
 
 import pytest
 
-from coordpath_governance.errors import RefusedError, RegistryError, ReviewNeededError
+from coordpath_governance.errors import LedgerError, NotFoundError, RefusedError, RegistryError, ReviewNeededError
+from coordpath_governance.ledger.events import KeyRevoked
+from coordpath_governance.review.decisions import adopt_standing
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.ports import Actor
 
@@ -103,8 +105,6 @@ def test_files_that_changed_under_the_registry(champion_world, version):
 
 
 def test_a_move_outside_is_found_recorded_once_and_adopted(champion_world):
-    from coordpath_governance.review.decisions import adopt_standing
-
     world = champion_world
     world.approve("2")
     world.registry.set[NAME]["champion"] = "7"
@@ -231,3 +231,136 @@ def test_the_gate_says_that_it_stands_there_already(champion_world):
     answer = champion_world.ask("1")
     assert answer.verdict == "fail"
     assert "the files of version 1 are not those that were promoted" in answer.reason
+
+
+def begun(world):
+    """A promotion of version 2 that has recorded its intent and failed to set the alias."""
+    world.approve("2")
+    world.registry.broken["set_alias"] = RegistryError("down")
+    with pytest.raises(RegistryError):
+        world.promote("2")
+
+
+def test_who_only_asks_moves_nothing(champion_world):
+    world = champion_world
+    begun(world)
+    answer = world.ask("2")
+    assert answer.verdict == "fail"
+    assert "was begun and not finished; finish it with `coordpath promote credit 2 --alias champion`" in answer.reason
+    assert world.registry.set[NAME]["champion"] == "1"
+    world.promote("2")
+    assert world.registry.set[NAME]["champion"] == "2"
+
+
+def test_without_the_service_key_nothing_is_finished(champion_world):
+    world = champion_world
+    begun(world)
+    world.ledger.service = None
+    with pytest.raises(LedgerError, match="the service key is needed"):
+        world.promote("2")
+    assert world.registry.set[NAME]["champion"] == "1"
+    world.registry.set[NAME]["champion"] = "7"
+    answer = world.ask("2")
+    assert "moved outside the gate" in answer.reason
+    assert world.events()[-1] != "outside move"
+
+
+def test_a_version_that_is_gone_cannot_be_finished(champion_world):
+    world = champion_world
+    begun(world)
+
+    def gone(*_):
+        raise NotFoundError("no such version")
+
+    world.registry.digest = gone
+    with pytest.raises(RefusedError, match="left unfinished and cannot be finished"):
+        world.promote("2")
+
+
+@pytest.mark.parametrize("what", ["policy", "key"])
+def test_a_policy_or_a_key_that_changes_in_between(champion_world, what):
+    """Between the last look at the approvals and the intent."""
+    world = champion_world
+    world.approve("2")
+    record = world.ledger.record
+    changed = []
+
+    def changing(event, body, **more):
+        if event == "intent" and not changed:
+            changed.append(True)
+            if what == "policy":
+                world.adopt_policy(rules={"final_cost_increase": {"absolute": -1.0}})
+            else:
+                world.ledger.append("key revoked", KeyRevoked(key=world.bob.public.id, reason="left"), world.admin)
+        return record(event, body, **more)
+
+    world.ledger.record = changing
+    with pytest.raises(RefusedError):
+        world.promote("2")
+    assert world.registry.set[NAME]["champion"] == "1"
+    assert world.events().count("intent") == 1
+
+
+def test_refusals_of_others_do_not_stop_a_promotion(champion_world):
+    world = champion_world
+    world.approve("2")
+    record = world.ledger.record
+
+    def noisy(event, body, **more):
+        if event == "intent":
+            with pytest.raises(RefusedError):
+                world.guard.forbid(world.registry, "rename model", NAME, Actor(), new_name="away")
+        return record(event, body, **more)
+
+    world.ledger.record = noisy
+    world.promote("2")
+    assert world.registry.set[NAME]["champion"] == "2"
+
+
+def test_an_alias_deleted_outside_is_adopted_as_nothing(champion_world):
+    world = champion_world
+    del world.registry.set[NAME]["champion"]
+    assert "the registry has nothing" in world.ask("2").reason
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "it was deleted")
+    world.report("2")
+    world.approve("2")
+    world.promote("2")
+    assert world.registry.set[NAME]["champion"] == "2"
+
+
+def test_nothing_that_could_be_adopted(world):
+    with pytest.raises(RefusedError, match="has no alias 'champion' that could be taken under guard"):
+        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "")
+
+
+def test_adopting_while_a_promotion_goes_on(champion_world):
+    world = champion_world
+    world.approve("2")
+    digest = world.registry.digest
+
+    def slow(name, version):
+        world.registry.digest = digest
+        world.promote("2")
+        return digest(name, version)
+
+    world.registry.digest = slow
+    with pytest.raises(RefusedError, match="something else was recorded"):
+        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "")
+
+
+def test_a_promotion_overtaken_by_an_adoption(champion_world):
+    """The intent is there, the alias not yet set, and a policy-admin takes things as they stand."""
+    world = champion_world
+    world.approve("2")
+    plain = world.registry.set_alias
+
+    def slow(name, alias, version):
+        world.registry.set_alias = plain
+        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "as it is")
+        plain(name, alias, version)
+
+    world.registry.set_alias = slow
+    with pytest.raises(RefusedError, match="was overtaken"):
+        world.promote("2")
+    assert world.registry.set[NAME]["champion"] == "1"
+    assert world.ask("1").verdict == "pass"

@@ -1,0 +1,134 @@
+"""Whether the registry stands where the ledger left it; what a crash left is finished, what others moved is recorded."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
+
+from coordpath_governance.errors import LedgerConflictError, LedgerError, NotFoundError, RefusedError, RegistryError
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import Binding, Intent, OutsideMove, Promotion
+from coordpath_governance.review.history import ModelHistory
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.review.ports import AliasRegistry
+
+__all__ = ["busy", "complete", "look", "reconcile"]
+
+_TURNS = 5
+
+
+def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:
+    """The model's history, after finishing a promotion that was begun and not done: whoever comes first does that."""
+    for _ in range(_TURNS):
+        history = ModelHistory(ledger.entries(name))
+        waiting = history.open_intent(alias)
+        if waiting is None or not _can_be_finished(registry, name, waiting[1].binding):
+            return look(ledger, registry, name, alias)
+        complete(ledger, registry, name, *waiting, "after a crash")
+    raise busy(name)
+
+
+def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:
+    """The model's history; `RefusedError` if a promotion is half-done or the alias stands elsewhere. Moves no alias.
+
+    A move that nobody here made is recorded once, if this process can.
+    """
+    for _ in range(_TURNS):
+        seen = ledger.head()
+        history = ModelHistory(ledger.entries(name))
+        waiting = history.open_intent(alias)
+        found = registry.aliases(name).get(alias)
+        standing = history.standing(alias)
+        if waiting is not None and _can_be_finished(registry, name, waiting[1].binding):
+            to = waiting[1].binding.to_version
+            raise RefusedError(
+                f"a promotion of '{name}' to version {to} was begun and not finished; finish it with "
+                f"`coordpath promote {name} {to} --alias {alias}`"
+            )
+        if standing.doubt is not None:
+            raise RefusedError(_moved(name, standing.doubt))
+        if waiting is None and found == standing.version:
+            return history
+        says = f"version {standing.version}" if standing.version else "nothing"
+        reason = f"the ledger knows {says} under '{alias}', the registry has {f'version {found}' if found else 'nothing'}"
+        if waiting is not None:
+            to = waiting[1].binding.to_version
+            reason = f"a promotion to version {to} was left unfinished and cannot be finished, and {reason}"
+        if ledger.service is None:
+            raise RefusedError(_moved(name, reason))
+        move = OutsideMove(alias=alias, expected=standing.version, found=found, reason=reason)
+        with suppress(LedgerConflictError):
+            ledger.record("outside move", move, model=name, since=seen)
+    raise busy(name)
+
+
+def complete(
+    ledger: Ledger,
+    registry: AliasRegistry,
+    name: str,
+    intent_entry: Entry,
+    intent: Intent,
+    how: Literal["at once", "after a crash"],
+) -> None:
+    """Set the alias, read it back, record it: once, whoever else is doing the same."""
+    if ledger.service is None:
+        raise LedgerError("to finish a promotion the service key is needed: set COORDPATH_SERVICE_KEY to its file")
+    binding = intent.binding
+    registry.set_alias(name, binding.alias, binding.to_version)
+    done = Promotion(
+        intent=intent_entry.hash,
+        alias=binding.alias,
+        from_version=binding.from_version,
+        to_version=binding.to_version,
+        to_digest=binding.to_digest,
+        completed=how,
+    )
+    while True:
+        seen = ledger.head()
+        history = ModelHistory(ledger.entries(name))
+        if intent_entry.hash in history.promoted:
+            _put_back(registry, name, binding.alias, history)
+            return
+        if history.open_intent(binding.alias) != (intent_entry, intent):
+            _put_back(registry, name, binding.alias, history)
+            raise RefusedError(f"the promotion of '{name}' to version {binding.to_version} was overtaken; look again")
+        if registry.aliases(name).get(binding.alias) != binding.to_version:
+            raise RegistryError(
+                f"the alias '{binding.alias}' of '{name}' did not read back as version {binding.to_version}; "
+                "run the same command again to finish or find out"
+            )
+        try:
+            ledger.record("promotion", done, model=name, since=seen)
+        except LedgerConflictError:
+            continue
+        return
+
+
+def busy(name: str) -> RefusedError:
+    """What to say when others are always faster."""
+    return RefusedError(f"others keep changing '{name}'; try again in a moment")
+
+
+def _can_be_finished(registry: AliasRegistry, name: str, binding: Binding) -> bool:
+    """Whether the alias is where the promotion found or put it, and the version is still the one that was approved."""
+    if registry.aliases(name).get(binding.alias) not in (binding.from_version, binding.to_version):
+        return False
+    try:
+        return registry.digest(name, binding.to_version) == binding.to_digest
+    except NotFoundError:
+        return False
+
+
+def _moved(name: str, reason: str) -> str:
+    return (
+        f"'{name}' was moved outside the gate: {reason}. Look into it, then take it as it is with `coordpath adopt {name}`"
+    )
+
+
+def _put_back(registry: AliasRegistry, name: str, alias: str, history: ModelHistory) -> None:
+    """Somebody finished this promotion for us, or went on; ours must not be the last to set the alias."""
+    standing = history.standing(alias)
+    if standing.version is not None and registry.aliases(name).get(alias) != standing.version:
+        registry.set_alias(name, alias, standing.version)
