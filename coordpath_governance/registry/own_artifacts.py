@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import posixpath
 import sys
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
 
 from coordpath_governance.errors import RegistryError
 
-__all__ = ["own_location"]
+__all__ = ["own_location", "same_place"]
 
 _DESTINATION = "_MLFLOW_SERVER_ARTIFACT_DESTINATION"
 _SERVES = "_MLFLOW_SERVER_SERVE_ARTIFACTS"
@@ -27,6 +29,23 @@ def own_location(location: str) -> str:
     if path is None:
         return location
     return f"{os.environ[_DESTINATION].rstrip('/')}/{path}"
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two locations name the same files, however they are written."""
+    return _spelled(one) == _spelled(other)
+
+
+def _spelled(location: str) -> str:
+    """One spelling of a location: local ones as paths, those behind any server's proxy without its address."""
+    location = own_location(location)
+    parts = urlsplit(location)
+    if parts.scheme in ("", "file"):
+        return str(Path(url2pathname(parts.path) if parts.scheme else location).resolve())
+    _, proxied, path = parts.path.partition(_ROUTE)
+    if parts.scheme == "mlflow-artifacts" or (proxied and parts.scheme in _PROXIED):
+        return "mlflow-artifacts:/" + (path if proxied else parts.path).strip("/")
+    return location.rstrip("/")
 
 
 def _own_path(location: str) -> str | None:

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from coordpath_governance.errors import NotFoundError, UsageError
+from coordpath_governance.errors import NotFoundError, RefusedError, UsageError
 from coordpath_governance.registry.connection import registry_errors
-from coordpath_governance.registry.own_artifacts import own_location
+from coordpath_governance.registry.own_artifacts import own_location, same_place
 
 __all__ = ["CHAMPION_ALIAS", "ModelPointer", "find_champion", "point_at"]
 
@@ -23,8 +23,8 @@ _MAX_COPIES = 20
 class ModelPointer:
     """One model: a registered version, or any URI that MLflow can download.
 
-    ``model_id`` is the LoggedModel behind a 3.x version; None for a 2.x-style version, whose files belong to ``run_id``.
-    ``location`` is where a registered version's files are: MLflow allows names that its own ``models:/`` URIs cannot carry.
+    ``location`` is where MLflow loads a registered version from, as it was fixed when the version was registered.
+    ``model_id`` is the LoggedModel that holds these files; None for a 2.x-style version, whose files belong to ``run_id``.
     """
 
     uri: str
@@ -89,7 +89,7 @@ def _registered(client: Any, name: str, which: str, *, is_alias: bool) -> ModelP
     with registry_errors(f"looking up version {number} of '{name}'"):
         version = client.get_model_version(name, number)
     number = str(version.version)
-    model_id = _logged_model(client, version.source, name, number)
+    location, model_id = _files(client, version.source, name, number)
     return ModelPointer(
         uri=f"models:/{name}/{number}",
         name=name,
@@ -98,7 +98,7 @@ def _registered(client: Any, name: str, which: str, *, is_alias: bool) -> ModelP
         model_id=model_id,
         aliases=tuple(sorted(alias for alias, target in aliases.items() if target == number)),
         description=version.description or None,
-        location=_location(client, model_id, name, number),
+        location=location,
     )
 
 
@@ -106,12 +106,23 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def _location(client: Any, model_id: str | None, name: str, number: str) -> str:  # noqa: ANN401 - MlflowClient
-    """Where the files of a version are."""
+def _files(client: Any, source: str, name: str, number: str) -> tuple[str, str | None]:  # noqa: ANN401 - MlflowClient
+    """Where a version's files are, and the LoggedModel that holds them.
+
+    What ``source`` names can be deleted and made anew; MLflow goes on loading what it named at first.
+    """
+    model_id = _logged_model(client, source, name, number)
     with registry_errors(f"locating the files of version {number} of '{name}'"):
-        if model_id is not None:
-            return own_location(str(client.get_logged_model(model_id).artifact_location))
-        return own_location(str(client.get_model_version_download_uri(name, number)))
+        loaded = str(client.get_model_version_download_uri(name, number))
+        logged = _LOGGED_MODEL.fullmatch(loaded)
+        if logged:
+            loaded = str(client.get_logged_model(logged["id"]).artifact_location)
+        if model_id is not None and not same_place(loaded, str(client.get_logged_model(model_id).artifact_location)):
+            raise RefusedError(
+                f"version {number} of '{name}' is loaded from other files than those of {model_id}, the logged model that "
+                f"its source {source} now leads to; register it again from the logged model that is meant"
+            )
+    return own_location(loaded), model_id
 
 
 def _latest(client: Any, model: Any) -> str:  # noqa: ANN401 - MlflowClient, RegisteredModel

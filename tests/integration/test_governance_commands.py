@@ -233,6 +233,20 @@ class TestNothingIsGained:
         assert report.code == 0
         assert running.run("promote", running.name, "3").code == 1
 
+    def test_has_other_files_explained_than_those_that_are_loaded(self, running):
+        """A copy keeps the files of its origin; its origin is deleted and made anew with other files."""
+        client, other = running.store.client, f"other {uuid.uuid4().hex}"
+        running.store.register(other, running.store.first)
+        copy = str(client.copy_model_version(f"models:/{other}/1", running.name).version)
+        client.delete_registered_model(other)
+        running.store.register(other, running.store.second)
+        outcomes = [running.run("report", running.name, "--candidate", copy), running.run("promote", running.name, copy)]
+        for outcome in outcomes:
+            assert outcome.code == 1
+            assert f"version {copy} of '{running.name}' is loaded from other files" in outcome.plain
+            assert len(outcome.err.splitlines()) == 1
+        assert running.alias() == "1"
+
     def test_adds_a_key_for_themselves(self, running):
         outcome = running.run(
             "key",

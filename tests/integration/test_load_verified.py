@@ -359,3 +359,16 @@ def test_the_files_are_there_as_long_as_the_model_is(guarded):
     del model
     gc.collect()
     assert not folder.exists()
+
+
+def test_a_version_whose_source_leads_elsewhere_by_now_is_refused(guarded):
+    client, other = guarded.store.client, f"origin {uuid.uuid4().hex}"
+    guarded.store.register(other, guarded.models["1"])
+    copy = str(client.copy_model_version(f"models:/{other}/1", guarded.name).version)
+    guarded.models[copy] = guarded.models["1"]
+    guarded.promote(copy)
+    assert guarded.predicts_as(guarded.load(), "1")
+    client.delete_registered_model(other)
+    guarded.store.register(other, guarded.models["2"])
+    with pytest.raises(RefusedError, match="is loaded from other files"):
+        guarded.load()

@@ -7,19 +7,20 @@ import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, RESOURCE_DOES_NOT_EXIST
 
-from coordpath_governance.errors import NotFoundError, RegistryError
+from coordpath_governance.errors import NotFoundError, RefusedError, RegistryError
 from coordpath_governance.guarded import inner_registry, inner_store
 from coordpath_governance.guarded.inner_registry import InnerRegistry
 from coordpath_governance.models.manifest import model_digest
-from coordpath_governance.registry.own_artifacts import own_location
+from coordpath_governance.registry.own_artifacts import own_location, same_place
 
 LOGGED = "m-" + "0" * 32
 
 
 class Registry:
-    """Versions of `price` by their sources; the files of a logged model are wherever the test puts them."""
+    """Versions of `price` by their sources; ``fixed`` is where their files are, if their sources do not say."""
 
-    def __init__(self, **sources):
+    def __init__(self, fixed=None, **sources):
+        self.fixed = fixed
         self.sources = sources
         self.aliases = {"champion": 1}
         self.error = None
@@ -36,7 +37,7 @@ class Registry:
         return types.SimpleNamespace(version=int(version), source=source, run_id=None, description=None)
 
     def get_model_version_download_uri(self, name, version):
-        return self.sources[f"v{version}"]
+        return self.fixed or self.sources[f"v{version}"]
 
     def set_registered_model_alias(self, name, alias, version):
         self.get_registered_model(name)
@@ -104,11 +105,44 @@ def test_the_digest_of_files_in_a_folder(model):
     assert InnerRegistry(Registry(v1=model.as_uri())).digest("price", "1") == model_digest(model)
 
 
-def test_the_digest_of_a_logged_model_and_of_its_copy(model, tracking):
-    registry = InnerRegistry(Registry(v1=f"models:/{LOGGED}", v2="models:/price/1"), "sqlite:///tracking")
+@pytest.mark.parametrize("spelled", ["file:", "path", "path/", "logged"])
+def test_the_digest_of_a_logged_model_and_of_its_copy(model, tracking, spelled):
+    fixed = {"file:": model.as_uri(), "path": str(model), "path/": f"{model}/", "logged": f"models:/{LOGGED}"}[spelled]
+    registry = InnerRegistry(Registry(fixed, v1=f"models:/{LOGGED}", v2="models:/price/1"), "sqlite:///tracking")
     assert registry.digest("price", "1") == model_digest(model)
     assert registry.digest("price", "2") == model_digest(model)
-    assert tracking.asked == ["sqlite:///tracking", LOGGED] * 2
+    assert set(tracking.asked) == {"sqlite:///tracking", LOGGED}
+
+
+def test_a_source_that_now_leads_to_other_files_is_refused(tmp_path, tracking):
+    registry = InnerRegistry(Registry(str(tmp_path / "another"), v1=f"models:/{LOGGED}", v2="models:/price/1"))
+    for version in "12":
+        with pytest.raises(RefusedError, match=f"version {version} of 'price' is loaded from other files"):
+            registry.digest("price", version)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("file:///a%20folder/model", "/a folder/model/", True),
+        ("/a/./model", "file:/a/model", True),
+        ("/a/model", "/a/Model", False),
+        ("mlflow-artifacts:/1/m", "mlflow-artifacts://host:5000/1/m/", True),
+        ("mlflow-artifacts:/1/m", "https://host/base/api/2.0/mlflow-artifacts/artifacts/1/m", True),
+        ("mlflow-artifacts:/1/m", "mlflow-artifacts:/1/n", False),
+        ("mlflow-artifacts:/1/m", "/1/m", False),
+        ("s3://bucket/m", "s3://bucket/m/", True),
+        ("s3://bucket/m", "s3://other/m", False),
+        ("https://host/m", "https://other/m", False),
+    ],
+)
+def test_a_place_has_several_spellings(one, other, same):
+    assert same_place(one, other) is same
+    assert same_place(other, one) is same
+
+
+def test_a_server_knows_its_own_artifacts_by_both_names(served):
+    assert same_place("mlflow-artifacts:/1/m", str(served / "1" / "m"))
 
 
 @pytest.mark.parametrize("place", ["nowhere", "empty"])
