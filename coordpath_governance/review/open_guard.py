@@ -39,7 +39,10 @@ def open_guard(inner_uri: str) -> Guard:
 
 
 def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -> None:
-    """Make the report in a process of its own, so that neither its memory nor its faults are the registry's."""
+    """Make the report in a process of its own, so that neither its memory nor its faults are the registry's.
+
+    URIs may hold passwords, which a command line would show to everybody.
+    """
     try:
         adopted = policy_for(ledger, name)
     except RefusedError as error:
@@ -53,9 +56,9 @@ def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -
         import mlflow
 
         tracking = mlflow.get_tracking_uri()
-    command = [sys.executable, "-m", "coordpath_governance", "report", "--candidate", version]
-    command += ["--tracking-uri", tracking, "--registry-uri", inner_uri, "--", name]
-    environment = {**os.environ, "COORDPATH_LEDGER": url}
+    command = [sys.executable, "-m", "coordpath_governance", "report", "--candidate", version, "--", name]
+    places = {"MLFLOW_TRACKING_URI": tracking, "MLFLOW_REGISTRY_URI": inner_uri, "COORDPATH_LEDGER": url}
+    environment = {**os.environ, **places}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_TIMEOUT, check=False)  # noqa: S603 - our own program
     if done.returncode:
         _LOG.warning("coordpath: no report on version %s of %r: %s", version, name, done.stderr.strip()[-_TAIL:])

@@ -351,6 +351,6 @@ def test_a_server_that_fails_while_attaching_leaves_no_half_report_that_looks_wh
             assert versions.check_whole() in [report.to_bytes() for report in reports]
         attach(through(remote), *sides, new, NOW)
         assert versions.check_whole() == new.to_bytes(), number
-    assert len(proxy.requests) == number - 1
+    assert len(proxy.requests) < number
     assert versions.check_whole() == new.to_bytes()
     assert number > 25
