@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 from pathlib import Path
 
 from coordpath_governance.errors import ModelReadError
 
-__all__ = ["manifest_lines", "model_digest"]
+__all__ = ["is_covered", "manifest_lines", "model_digest"]
 
 _ADDED_BY_MLFLOW = "registered_model_meta"
 _ADDED_BY_US = "coordpath"
@@ -40,6 +41,13 @@ def manifest_lines(folder: Path) -> tuple[str, ...]:
     if not lines:
         raise ModelReadError(f"{folder}: there are no model files here; check the path.")
     return tuple(lines)
+
+
+def is_covered(path: str) -> bool:
+    """Whether a file at ``path`` is in the digest: inside the folder and not left out, on any file system."""
+    parts = posixpath.normpath(path.replace("\\", "/")).split("/")
+    first = parts[0].rstrip(" .").casefold()
+    return not (parts[0] in ("", "..") or first in (_ADDED_BY_MLFLOW, _ADDED_BY_US))
 
 
 def _by_path_bytes(item: tuple[str, Path]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -11,13 +11,17 @@ from types import MappingProxyType
 import yaml
 
 from coordpath_governance.canonical import read_json
-from coordpath_governance.errors import ModelReadError
+from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.models.manifest import is_covered
 
-__all__ = ["ModelFiles", "open_model_files"]
+__all__ = ["ModelFiles", "open_model_files", "uncovered_path"]
 
 _MLMODEL = "MLmodel"
 _MAX_MLMODEL_BYTES = 1 << 20
 _MAX_FLOW_LEVEL = 20
+_NOT_PATHS = ("model_config", "uri")
+"""Keys of MLmodel's flavours whose values a model was made from, or is told, but is not read from."""
+
 _YAML_ERRORS = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError, AttributeError, KeyError)
 
 
@@ -79,6 +83,12 @@ def open_model_files(folder: Path) -> ModelFiles:
     flavours = settings.get("flavors")
     if not isinstance(flavours, dict) or not all(isinstance(each, dict) for each in flavours.values()):
         raise ModelReadError(f"{where}: it does not list the model's flavours; log the model again.")
+    uncovered = uncovered_path(flavours)
+    if uncovered is not None:
+        raise UnsupportedModelError(
+            f"{where}: it names the path {uncovered!r}, which the model digest does not cover, so what is there could "
+            "change unnoticed; log the model again with its files in folders of their own."
+        )
     signature = settings.get("signature")
     inputs = _column_names(signature, "inputs", where)
     outputs = _column_names(signature, "outputs", where)
@@ -88,6 +98,25 @@ def open_model_files(folder: Path) -> ModelFiles:
         columns=None if inputs is None or None in inputs else tuple(str(name) for name in inputs),
         target=outputs[0] if outputs is not None and len(outputs) == 1 else None,
     )
+
+
+def uncovered_path(flavours: Mapping[object, object]) -> str | None:
+    """A path among the flavours' settings that leads to a file outside of the model digest."""
+    return next((text for text in _texts(flavours) if not is_covered(text)), None)
+
+
+def _texts(flavours: Mapping[object, object]) -> Iterator[str]:
+    """Every text in the settings, each part once: YAML may hold one part in many places, or within itself."""
+    pending: list[object] = [flavours]
+    seen: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list | Mapping) and id(value) not in seen:
+            seen.add(id(value))
+            parts = value if isinstance(value, list) else [part for key, part in value.items() if key not in _NOT_PATHS]
+            pending.extend(parts)
 
 
 def _load_yaml(path: Path) -> dict[object, object]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -22,6 +22,7 @@ from coordpath_governance.ledger.location import ledger_url
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.manifest import manifest_lines, model_digest
+from coordpath_governance.models.model_files import uncovered_path
 from coordpath_governance.registry.connection import connect, registry_errors
 from coordpath_governance.registry.download import download_files
 from coordpath_governance.registry.versions import ModelPointer, point_at
@@ -32,9 +33,6 @@ __all__ = ["load_verified"]
 _SHOWN = 12
 _NAME_COLUMN = 66
 """Where the path begins in a line of the manifest, after 64 digits and two spaces."""
-
-_NOT_PATHS = ("model_config", "uri")
-"""Keys of MLmodel's flavours whose values a model was made from, or is told, but is not read from."""
 
 
 def load_verified(
@@ -140,19 +138,6 @@ def _check_paths(uri: str, files: Path) -> None:
         flavors = yaml.safe_load((files / "MLmodel").read_bytes())["flavors"]
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
         raise RefusedError(f"{uri} was not loaded: it has no MLmodel file that can be read") from error
-    for text in _texts(flavors):
-        path = PurePosixPath(text)
-        if path.is_absolute() or ".." in path.parts:
-            raise RefusedError(f"{uri} was not loaded: its MLmodel names '{text}', a file outside of what was promoted")
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for part in value:
-            yield from _texts(part)
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            if key not in _NOT_PATHS:
-                yield from _texts(part)
+    text = uncovered_path(flavors)
+    if text is not None:
+        raise RefusedError(f"{uri} was not loaded: its MLmodel names '{text}', a file outside of what was promoted")

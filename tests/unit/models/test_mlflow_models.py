@@ -16,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import Provenance, model_digest, read_model, to_document
+from coordpath_governance.models.model_files import uncovered_path
 
 mlflow = pytest.importorskip("mlflow")
 
@@ -97,7 +98,7 @@ def test_declared_coefficients_do_not_count_beside_a_readable_model(folder):
 @pytest.mark.parametrize("path", ["../model.skops", "/etc/passwd", "a/../../b", "", None, ["x"], "a\\\\b", "x\0y"])
 def test_paths_stay_inside(path, folder):
     change_mlmodel(folder, lambda settings: settings["flavors"]["sklearn"].update(pickled_model=path))
-    with pytest.raises(ModelReadError, match="not a file of this model"):
+    with pytest.raises(ModelReadError, match=r"not a file of this model|which the model digest does not cover"):
         read_model(folder)
 
 
@@ -159,3 +160,56 @@ def test_refusal_tells_the_file_and_the_step(tmp_path, data):
     mlflow.sklearn.save_model(model, tmp_path / "model", pip_requirements=[])
     with pytest.raises(UnsupportedModelError, match=r"model\.skops: step 'poly' is a PolynomialFeatures"):
         read_model(tmp_path / "model")
+
+
+UNCOVERED = [
+    "coordpath/model.skops",
+    "./coordpath/model.skops",
+    "data/../coordpath/model.skops",
+    "coordpath\\model.skops",
+    "COORDPATH/model.skops",
+    "coordpath",
+    "registered_model_meta",
+    "Registered_Model_Meta",
+    "../model/coordpath/model.skops",
+    "/srv/model/coordpath/model.skops",
+]
+
+
+@pytest.mark.parametrize("path", UNCOVERED)
+@pytest.mark.parametrize(
+    ("flavour", "settings"),
+    [
+        ("sklearn", {"pickled_model": "{}"}),
+        ("sklearn", {"code": "{}"}),
+        ("python_function", {"model_path": "{}"}),
+        ("python_function", {"data": "{}"}),
+        ("python_function", {"env": {"conda": "{}"}}),
+        ("xgboost", {"parts": [{"path": "{}"}]}),
+    ],
+)
+def test_files_that_the_digest_leaves_out_are_no_part_of_a_model(folder, flavour, settings, path):
+    filled = yaml.safe_load(yaml.safe_dump(settings).replace("'{}'", f"'{path}'"))
+    change_mlmodel(folder, lambda found: found["flavors"].setdefault(flavour, {}).update(filled))
+    with pytest.raises(UnsupportedModelError, match=r"which the model digest does not cover") as caught:
+        read_model(folder)
+    assert repr(path) in str(caught.value)
+    assert caught.value.exit_code == 4
+
+
+def test_what_only_looks_like_a_path_that_is_left_out(folder):
+    change_mlmodel(
+        folder,
+        lambda found: found["flavors"].update(
+            other={"data": "data/coordpath", "loader_module": "coordpath_x", "model_config": "coordpath/x", "uri": "/a"}
+        ),
+    )
+    assert read_model(folder).estimator == "Ridge"
+
+
+def test_settings_within_themselves_are_looked_at_once():
+    loop = {"path": "model.skops"}
+    loop["again"] = [loop, loop]
+    assert uncovered_path({"a": loop, "b": loop}) is None
+    loop["code"] = "coordpath/code"
+    assert uncovered_path({"a": loop}) == "coordpath/code"
