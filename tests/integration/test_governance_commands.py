@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import uuid
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,10 +97,16 @@ class Office:
         return Path(mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=str(self.folder / "copy")))
 
 
+@cache
+def _third(store):
+    """One more logged model for all of these tests: reports have folders of their own."""
+    return store.fresh()
+
+
 @pytest.fixture
 def office(store, coordpath, tmp_path):
     made = Office(store, coordpath, tmp_path)
-    store.register(made.name, store.fresh(), store.fresh(), store.fresh())
+    store.register(made.name, store.first, store.second, _third(store))
     made.adopt_policy()
     return made
 
@@ -246,6 +253,28 @@ class TestNothingIsGained:
             assert f"version {copy} of '{running.name}' is loaded from other files" in outcome.plain
             assert len(outcome.err.splitlines()) == 1
         assert running.alias() == "1"
+
+    def test_has_it_explained_under_the_policy_of_another_name(self, running):
+        lenient = f"toy {uuid.uuid4().hex}"
+        running.store.register(lenient, running.store.first)
+        running.adopt_policy(name="lenient", pattern=lenient, rules={"steps": {"most": 1000}})
+        before = running.ledger.entries()
+        tags = running.store.tags(running.name, 3)
+        outcome = running.run(
+            *(
+                "report",
+                lenient,
+                "--candidate",
+                f"models:/{running.name}/3",
+                "--champion",
+                f"models:/{running.name}/1",
+                "--gate",
+            )
+        )
+        assert outcome.code == 2
+        assert "explain it under its own name" in outcome.plain
+        assert running.store.tags(running.name, 3) == tags
+        assert running.ledger.entries() == before
 
     def test_adds_a_key_for_themselves(self, running):
         outcome = running.run(
