@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,11 @@ def _make(client: Any, name: str, options: dict[str, Any], *, attached: bool, go
         raise UsageError(
             f"{candidate.uri} is not a registered version, so there is nothing to attach a report to; "
             "register it, or use --no-attach --out FOLDER"
+        )
+    if attached and candidate.name != name:
+        raise UsageError(
+            f"{candidate.uri} is not a version of '{name}'; explain it under its own name: "
+            f"`coordpath report {shlex.quote(str(candidate.name))} --candidate {candidate.version}`"
         )
     champion = _champion(client, name, options["champion"], candidate)
     facts = ChangeFacts(**{key: options[key] for key in ("reason", "change_type", "planned", "owner", "purpose")})

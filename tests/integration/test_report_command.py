@@ -96,6 +96,18 @@ def test_two_registered_models_of_different_names(store, coordpath, name):
     assert tags["coordpath.champion_version"] == "1"
 
 
+def test_a_version_of_another_name_is_explained_under_its_own(store, coordpath, name, report):
+    other = store.two_versions()
+    outcome = coordpath("report", other, "--champion", "1", "--candidate", f"models:/{name}/2", *store.rows.args)
+    assert outcome.code == 2
+    assert f"is not a version of '{other}'" in outcome.err
+    assert f"`coordpath report '{name}' --candidate 2`" in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+    assert "coordpath.report_sha256" not in store.tags(other, 1) | store.tags(other, 2)
+    assert subject_of(report(other, "--champion", "1", "--candidate", f"models:/{name}/2"))[1] == (name, "2")
+    assert coordpath("report", other, "--candidate", f"models:/{other}/2", *store.rows.args).code == 0
+
+
 def test_a_logged_model_as_champion(store, name, report):
     document = json.loads(report(name, "--champion", store.first.uri, "--candidate", "2"))
     assert document["subject"]["champion"]["uri"] == store.first.uri
