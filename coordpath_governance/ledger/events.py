@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from coordpath_governance.ledger.times import Time
+
 __all__ = [
     "ADMIN",
     "EVENTS",
@@ -35,7 +37,6 @@ __all__ = [
 ]
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")]
 Version = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")]
 Text = Annotated[str, Field(max_length=4000)]
 

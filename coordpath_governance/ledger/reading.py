@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import LedgerError
 from coordpath_governance.ledger.entries import ENTRY_SCHEMA, Entry
-from coordpath_governance.ledger.events import Sha256, Time
+from coordpath_governance.ledger.events import Sha256
+from coordpath_governance.ledger.times import Time
 
 __all__ = ["read_entry"]
 

@@ -1,0 +1,30 @@
+"""Times of the ledger: UTC with microseconds, as text that sorts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+__all__ = ["Time", "moment"]
+
+
+def moment(text: str) -> datetime:
+    """The time that is meant."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _real(text: str) -> str:
+    try:
+        moment(text)
+    except ValueError as error:
+        raise ValueError(f"'{text}' is no time that ever comes: {error}") from None
+    return text
+
+
+Time = Annotated[
+    str,
+    Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"),
+    AfterValidator(_real),
+]
