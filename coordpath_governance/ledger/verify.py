@@ -10,6 +10,7 @@ from coordpath_governance.errors import SignatureError
 from coordpath_governance.ledger.anchor import AnchorFile
 from coordpath_governance.ledger.chain import faults, named_blob
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
+from coordpath_governance.ledger.entitlement import unentitled
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.keyring import KeyRing
 
@@ -72,6 +73,7 @@ def audit(
         problems.append(Problem(None, "there are no entries"))
     sound, keys = _sound(entries, problems)
     problems += [Problem(*each) for each in contradictions(sound)]
+    problems += [Problem(*each) for each in unentitled(sound, blobs)]
     wanted = {digest: entry.seq for entry in reversed(sound) if (digest := named_blob(entry.facts)) is not None}
     problems += _lost_blobs(wanted, blobs)
     anchored = _anchored(entries, anchors, ledger_name(sound), keys, problems)

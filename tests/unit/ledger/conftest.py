@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
 from coordpath_governance.ledger.events import (
     Adoption,
@@ -33,7 +33,16 @@ from coordpath_governance.signing.keys import new_key
 
 NAME = "ab" * 16
 NONCE = "cd" * 16
-LATER = "2030-01-01T00:00:00.000000Z"
+LATER = "2026-01-21T00:00:00.000000Z"
+POLICY = {
+    "schema": "coordpath.policy/1",
+    "name": "retail",
+    "models": ["fraud*"],
+    "reference": {"sha256": "5" * 64, "role": "holdout", "target": "y"},
+    "rules": {"gap": {"most": 0.1}},
+    "materiality": [{"class": "minor", "approvals": [{"role": "risk", "count": 1}]}],
+    "waivers": {"roles": ["risk"]},
+}
 
 
 def facts_of(key, owner, *roles):
@@ -46,6 +55,8 @@ class Book:
     def __init__(self):
         self.entries: list[Entry] = []
         self.blobs: dict[str, bytes] = {}
+        self.policy = canonical_bytes(POLICY)
+        self.report = b"report"
         self.service, self.admin, self.reviewer, self.stranger = (new_key() for _ in range(4))
         self.add(
             "ledger created", LedgerCreated(ledger=NAME, key=facts_of(self.service, "service", "service")), self.service
@@ -94,26 +105,49 @@ class Book:
             "to_version": "2",
             "from_digest": "1" * 64,
             "to_digest": "2" * 64,
-            "report": sha256_hex(b"report"),
-            "policy": sha256_hex(b"policy"),
+            "report": sha256_hex(self.report),
+            "policy": sha256_hex(self.policy),
         }
         return Binding(**{**facts, **changed})
 
-    def approve(self, **changed):
-        body = Approval(binding=self.binding(**changed), comment="fine", nonce=NONCE, expires=LATER)
-        return self.add("approval", body, self.reviewer, "fraud")
+    def adopt(self, **sections):
+        """Adopt the policy, with sections of it changed."""
+        self.policy = canonical_bytes(POLICY | sections)
+        name = (POLICY | sections)["name"]
+        adopted = PolicyAdopted(policy=sha256_hex(self.policy), name=name, models=("fraud*",))
+        return self.add("policy adopted", adopted, self.admin, blob=self.policy)
 
-    def intend(self, approvals=(), waivers=(), **changed):
+    def register(self, author="joe", authenticated_by="server"):
+        came = Registration(version="2", digest="2" * 64, author=author, authenticated_by=authenticated_by)
+        return self.add("registration", came, model="fraud")
+
+    def make_report(self, **changed):
+        facts = {"version": "2", "champion": "1", "champion_digest": "1" * 64, "candidate_digest": "2" * 64}
+        body = ReportMade(**{**facts, "report": sha256_hex(self.report), **changed})
+        return self.add("report", body, model="fraud", blob=self.report)
+
+    def approve(self, key=None, expires=LATER, **changed):
+        body = Approval(binding=self.binding(**changed), comment="fine", nonce=NONCE, expires=expires)
+        return self.add("approval", body, key or self.reviewer, "fraud")
+
+    def waive(self, key=None, expires=LATER):
+        body = Waiver(binding=self.binding(), rule="gap", reason="known", nonce=NONCE, expires=expires)
+        return self.add("waiver", body, key or self.reviewer, "fraud")
+
+    def reject(self, key=None):
+        return self.add("rejection", Rejection(binding=self.binding(), comment="not yet"), key or self.reviewer, "fraud")
+
+    def intend(self, approvals=(), waivers=(), materiality="minor", full_validation=False, at=None, **changed):
         body = Intent(
             binding=self.binding(**changed),
             actor="rob",
             authenticated_by="server",
             approvals=tuple(entry.hash for entry in approvals),
             waivers=tuple(entry.hash for entry in waivers),
-            materiality="minor",
-            full_validation=False,
+            materiality=materiality,
+            full_validation=full_validation,
         )
-        return self.add("intent", body, model="fraud")
+        return self.add("intent", body, model="fraud", **({"at": at} if at else {}))
 
     def promote(self, intent, model="fraud", **changed):
         facts = {"intent": intent.hash, "alias": "champion", "from_version": "1", "to_version": "2", "to_digest": "2" * 64}
@@ -122,25 +156,19 @@ class Book:
     def tell_everything(self):
         """One entry at least of every kind of event."""
         self.add_people()
+        self.adopt()
         bound = self.binding()
-        adopted = PolicyAdopted(policy=bound.policy, name="retail", models=("fraud*",))
-        self.add("policy adopted", adopted, self.admin, blob=b"policy")
         standing = Adoption(alias="champion", version="1", digest="1" * 64, reason="as found")
         self.add("adoption", standing, self.admin, "fraud")
-        came = Registration(version="2", digest="2" * 64, author="joe", authenticated_by="server")
-        self.add("registration", came, model="fraud")
+        self.register()
         unknown = Registration(version="1", digest=None, author=None, authenticated_by=None)
         self.add("registration", unknown, model="churn")
-        made = ReportMade(
-            version="2", champion="1", champion_digest="1" * 64, candidate_digest="2" * 64, report=bound.report
-        )
-        self.add("report", made, model="fraud", blob=b"report")
+        self.make_report()
         rule = RuleOutcome(rule="gap", observed="0.2", limit="0.1", result="review", reason="above")
         told = VerdictGiven(binding=bound, verdict="review", materiality="minor", rules=(rule,))
         self.add("verdict", told, model="fraud")
-        self.add("rejection", Rejection(binding=bound, comment="not yet"), self.reviewer, "fraud")
-        waiver = Waiver(binding=bound, rule="gap", reason="known", nonce=NONCE, expires=LATER)
-        waived = self.add("waiver", waiver, self.reviewer, "fraud")
+        self.reject()
+        waived = self.waive()
         self.promote(self.intend([self.approve()], [waived]))
         self.refuse("fraud")
         moved = OutsideMove(alias="champion", expected="2", found=None, reason="gone")

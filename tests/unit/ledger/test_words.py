@@ -13,7 +13,7 @@ def lines(book):
 def test_every_event_has_its_words(story):
     told = lines(story)
     assert told["approval"].split("  ")[-2:] == [
-        "fraud: version 1 → 2 as 'champion', until 2030-01-01T00:00:00.000000Z: fine",
+        "fraud: version 1 → 2 as 'champion', until 2026-01-21T00:00:00.000000Z: fine",
         "[Rob]",
     ]
     assert "version 2 is 'champion' (at once)" in told["promotion"]

@@ -1,0 +1,187 @@
+"""Was a promotion entitled to happen? From entries and kept documents alone: whoever has the service key cannot say so.
+
+Rules are not judged anew: what counts is what people signed, for a policy that was in force, about a report that is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+
+from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.errors import PolicyError, ReportFormatError
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import (
+    Approval,
+    Binding,
+    Intent,
+    PolicyAdopted,
+    Registration,
+    Rejection,
+    ReportMade,
+    Waiver,
+)
+from coordpath_governance.ledger.keyring import KeyRing, KnownKey
+from coordpath_governance.ledger.quorum import fill, person, places_for
+from coordpath_governance.ledger.times import moment
+from coordpath_governance.policy.document import MaterialityClass, Policy
+from coordpath_governance.policy.load import read_policy
+from coordpath_governance.policy.materiality import class_of
+from coordpath_governance.reports.change_report import ChangeReport
+
+__all__ = ["unentitled"]
+
+_SLACK = timedelta(minutes=5)
+"""The guard reads the time, then waits for its turn to write."""
+
+_ROUNDING = timedelta(seconds=1)
+_DIGITS = 12
+
+
+def unentitled(entries: Iterable[Entry], blobs: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
+    """Numbers of intents to promote that nobody was entitled to, and why."""
+    record = _Record(blobs)
+    for entry in entries:
+        facts = entry.facts
+        if isinstance(facts, Intent):
+            for what in record.objections(entry, facts):
+                yield entry.seq, what
+        record.take(entry)
+
+
+class _Record:
+    """What had been recorded by the time of an entry."""
+
+    def __init__(self, blobs: Mapping[str, bytes]) -> None:
+        self._blobs = blobs
+        self._keys = KeyRing()
+        self._in_force: dict[str, str] = {}
+        self._chains: dict[str | None, list[Entry]] = {}
+
+    def take(self, entry: Entry) -> None:
+        self._keys = self._keys.after(entry)
+        self._chains.setdefault(entry.model, []).append(entry)
+        facts = entry.facts
+        if isinstance(facts, PolicyAdopted):
+            self._in_force[facts.name] = facts.policy
+
+    def objections(self, entry: Entry, intent: Intent) -> Iterator[str]:
+        """Everything that an intent lacks; of documents that are missing or changed the audit tells elsewhere."""
+        binding, chain = intent.binding, self._chains.get(entry.model, [])
+        if binding.policy not in self._in_force.values():
+            yield f"its policy {binding.policy[:_DIGITS]} was not in force"
+        if not any(_reports(each, binding) for each in chain):
+            yield f"there is no earlier report {binding.report[:_DIGITS]} on this change"
+        yield from self._rejections(binding, chain)
+        content = self._document(binding.policy)
+        if content is None:
+            return
+        try:
+            policy = read_policy(content, f"its policy {binding.policy[:_DIGITS]}")
+        except PolicyError as error:
+            yield str(error)
+            return
+        if not policy.matches(binding.name):
+            yield f"its policy '{policy.name}' is not for this model"
+        yield from self._of_class(intent, policy)
+        yield from self._of_decisions(entry, intent, policy, chain)
+
+    def _document(self, digest: str) -> bytes | None:
+        content = self._blobs.get(digest)
+        return content if content is not None and sha256_hex(content) == digest else None
+
+    def _rejections(self, binding: Binding, chain: Sequence[Entry]) -> Iterator[str]:
+        """A person's newest word on exactly this change counts."""
+        newest: dict[str, Entry] = {}
+        for entry in chain:
+            facts = entry.facts
+            if isinstance(facts, Approval | Rejection) and facts.binding == binding:
+                newest[person(self._keys.keys[entry.key].facts.owner)] = entry
+        for entry in newest.values():
+            if isinstance(entry.facts, Rejection):
+                yield f"{self._keys.keys[entry.key].facts.owner} had rejected it in entry {entry.seq}"
+
+    def _of_class(self, intent: Intent, policy: Policy) -> Iterator[str]:
+        """A change may not be taken for a milder one than its report tells, nor for a validation that it was not."""
+        kind = _class(policy, intent.materiality)
+        if kind is None:
+            yield f"its policy has no class '{intent.materiality[:80]}'"
+            return
+        if intent.full_validation != kind.full_validation:
+            yield f"it is {'' if intent.full_validation else 'not '}counted as a full validation, against its class"
+        content = self._document(intent.binding.report) if kind != policy.materiality[0] else None
+        if content is None:
+            return
+        try:
+            document = ChangeReport.from_bytes(content).document
+        except ReportFormatError as error:
+            yield f"its report {intent.binding.report[:_DIGITS]} cannot be read: {error}"
+            return
+        document = document.model_copy(update={"facts": policy.merged_facts(document.facts)})
+        told = class_of(policy.materiality, document)
+        if policy.materiality.index(told) < policy.materiality.index(kind):
+            yield f"it is counted as '{kind.class_}', but by its report it is of class '{told.class_}'"
+
+    def _of_decisions(self, entry: Entry, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> Iterator[str]:
+        """Enough different people, none of them the author, whose word counted at that time."""
+        decisions = {each.hash: each for each in chain}
+        author = _author(chain, intent.binding.to_version)
+        people: dict[str, frozenset[str]] = {}
+        for used in (*intent.approvals, *intent.waivers):
+            decision = decisions.get(used)
+            facts = decision.facts if decision is not None else None
+            if decision is None or not isinstance(facts, Approval | Waiver) or facts.binding != intent.binding:
+                continue
+            known = self._keys.keys[decision.key]
+            terms = policy.approvals if isinstance(facts, Approval) else policy.waivers
+            what = f"the {decision.event} of entry {decision.seq}"
+            faults = [*_faults(entry, decision, facts, known, terms.longest_days, author)]
+            if isinstance(facts, Waiver):
+                if set(known.facts.roles).isdisjoint(policy.waivers.roles):
+                    faults.append(f"the policy does not let {known.facts.owner} waive rules")
+            elif person(known.facts.owner) in people:
+                faults.append(f"{known.facts.owner} is counted twice")
+            elif not faults:
+                people[person(known.facts.owner)] = frozenset(known.facts.roles)
+            yield from (f"{what} did not count: {fault}" for fault in faults)
+        kind = _class(policy, intent.materiality)
+        places = places_for(policy, kind.approvals if kind else (), author_known=author is not None)
+        filled = len(fill(places, people))
+        if filled < len(places):
+            yield f"it lacks approvals: its policy asks for {len(places)}, and {filled} counted"
+
+
+def _faults(
+    entry: Entry, decision: Entry, facts: Approval | Waiver, known: KnownKey, longest_days: float, author: str | None
+) -> Iterator[str]:
+    """Why a decision did not count when ``entry`` used it."""
+    who, expires = known.facts.owner, moment(facts.expires)
+    if known.revoked is not None:
+        yield f"the key of {who} was revoked by entry {known.revoked}"
+    if expires + _SLACK <= moment(entry.at):
+        yield f"it had expired at {facts.expires}"
+    if expires - moment(decision.at) > timedelta(days=longest_days) + _ROUNDING:
+        yield f"it ran longer than the {longest_days:g} days that the policy allows"
+    if author is not None and person(who) == person(author):
+        yield f"{who} registered the version"
+
+
+def _class(policy: Policy, name: str) -> MaterialityClass | None:
+    return next((each for each in policy.materiality if each.class_ == name), None)
+
+
+def _author(chain: Sequence[Entry], version: str) -> str | None:
+    """Who registered a version, if somebody vouched for it; of several, the newest registration."""
+    found = [facts for each in chain if isinstance(facts := each.facts, Registration) and facts.version == version]
+    return found[-1].author if found and found[-1].authenticated_by else None
+
+
+def _reports(entry: Entry, binding: Binding) -> bool:
+    """Whether an entry is the report on exactly this change."""
+    facts = entry.facts
+    if not isinstance(facts, ReportMade):
+        return False
+    told = (facts.report, facts.champion, facts.version, facts.candidate_digest)
+    return told == (binding.report, binding.from_version, binding.to_version, binding.to_digest) and (
+        binding.from_digest in (None, facts.champion_digest)
+    )
