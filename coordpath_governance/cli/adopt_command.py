@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, open_registry
+from coordpath_governance.cli.governed import alias_option, chosen_alias, open_registry
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
 
@@ -21,7 +21,7 @@ __all__ = ["command"]
 @ledger_options
 def command(
     name: str,
-    alias: str,
+    alias: str | None,
     reason: str,
     key: Path | None,
     ledger: str | None,
@@ -38,6 +38,6 @@ def command(
     signer = load_key(key)
     registry = open_registry(tracking_uri, registry_uri)
     opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
-    policy_for(opened, name)
+    alias = chosen_alias(alias, policy_for(opened, name))
     entry = adopt_standing(opened, registry, name, alias, signer, reason)
     say(f"Version {entry.body['version']} of {name} is under guard as '{alias}' (entry {entry.seq}).")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, open_governed, show_answer
+from coordpath_governance.cli.governed import alias_option, chosen_alias, open_governed, show_answer
 from coordpath_governance.cli.signing_options import ledger_options
 
 __all__ = ["command"]
@@ -16,7 +16,7 @@ __all__ = ["command"]
 @alias_option
 @ledger_options
 def command(
-    name: str, version: str, alias: str, ledger: str | None, tracking_uri: str | None, registry_uri: str | None
+    name: str, version: str, alias: str | None, ledger: str | None, tracking_uri: str | None, registry_uri: str | None
 ) -> int:
     """Say whether VERSION of the registered model NAME may stand under the alias, a line a rule.
 
@@ -26,6 +26,7 @@ def command(
 
     governed = open_governed(name, ledger, tracking_uri, registry_uri)
     number = governed.version(version)
+    alias = chosen_alias(alias, governed.adopted)
     answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
     show_answer(answer, governed, name, number)
     return answer.exit_code

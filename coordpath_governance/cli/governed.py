@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from coordpath_governance.review.gate import Answer
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["Governed", "alias_option", "find_governed", "open_governed", "open_registry", "show_answer", "told_change"]
+__all__ = [
+    "Governed",
+    "alias_option",
+    "chosen_alias",
+    "find_governed",
+    "open_governed",
+    "open_registry",
+    "show_answer",
+    "told_change",
+]
 
 GUARDED_SCHEME = "coordpath:"
 _MARKS = {"pass": "met", "review": "NEEDS REVIEW", "fail": "NOT MET", "unknown": "NOT KNOWN", "waived": "waived"}
@@ -32,8 +41,15 @@ _SHORT = 12
 
 
 def alias_option(function: Any) -> Any:  # noqa: ANN401 - a click command
-    """--alias, as ``alias``."""
-    return click.option("--alias", default=CHAMPION_ALIAS, show_default=True, help="The guarded alias.")(function)
+    """--alias, as ``alias``: None if it is left to `chosen_alias`."""
+    told = f"The guarded alias; default: '{CHAMPION_ALIAS}', or the first that the policy guards if that is not among them."
+    return click.option("--alias", help=told)(function)
+
+
+def chosen_alias(alias: str | None, adopted: AdoptedPolicy | None) -> str:
+    """The alias that was asked for; else the champion's, unless the policy guards only others."""
+    guarded = (CHAMPION_ALIAS,) if adopted is None else adopted.policy.aliases
+    return alias or (CHAMPION_ALIAS if CHAMPION_ALIAS in guarded else guarded[0])
 
 
 @dataclass(frozen=True)
@@ -102,7 +118,8 @@ def show_answer(answer: Answer, governed: Governed | GovernedModel, name: str, v
     if readiness is None:
         return
     if answer.verdict == "review":
-        say(f"Next: `coordpath review {name} {version} --approve` by somebody who may")
+        other = "" if answer.alias == chosen_alias(None, governed.adopted) else f" --alias {answer.alias}"
+        say(f"Next: `coordpath review {name} {version} --approve{other}` by somebody who may")
     if not rules:
         return
     before = f"From version {readiness.binding.from_version}" if readiness.binding.from_version else "First version"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, open_governed, show_answer
+from coordpath_governance.cli.governed import alias_option, chosen_alias, open_governed, show_answer
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
 
@@ -23,7 +23,7 @@ __all__ = ["command"]
 def command(
     name: str,
     version: str,
-    alias: str,
+    alias: str | None,
     dry_run: bool,
     key: Path | None,
     ledger: str | None,
@@ -40,6 +40,7 @@ def command(
     signer = load_key(key) if key is not None else None
     governed = open_governed(name, ledger, tracking_uri, registry_uri)
     number = governed.version(version)
+    alias = chosen_alias(alias, governed.adopted)
     if dry_run:
         answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
         show_answer(answer, governed, name, number)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from coordpath_governance.cli.clock import utc_now
-from coordpath_governance.cli.governed import alias_option
+from coordpath_governance.cli.governed import alias_option, chosen_alias
 from coordpath_governance.cli.overview import show_overview
 from coordpath_governance.cli.screen import progress_line, say
 from coordpath_governance.cli.signing_options import ledger_options
@@ -35,7 +35,7 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 @click.option(
     "--champion",
     metavar="ALIAS|VERSION|URI",
-    help="What to compare with; default: the alias 'champion'; 'none': explain from zero.",
+    help="What to compare with; default: what stands under the alias; 'none': explain from zero.",
 )
 @click.option("--candidate", metavar="VERSION|latest|URI", default="latest", show_default=True, help="What to explain.")
 @click.option(
@@ -92,7 +92,7 @@ def command(
     out: Path | None,
     no_attach: bool,
     gate: bool,
-    alias: str,
+    alias: str | None,
     ledger: str | None,
     tracking_uri: str | None,
     registry_uri: str | None,
@@ -113,7 +113,8 @@ def command(
     governed = find_governed(client, name, ledger, tracking_uri, registry_uri)
     if gate and governed is None:
         raise RefusedError(f"'{name}' is under no adopted policy, so there is no gate to ask; see `coordpath policy adopt`")
-    report, champion, candidate = _make(client, name, options, attached=not no_attach, governed=governed)
+    alias = chosen_alias(alias, governed.adopted if governed is not None else None)
+    report, champion, candidate = _make(client, name, alias, options, attached=not no_attach, governed=governed)
     show_overview(report.document)
     if out is not None:
         _write(out, report)
@@ -146,7 +147,7 @@ def _check_text(*values: object) -> None:
                 raise UsageError(f"'{text}' is not valid UTF-8; write it in UTF-8")
 
 
-def _make(client: Any, name: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out
+def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out
     from coordpath_governance.registry.version_report import report_on_versions
     from coordpath_governance.registry.versions import point_at
     from coordpath_governance.reports.document import ChangeFacts
@@ -163,7 +164,7 @@ def _make(client: Any, name: str, options: dict[str, Any], *, attached: bool, go
             f"{candidate.uri} is not a version of '{name}'; explain it under its own name: "
             f"`coordpath report {shlex.quote(str(candidate.name))} --candidate {candidate.version}`"
         )
-    champion = _champion(client, name, options["champion"], candidate)
+    champion = _champion(client, name, alias, options["champion"], candidate)
     facts = ChangeFacts(**{key: options[key] for key in ("reason", "change_type", "planned", "owner", "purpose")})
     if governed is not None and attached:
         with progress_line() as progress:
@@ -193,15 +194,15 @@ def _reference(client: Any, candidate: Any, options: dict[str, Any]) -> Any:  # 
     return Reference(open_source(options["data"]), target, weight, role or "not stated", period, missing)
 
 
-def _champion(client: Any, name: str, which: str | None, candidate: Any) -> Any:  # noqa: ANN401 - pointers
+def _champion(client: Any, name: str, alias: str, which: str | None, candidate: Any) -> Any:  # noqa: ANN401 - pointers
     from coordpath_governance.registry.versions import find_champion, point_at
 
     if which == NO_CHAMPION:
         return None
-    champion = find_champion(client, name) if which is None else point_at(client, name, which)
+    champion = find_champion(client, name, alias) if which is None else point_at(client, name, which)
     if champion is None:
         say(
-            f"'{visible(name)}' has no alias 'champion' yet: explaining {visible(candidate.label)} from zero. "
+            f"'{visible(name)}' has no alias '{visible(alias)}' yet: explaining {visible(candidate.label)} from zero. "
             "Use --champion to compare with a version."
         )
     elif (champion.uri, champion.version) == (candidate.uri, candidate.version):

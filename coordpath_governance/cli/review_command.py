@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, open_governed, show_answer, told_change
+from coordpath_governance.cli.governed import alias_option, chosen_alias, open_governed, show_answer, told_change
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
 from coordpath_governance.errors import RefusedError, UsageError
@@ -30,7 +30,7 @@ def command(
     decision: str | None,
     comment: str,
     days: int | None,
-    alias: str,
+    alias: str | None,
     key: Path | None,
     ledger: str | None,
     tracking_uri: str | None,
@@ -49,6 +49,7 @@ def command(
     signer = load_key(key)
     governed = open_governed(name, ledger, tracking_uri, registry_uri)
     number = governed.version(version)
+    alias = chosen_alias(alias, governed.adopted)
     before = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
     if before.readiness is None:
         raise RefusedError(f"there is nothing to decide yet: {before.reason}")

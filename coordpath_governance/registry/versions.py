@@ -61,11 +61,11 @@ def point_at(client: Any, name: str | None, which: str) -> ModelPointer:  # noqa
     return _registered(client, name, which, is_alias=not (_is_number(which) or which == "latest"))
 
 
-def find_champion(client: Any, name: str) -> ModelPointer | None:  # noqa: ANN401 - MlflowClient
-    """The version under the champion alias, None if nobody has set it yet."""
+def find_champion(client: Any, name: str, alias: str) -> ModelPointer | None:  # noqa: ANN401 - MlflowClient
+    """The version under the alias, None if nobody has set it yet."""
     with registry_errors(f"looking up the registered model '{name}'"):
         model = client.get_registered_model(name)
-    version = model.aliases.get(CHAMPION_ALIAS)
+    version = model.aliases.get(alias)
     return None if version is None else _registered(client, name, str(version), is_alias=False)
 
 

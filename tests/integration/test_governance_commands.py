@@ -178,6 +178,31 @@ def test_rejecting_and_waiving(running):
     assert running.run("promote", running.name, "2").code == 0
 
 
+@pytest.mark.parametrize("asked", [(), ("--alias", "production")], ids=["by default", "by name"])
+def test_a_policy_that_guards_another_alias(office, asked):
+    """Its first alias is the default, and reports explain from what stands there."""
+    office.adopt_policy(aliases=["production", "fallback"])
+    office.store.client.set_registered_model_alias(office.name, "champion", "3")
+    for version, before in (("1", None), ("2", "1")):
+        assert office.run("report", office.name, "--candidate", version, *asked).code == 0
+        folder = office.attached(version, f"v{before}-to-v{version}" if before else f"none-to-v{version}")
+        champion = ChangeReport.from_bytes((folder / "change_report.json").read_bytes()).document.subject.champion
+        assert (champion.version if champion else None) == before
+        gate = office.run("gate", office.name, version, *asked)
+        assert gate.code == 3
+        assert f"`coordpath review {office.name} {version} --approve` by" in gate.plain
+        for owner in ("Bob", "Cleo"):
+            assert office.run("review", office.name, version, "--approve", *asked, "--key", office.key(owner)).code == 0
+        assert office.run("promote", office.name, version, *asked).code == 0
+        assert str(office.store.client.get_registered_model(office.name).aliases["production"]) == version
+    assert office.run("promote", office.name, "2", "--alias", "fallback").code == 1
+    assert office.run("report", office.name, "--candidate", "2", "--alias", "fallback").code == 0
+    assert "--approve --alias fallback` by" in office.run("gate", office.name, "2", "--alias", "fallback").plain
+    office.store.client.set_registered_model_alias(office.name, "production", "3")
+    adopted = office.run("adopt", office.name, "--reason", "looked into", *asked, "--key", office.key("Ann"))
+    assert "is under guard as 'production'" in adopted.plain
+
+
 def test_wrong_use(running):
     assert running.run("review", running.name, "2", "--key", running.key("Bob")).code == 2
     assert running.run("review", running.name, "2", "--approve").code == 2

@@ -87,6 +87,13 @@ def test_none_as_champion_explains_from_zero_even_if_there_is_one(name, report):
     assert subject_of(report(name, "--champion", "none", "--candidate", "2")) == (None, (name, "2"))
 
 
+def test_an_alias_says_what_to_compare_with(name, report, store, coordpath):
+    assert subject_of(report(name, "--alias", "shadow", "--candidate", "1")) == ((name, "2"), (name, "1"))
+    outcome = coordpath("report", store.two_versions(), "--alias", "shadow", *store.rows.args)
+    assert outcome.code == 0
+    assert "has no alias 'shadow' yet: explaining v2 from zero" in outcome.plain
+
+
 def test_two_registered_models_of_different_names(store, coordpath, name):
     other = store.register(f"other {uuid.uuid4().hex}", store.second)
     outcome = coordpath("report", other, "--champion", f"models:/{name}/1", *store.rows.args)
