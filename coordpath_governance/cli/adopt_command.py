@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, chosen_alias, open_registry
+from coordpath_governance.cli.governed import alias_option, check_text, check_words, chosen_alias, open_registry
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
 
@@ -32,6 +32,8 @@ def command(
 
     For a model that had a champion before it had a gate, and after a move outside the gate was looked into.
     """
+    check_text(name, alias)
+    check_words("--reason", reason)
     from coordpath_governance.review.adopted import policy_for
     from coordpath_governance.review.decisions import adopt_standing
 

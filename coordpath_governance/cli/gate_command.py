@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, chosen_alias, open_governed, show_answer
+from coordpath_governance.cli.governed import alias_option, check_text, chosen_alias, open_governed, show_answer
 from coordpath_governance.cli.signing_options import ledger_options
 
 __all__ = ["command"]
@@ -22,6 +22,7 @@ def command(
 
     VERSION is a number, `latest` or an alias. Exits 0 pass, 1 fail, 3 needs review, 4 cannot tell.
     """
+    check_text(name, version, alias)
     from coordpath_governance.review.gate import ask_gate
 
     governed = open_governed(name, ledger, tracking_uri, registry_uri)

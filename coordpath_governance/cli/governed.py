@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import find_ledger, open_ledger
-from coordpath_governance.errors import RefusedError
+from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Governed",
     "alias_option",
+    "check_text",
+    "check_words",
     "chosen_alias",
     "find_governed",
     "open_governed",
@@ -35,6 +38,7 @@ __all__ = [
 ]
 
 GUARDED_SCHEME = "coordpath:"
+LONGEST_WORDS = 4000
 _MARKS = {"pass": "met", "review": "NEEDS REVIEW", "fail": "NOT MET", "unknown": "NOT KNOWN", "waived": "waived"}
 _ORDER = ("fail", "unknown", "review", "waived", "pass")
 _SHORT = 12
@@ -52,6 +56,21 @@ def chosen_alias(alias: str | None, adopted: AdoptedPolicy | None) -> str:
     return alias or (CHAMPION_ALIAS if CHAMPION_ALIAS in guarded else guarded[0])
 
 
+def check_text(*values: object) -> None:
+    """Bytes that are not UTF-8 reach Python as lone surrogates, which neither a report nor the ledger can hold."""
+    for value in values:
+        for text in value if isinstance(value, tuple) else (value,):
+            if isinstance(text, str | Path) and any("\ud800" <= char <= "\udfff" for char in str(text)):
+                raise UsageError(f"'{text}' is not valid UTF-8; write it in UTF-8")
+
+
+def check_words(option: str, words: str) -> None:
+    """What a person writes into the ledger has a longest length."""
+    check_text(words)
+    if len(words) > LONGEST_WORDS:
+        raise UsageError(f"{option} has {len(words)} characters; the ledger holds up to {LONGEST_WORDS}")
+
+
 @dataclass(frozen=True)
 class Governed:
     """One registered model, its ledger and its policy."""
@@ -63,7 +82,9 @@ class Governed:
     adopted: AdoptedPolicy
 
     def version(self, which: str) -> str:
-        """A version's number, from a number, `latest` or an alias."""
+        """A version's number, from a number, `latest` or an alias; a URI could be of another model."""
+        if any(char in which for char in "/\\:"):
+            raise UsageError(f"'{which}' is a URI; name the version of '{self.name}' by its number, 'latest' or an alias")
         return str(point_at(self.client, self.name, which).version)
 
     def actor(self, key: PrivateKey | None) -> Actor:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, chosen_alias, open_governed, show_answer
+from coordpath_governance.cli.governed import alias_option, check_text, chosen_alias, open_governed, show_answer
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
 
@@ -34,6 +34,7 @@ def command(
 
     Exits 0 promoted, 1 refused, 3 approvals are missing, 4 cannot tell. After a crash, run it again to finish.
     """
+    check_text(name, version, alias)
     from coordpath_governance.review.gate import ask_gate
     from coordpath_governance.review.guard import Guard
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from coordpath_governance.cli.clock import utc_now
-from coordpath_governance.cli.governed import alias_option, chosen_alias
+from coordpath_governance.cli.governed import alias_option, check_text, chosen_alias
 from coordpath_governance.cli.overview import show_overview
 from coordpath_governance.cli.screen import progress_line, say
 from coordpath_governance.cli.signing_options import ledger_options
@@ -106,7 +106,7 @@ def command(
     if no_attach and (out is None or gate):
         wrong = "--gate needs the report attached" if gate else "--no-attach without --out would throw the report away"
         raise UsageError(f"{wrong}; " + ("leave out --no-attach" if gate else "add --out FOLDER"))
-    _check_text(name, *options.values())
+    check_text(name, alias, *options.values())
     from coordpath_governance.cli.governed import find_governed, open_registry, show_answer
 
     client = open_registry(tracking_uri, registry_uri).client
@@ -137,14 +137,6 @@ def command(
         return 0
     show_answer(answer, governed, name, str(candidate.version))
     return answer.exit_code if gate else 0
-
-
-def _check_text(*values: object) -> None:
-    """Bytes that are not UTF-8 reach Python as lone surrogates, which no report can hold."""
-    for value in values:
-        for text in value if isinstance(value, tuple) else (value,):
-            if isinstance(text, str | Path) and any("\ud800" <= char <= "\udfff" for char in str(text)):
-                raise UsageError(f"'{text}' is not valid UTF-8; write it in UTF-8")
 
 
 def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, chosen_alias, open_governed, show_answer, told_change
+from coordpath_governance.cli.governed import (
+    alias_option,
+    check_text,
+    check_words,
+    chosen_alias,
+    open_governed,
+    show_answer,
+    told_change,
+)
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
 from coordpath_governance.errors import RefusedError, UsageError
@@ -43,6 +51,8 @@ def command(
     """
     if decision is None:
         raise UsageError("say --approve or --reject")
+    check_text(name, version, alias)
+    check_words("--comment", comment)
     from coordpath_governance.review.decisions import approve, reject
     from coordpath_governance.review.gate import ask_gate
 

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, chosen_alias, open_governed, show_answer, told_change
+from coordpath_governance.cli.governed import (
+    alias_option,
+    check_text,
+    check_words,
+    chosen_alias,
+    open_governed,
+    show_answer,
+    told_change,
+)
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
 from coordpath_governance.errors import RefusedError
@@ -39,6 +47,8 @@ def command(
 
     The policy says who may do that. Checks of the report itself (pinned data, digests) cannot be waived.
     """
+    check_text(name, version, rule, alias)
+    check_words("--reason", reason)
     from coordpath_governance.review.decisions import waive
     from coordpath_governance.review.gate import ask_gate
 

@@ -217,6 +217,55 @@ def test_wrong_use(running):
     assert nothing.code == 1
 
 
+@pytest.mark.parametrize("version", ["models:/other/2", "runs:/abc/model", "models:/m-" + "0" * 32, "folder\\model", "./2"])
+def test_a_version_is_no_uri(office, version):
+    """It could be of another model."""
+    for command in (("gate",), ("promote",), ("promote", "--dry-run"), ("review", "--approve"), ("waive", "--reason", "x")):
+        rule = ("gap",) if command[0] == "waive" else ()
+        key = () if command[0] == "gate" else ("--key", office.key("Bob"))
+        outcome = office.run(*command, *key, "--", office.name, version, *rule)
+        assert outcome.code == 2
+        assert f"'{version}' is a URI; name the version of '{office.name}' by its number" in outcome.err
+        assert len(outcome.err.splitlines()) == 1
+
+
+LONG = "x" * 4001
+BYTES = "m\udcff"
+"""What Python makes of the byte FF on the command line."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ("review", "{name}", "1", "--reject", "--comment", LONG),
+            "--comment has 4001 characters; the ledger holds up to",
+        ),
+        (("waive", "{name}", "1", "gap", "--reason", LONG), "--reason has 4001 characters"),
+        (("adopt", "{name}", "--reason", LONG), "--reason has 4001 characters"),
+        (("review", "{name}", "1", "--approve", "--comment", BYTES), "is not valid UTF-8"),
+        (("review", BYTES, "1", "--approve"), "is not valid UTF-8"),
+        (("waive", "{name}", "1", "gap", "--reason", BYTES), "is not valid UTF-8"),
+        (("waive", "{name}", "1", BYTES, "--reason", "x"), "is not valid UTF-8"),
+        (("adopt", "{name}", "--reason", BYTES), "is not valid UTF-8"),
+        (("adopt", BYTES), "is not valid UTF-8"),
+        (("gate", BYTES, "1"), "is not valid UTF-8"),
+        (("gate", "{name}", "1", "--alias", BYTES), "is not valid UTF-8"),
+        (("promote", BYTES, "1"), "is not valid UTF-8"),
+        (("promote", "{name}", BYTES), "is not valid UTF-8"),
+        (("report", "{name}", "--alias", BYTES), "is not valid UTF-8"),
+    ],
+)
+def test_words_that_the_ledger_cannot_hold(office, arguments, says):
+    before = office.ledger.entries()
+    key = () if arguments[0] in ("gate", "report") else ("--key", office.key("Ann"))
+    outcome = office.run(*(argument.format(name=office.name) for argument in arguments), *key)
+    assert outcome.code == 2
+    assert says in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+    assert office.ledger.entries() == before
+
+
 def test_a_gate_without_a_policy_is_no_pass(office):
     office.store.register("lonely", office.store.first)
     outcome = office.run("report", "lonely", "--gate", *office.store.rows.args)
