@@ -12,15 +12,37 @@ import mlflow
 import pytest
 import yaml
 
+from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import LedgerError, NotFoundError, RefusedError, RegistryError, UsageError
 from coordpath_governance.ledger.anchor import make_anchor
-from coordpath_governance.ledger.events import Adoption, Binding, Intent, KeyAdded, KeyFacts, OutsideMove, Promotion
+from coordpath_governance.ledger.events import (
+    Adoption,
+    Binding,
+    Intent,
+    KeyAdded,
+    KeyFacts,
+    OutsideMove,
+    PolicyAdopted,
+    Promotion,
+    Registration,
+    ReportMade,
+)
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.registry.verified import load_verified
 from coordpath_governance.signing.keys import new_key
 
-NONE = "0" * 64
+POLICY = canonical_bytes(
+    {
+        "schema": "coordpath.policy/1",
+        "name": "anything",
+        "models": ["*"],
+        "reference": {"sha256": "5" * 64, "role": "holdout", "target": "price"},
+        "rules": {"gap": {"most": 0.1}},
+        "materiality": [{"class": "ordinary"}],
+    }
+)
+REPORT = b"a report on this change"
 
 
 class Guarded:
@@ -35,6 +57,8 @@ class Guarded:
         self.admin = new_key()
         facts = KeyFacts(id=self.admin.public.id, public=self.admin.public.text, owner="Ann", roles=("policy-admin",))
         self.ledger.append("key added", KeyAdded(key=facts), self.admin)
+        adopted = PolicyAdopted(policy=sha256_hex(POLICY), name="anything", models=("*",))
+        self.ledger.append("policy adopted", adopted, self.admin, blob=POLICY)
 
     def files(self, version):
         return self.store.path(self.models[version])
@@ -43,7 +67,7 @@ class Guarded:
         self.store.client.set_registered_model_alias(self.name, alias, version)
 
     def begin(self, version, alias, before):
-        """The intent of a promotion."""
+        """A version whose author is known, the report on the change, and the intent to promote."""
         binding = Binding(
             registry=self.ledger.id,
             name=self.name,
@@ -52,9 +76,19 @@ class Guarded:
             to_version=version,
             from_digest=model_digest(self.files(before)) if before else None,
             to_digest=model_digest(self.files(version)),
-            report=NONE,
-            policy=NONE,
+            report=sha256_hex(REPORT),
+            policy=sha256_hex(POLICY),
         )
+        came = Registration(version=version, digest=binding.to_digest, author="Joe", authenticated_by="server")
+        self.ledger.record("registration", came, model=self.name)
+        made = ReportMade(
+            version=version,
+            champion=before,
+            champion_digest=binding.from_digest,
+            candidate_digest=binding.to_digest,
+            report=binding.report,
+        )
+        self.ledger.record("report", made, model=self.name, blob=REPORT)
         nobody = {"actor": None, "authenticated_by": None, "approvals": (), "waivers": ()}
         intent = Intent(binding=binding, **nobody, materiality="ordinary", full_validation=False)
         return self.ledger.record("intent", intent, model=self.name)
@@ -276,7 +310,9 @@ def test_a_ledger_in_which_an_entry_was_changed_is_not_trusted(guarded):
 def test_a_promotion_without_an_intent_is_not_trusted(guarded):
     guarded.set("2")
     digest = model_digest(guarded.files("2"))
-    body = Promotion(intent=NONE, alias="champion", from_version=None, to_version="2", to_digest=digest, completed="at once")
+    body = Promotion(
+        intent="0" * 64, alias="champion", from_version=None, to_version="2", to_digest=digest, completed="at once"
+    )
     guarded.ledger.record("promotion", body, model=guarded.name)
     with pytest.raises(RefusedError, match="it names no earlier intent"):
         guarded.load()
