@@ -72,5 +72,5 @@ def _refuse(readiness: Readiness, name: str, alias: str, version: str) -> None:
     if readiness.verdict == "review":
         raise ReviewNeededError(
             f"'{name}' version {version} may not become '{alias}' yet. {readiness.reason} "
-            f"Next: `coordpath review {name} {version} --approve`"
+            f"Next: `coordpath review {name} {version} --approve --alias {alias}`"
         )

@@ -26,7 +26,7 @@ def test_the_whole_way(champion_world):
 
 
 def test_without_an_approval_nothing_moves(champion_world):
-    with pytest.raises(ReviewNeededError, match=r"1 approval by validator.*coordpath review credit 2 --approve"):
+    with pytest.raises(ReviewNeededError, match=r"1 approval by validator.*coordpath review credit 2 --approve --alias champion"):
         champion_world.promote("2")
     assert champion_world.registry.set[NAME]["champion"] == "1"
     assert champion_world.events()[-1] == "refusal"
