@@ -8,38 +8,38 @@ import os
 import sys
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 from mlflow.tracking import registry as store_registries
 
 from coordpath_governance.guarded.plugin import SCHEME
-from coordpath_governance.text import shorten, visible
 
 __all__ = ["build_inner_store", "in_server", "inner_uri", "primary_of", "tell_if_advisory", "tracking_store"]
 
 _LOG = logging.getLogger(__name__)
 _SERVER = "mlflow.server.handlers"
 _BACKEND = "_MLFLOW_SERVER_FILE_STORE"
-_LONGEST_URI = 200
 
 
 def inner_uri(store_uri: str) -> str:
     """What follows ``coordpath:``; MLflow's INVALID_PARAMETER_VALUE if that is nothing, or guarded itself."""
     scheme, _, inner = store_uri.partition(":")
     if scheme.lower() != SCHEME or not inner or inner.startswith("//"):
-        raise _unusable(
-            store_uri, "write coordpath: in front of a whole registry URI, as in coordpath:sqlite:////dir/mlflow.db"
-        )
-    if urlsplit(inner).scheme == SCHEME:
-        raise _unusable(store_uri, "one coordpath: is enough")
+        raise _unusable("write coordpath: in front of a whole registry URI, as in coordpath:sqlite:////dir/mlflow.db")
+    if _scheme(inner) == SCHEME:
+        raise _unusable("one coordpath: is enough")
     return inner
 
 
-def _unusable(store_uri: str, remedy: str) -> MlflowException:
-    shown = shorten(visible(store_uri), _LONGEST_URI)
-    return MlflowException(f"'{shown}' is not a registry URI we can guard: {remedy}", error_code=INVALID_PARAMETER_VALUE)
+def _scheme(uri: str) -> str:
+    """What stands before the first colon; empty for a path."""
+    return uri.partition(":")[0].lower() if ":" in uri else ""
+
+
+def _unusable(remedy: str) -> MlflowException:
+    """The URI is not repeated: there may be a password in it."""
+    return MlflowException(f"this is not a registry URI we can guard: {remedy}", error_code=INVALID_PARAMETER_VALUE)
 
 
 def in_server() -> bool:
@@ -65,7 +65,7 @@ def _builder(uri: str) -> Any:  # noqa: ANN401 - a function of MLflow's
         try:
             return _model_registry_store_registry.get_store_builder(uri)
         except store_registries.UnsupportedModelRegistryStoreURIException:
-            _LOG.debug("coordpath: a server knows no registry at %s:; trying what clients know", urlsplit(uri).scheme)
+            _LOG.debug("coordpath: a server knows no registry at %s:; trying what clients know", _scheme(uri))
     from mlflow.tracking._model_registry.utils import _get_store_registry
 
     return _get_store_registry().get_store_builder(uri)
@@ -95,7 +95,7 @@ def primary_of(store: Any) -> Any | None:  # noqa: ANN401 - AbstractStore
 def tell_if_advisory(uri: str) -> None:
     """Say once in a process that a guard on the client's side binds only those who use it."""
     if not in_server():
-        _tell_once(urlsplit(uri).scheme)
+        _tell_once(_scheme(uri))
 
 
 @cache

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event, make_url
-from sqlalchemy.engine import URL
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
 from coordpath_governance.errors import LedgerError, UsageError
+from coordpath_governance.ledger.address import Address
 
 __all__ = ["Database"]
 
@@ -34,8 +33,9 @@ class Database:
     """Connections are made anew for every transaction, so that a process may fork and a ledger may be shared by threads."""
 
     def __init__(self, url: str) -> None:
-        self._url = _parsed(url)
-        self.shown = self._url.render_as_string(hide_password=True)
+        self._address = Address.of(url)
+        self._url = self._address.url
+        self.shown = self._address.shown
         self._sqlite = self._url.get_backend_name() == "sqlite"
         self._engine = self._connectable()
 
@@ -81,6 +81,9 @@ class Database:
             engine = create_engine(self._url, poolclass=NullPool, hide_parameters=True, **options)
         except NoSuchModuleError as error:
             raise UsageError(f"the ledger '{self.shown}': no such driver; use postgresql+psycopg://") from error
+        except ArgumentError as error:
+            said = self._address.without_secrets(str(error))[:_SHOWN]
+            raise UsageError(f"the ledger '{self.shown}': {said}") from None
         except ModuleNotFoundError as error:
             raise LedgerError(
                 f"the ledger '{self.shown}' needs {error.name}: pip install 'coordpath-governance[postgres]'"
@@ -99,27 +102,7 @@ class Database:
             raise
         except SQLAlchemyError as error:
             said = " ".join(str(getattr(error, "orig", None) or error).split())
-            raise LedgerError(f"the ledger '{self.shown}': {self._without_password(said)[:_SHOWN]}") from None
-
-    def _without_password(self, text: str) -> str:
-        secret = self._url.password
-        for form in {secret, quote(secret), quote_plus(secret)} if isinstance(secret, str) and secret else ():
-            text = text.replace(form, "***")
-        return text
-
-
-def _parsed(url: str) -> URL:
-    """A URL of a kind we can write to."""
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise UsageError("the ledger's URL cannot be read; use sqlite:////folder/file.db or postgresql://…") from None
-    if parsed.get_backend_name() == "sqlite":
-        if not parsed.database or ":memory:" in parsed.database:
-            raise UsageError("a ledger in memory would be gone with the process; use sqlite:////folder/file.db")
-    elif parsed.get_backend_name() != "postgresql":
-        raise UsageError(f"a ledger is kept in SQLite or PostgreSQL, not in '{parsed.get_backend_name()}'")
-    return parsed
+            raise LedgerError(f"the ledger '{self.shown}': {self._address.without_secrets(said)[:_SHOWN]}") from None
 
 
 def _take_over_transactions(connection: Any, _record: object) -> None:  # noqa: ANN401 - a DB-API connection

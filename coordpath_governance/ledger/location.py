@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -33,23 +34,25 @@ def ledger_url(registry_uri: str | None, explicit: str | None) -> str:
     """
     given = explicit or os.environ.get(LEDGER_VARIABLE)
     if given:
-        return _with_driver(given) if "://" in given else _sqlite(Path(given))
+        return _with_driver(given) if "://" in given else _sqlite(_path(given))
     uri = (registry_uri or "").removeprefix(_GUARDED)
     if not uri:
         raise UsageError(f"which ledger? Give --ledger URL (or {LEDGER_VARIABLE}), or the registry's URI")
     scheme, found, rest = uri.partition("://")
     if scheme.startswith("sqlite") and found:
         database = rest.partition("?")[0].removeprefix("/")
-        if database and ":memory:" not in database:
+        if rest.startswith("/") and database and ":memory:" not in database:
             return _sqlite(Path(database).parent / _FILE)
     elif scheme in _POSTGRESQL or scheme == _DRIVER_OF_OURS:
         return _with_driver(uri)
     elif uri.startswith("file:"):
-        return _sqlite(Path(url2pathname(urlsplit(uri).path)) / _FILE)
+        return _sqlite(Path(_path_of_file_uri(uri)) / _FILE)
     elif ":" not in uri and not uri.startswith(_DATABRICKS):
         return _sqlite(Path(uri) / _FILE)
+    known = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)", uri)
+    which = f"a registry at {known[0]}" if known else "such a registry"
     raise UsageError(
-        f"where the ledger of a registry at {scheme}: is cannot be told from its URI; "
+        f"where the ledger of {which} is cannot be told from its URI; "
         f"give --ledger URL (or {LEDGER_VARIABLE}): sqlite:////folder/file.db or postgresql://…"
     )
 
@@ -63,6 +66,20 @@ def named_service_key(explicit: Path | None = None) -> Path | None:
 def service_key_beside(ledger_file: Path) -> Path:
     """Where a SQLite ledger's service key is unless somebody named another: `coordpath-ledger.key`."""
     return ledger_file.with_suffix(".key")
+
+
+def _path(given: str) -> Path:
+    """A file's path; what looks like a user and a password is a URL that lost its beginning, and not repeated."""
+    if re.search(r":.*@", given):
+        raise UsageError("the ledger's URL cannot be read; use sqlite:////folder/file.db or postgresql://…")
+    return Path(given)
+
+
+def _path_of_file_uri(uri: str) -> str:
+    try:
+        return url2pathname(urlsplit(uri).path)
+    except ValueError:
+        raise UsageError("the registry's file: URI cannot be read; use file:///folder") from None
 
 
 def _sqlite(path: Path) -> str:

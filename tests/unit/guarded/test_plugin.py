@@ -96,6 +96,22 @@ def test_what_is_no_such_uri(uri, says):
     assert error.value.error_code == "INVALID_PARAMETER_VALUE"
 
 
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "coordpath:coordpath:postgresql://u:hunter2@h/db",
+        "coordpath://u:hunter2@h/db",
+        "coordpath://[::1:hunter2",
+        "postgresql://u:p@hunter2@h/db?password=hunter2",
+    ],
+)
+def test_what_is_no_such_uri_is_not_repeated(uri):
+    with pytest.raises(MlflowException) as error:
+        build_store(uri)
+    assert "hunter2" not in str(error.value)
+    assert inner_uri("coordpath:http://[::1") == "http://[::1"
+
+
 def test_mlflow_builds_it_without_asking_for_a_ledger(tmp_path, opening):
     opening.error = UsageError("no ledger")
     store = _get_store_registry().get_store(f"coordpath:{tmp_path / 'files'}", "http://tracking")
