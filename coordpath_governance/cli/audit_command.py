@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.signing_options import ledger_options, open_ledger
+from coordpath_governance.cli.signing_options import ledger_options, open_ledger, read_ledger
 from coordpath_governance.errors import EXIT_NO, LedgerError, NotFoundError, UsageError
 from coordpath_governance.ledger.anchor import AnchorFile, make_anchor, read_anchor
 from coordpath_governance.ledger.events import Anchor
@@ -36,7 +36,7 @@ def command() -> None:
 @ledger_options
 def log(name: str | None, limit: int, **where: Any) -> None:  # noqa: ANN401 - three strings
     """A line an entry, oldest first; with NAME only those about that model."""
-    ledger = open_ledger(**where, create=False)
+    ledger = read_ledger(**where)
     entries, keys = ledger.entries(name), ledger.keyring()
     if len(entries) > limit:
         say(f"({len(entries) - limit} earlier entries are not shown; see --limit)")
@@ -61,9 +61,10 @@ def verify(path: Path | None, anchors: tuple[Path, ...], **where: Any) -> int:  
     if path is not None:
         exported = read_export(path)
         return _tell(audit(exported.entries, exported.blobs, files, exported.damaged))
-    ledger = open_ledger(**where, create=False)
+    ledger = read_ledger(**where)
     entries, damaged = ledger.stored()
-    return _tell(audit(entries, ledger.blobs, files, damaged))
+    found = audit(entries, ledger.blobs, files, damaged)
+    return _tell(found, ledger.missing_triggers())
 
 
 @command.command("export")
@@ -71,7 +72,7 @@ def verify(path: Path | None, anchors: tuple[Path, ...], **where: Any) -> int:  
 @ledger_options
 def export(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
     """Write the whole ledger to one file that `coordpath audit verify FILE` checks anywhere."""
-    ledger = open_ledger(**where, create=False)
+    ledger = read_ledger(**where)
     entries = ledger.entries()
     _write(out, export_lines(ledger.id, entries, ledger.blobs))
     say(f"{len(entries)} entries of ledger {ledger.id} are in {out}; check them with: coordpath audit verify {out}")
@@ -115,7 +116,7 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
         raise UsageError(f"cannot write '{path}': {error.strerror}") from error
 
 
-def _tell(found: Audit) -> int:
+def _tell(found: Audit, missing_triggers: Sequence[str] = ()) -> int:
     say(
         f"Ledger {found.ledger or 'without a name'}: {found.entries} entries, models: {found.models}, keys: {found.keys}, "
         f"{found.blobs} kept documents"
@@ -126,5 +127,10 @@ def _tell(found: Audit) -> int:
         say(f"  {visible(str(problem))}")
     if len(found.problems) > _SHOWN:
         say(f"  and {len(found.problems) - _SHOWN} more")
+    if missing_triggers:
+        say(
+            "Note: the database itself would not refuse changes now, because somebody removed or changed triggers of the "
+            f"ledger: {', '.join(missing_triggers)}"
+        )
     say(visible(found.conclusion))
     return 0 if found.intact else EXIT_NO

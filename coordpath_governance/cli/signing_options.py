@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["find_ledger", "key_option", "ledger_options", "load_key", "open_ledger", "passphrase"]
+__all__ = ["find_ledger", "key_option", "ledger_options", "load_key", "open_ledger", "passphrase", "read_ledger"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -55,6 +55,13 @@ def open_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str 
     from coordpath_governance.ledger.store import Ledger
 
     return Ledger.open(_url(ledger, tracking_uri, registry_uri), create=create)
+
+
+def read_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Ledger:
+    """The same for those who only read it: nobody looks for a service key."""
+    from coordpath_governance.ledger.store import Ledger
+
+    return Ledger.open(_url(ledger, tracking_uri, registry_uri), create=False, with_service_key=False)
 
 
 def find_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Ledger | None:

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
+from pydantic import ValidationError
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
@@ -24,7 +25,7 @@ from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entr
 from coordpath_governance.ledger.events import EVENTS, SERVICE, Body, KeyFacts, LedgerCreated, weighs
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.location import SERVICE_KEY_VARIABLE, named_service_key, service_key_beside
-from coordpath_governance.ledger.schema import create_tables
+from coordpath_governance.ledger.schema import create_tables, missing_triggers
 from coordpath_governance.signing.keys import PrivateKey, new_key
 
 __all__ = ["Ledger"]
@@ -46,11 +47,13 @@ class Ledger:
         return f"<Ledger {self.url}>"
 
     @classmethod
-    def open(cls, url: str, *, service_key: Path | None = None, create: bool = True) -> Ledger:
+    def open(
+        cls, url: str, *, service_key: Path | None = None, create: bool = True, with_service_key: bool = True
+    ) -> Ledger:
         """The ledger at ``url``; if there is none it is made, unless ``create`` is false.
 
         The service key is the file ``service_key``, else that of COORDPATH_SERVICE_KEY, else, for SQLite, the file beside
-        the ledger's; it is made together with the ledger.
+        the ledger's; it is made together with the ledger. Who only reads does so without (``with_service_key``).
         """
         database = Database(url)
         named = named_service_key(service_key)
@@ -58,7 +61,7 @@ class Ledger:
             if not create:
                 raise LedgerMissingError(f"there is no ledger at '{database.shown}'; `coordpath key new` begins one")
             _create(database, named)
-        return cls(database, _service_key(database, named))
+        return cls(database, _service_key(database, named) if with_service_key else None)
 
     @staticmethod
     def exists(url: str) -> bool:
@@ -160,6 +163,11 @@ class Ledger:
             read = [rows.entry_or_damage(row) for row in rows.stored_rows(connection)]
         return tuple(e for e in read if isinstance(e, Entry)), tuple(d for d in read if not isinstance(d, Entry))
 
+    def missing_triggers(self) -> tuple[str, ...]:
+        """Names of the triggers by which the database itself refuses changes, and that somebody removed or changed."""
+        with self._database.reading() as connection:
+            return missing_triggers(connection)
+
     def _current(self) -> Chain:
         with self._database.reading() as connection:
             return self._caught_up(connection)
@@ -199,7 +207,7 @@ class Ledger:
             body=body.model_dump(mode="json"),
             key=key,
         )
-        _check_text(entry)
+        _check_body(entry)
         objection = chain.keys.objection(entry)
         if objection is not None:
             raise SigningKeyError(f"'{event}' cannot be recorded: {objection}")
@@ -232,10 +240,14 @@ def _check_seen(chain: Chain, entry: Entry, after: int | None, since: int | None
             )
 
 
-def _check_text(entry: Entry) -> None:
-    """Lone surrogates have no UTF-8, so nothing could be signed."""
+def _check_body(entry: Entry) -> None:
+    """It must read back as what it is; lone surrogates have no UTF-8, so nothing could be signed."""
     try:
-        entry.payload  # noqa: B018 - made here, used by whoever signs
+        entry.facts, entry.payload  # noqa: B018 - made here, used by whoever signs and reads
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise LedgerError(f"a '{entry.event}' cannot be recorded like this: {place}: {first['msg']}") from error
     except UnicodeEncodeError as error:
         raise LedgerError("a name or text is not valid Unicode and cannot be recorded") from error
 

@@ -90,6 +90,29 @@ def test_a_changed_ledger_exits_1_and_names_the_entries(coordpath, ledger, place
     assert coordpath("audit", "export", "-o", place.key.with_name("e.jsonl")).code == 4
 
 
+def test_missing_triggers_are_told_but_break_nothing(coordpath, ledger, place):
+    assert ledger.missing_triggers() == ()
+    place.tamper("UPDATE coordpath_ledger SET seq = seq")
+    done = coordpath("audit", "verify")
+    assert done.code == 0
+    *_, note, conclusion = done.out.splitlines()
+    assert note.startswith("Note: the database itself would not refuse changes now")
+    assert note.endswith(", ".join(ledger.missing_triggers()))
+    assert conclusion == "intact, tail not anchored"
+    assert len(ledger.missing_triggers()) == (6 if place.url.startswith("sqlite") else 2)
+
+
+def test_who_only_reads_needs_no_service_key(coordpath, ledger, place, tmp_path, monkeypatch):
+    broken = tmp_path / "broken.key"
+    broken.write_bytes(b"\xff")
+    for key in (broken, tmp_path / "none", tmp_path):
+        monkeypatch.setenv("COORDPATH_SERVICE_KEY", str(key))
+        assert coordpath("audit", "log").code == 0
+        assert coordpath("audit", "verify").code == 0
+        assert coordpath("audit", "export", "-o", tmp_path / f"{key.name}.jsonl").code == 0
+        assert coordpath("audit", "anchor", "-o", tmp_path / "anchor.json").code == 2
+
+
 def test_an_emptied_ledger_exits_1(coordpath, ledger, place):
     place.tamper("DELETE FROM coordpath_ledger")
     done = coordpath("audit", "verify")

@@ -87,6 +87,14 @@ def test_text_without_utf8_is_refused(place):
         place.open().record("refusal", refusal(), model="\ud800")
 
 
+def test_a_body_that_would_not_read_back_is_refused(place):
+    ledger = place.open()
+    facts = registration().model_dump() | {"version": "0"}
+    with pytest.raises(LedgerError, match="a 'registration' cannot be recorded like this: version: "):
+        ledger.record("registration", Registration.model_construct(**facts), model="fraud")
+    assert ledger.head() == 1
+
+
 def test_a_caller_who_has_not_seen_the_newest_entry_is_told(place):
     ledger, other = place.open(), place.open()
     ledger.record("refusal", refusal(), model="fraud", after=0)
