@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -16,11 +17,11 @@ from coordpath_governance.cli.signing_options import (
     ledger_options,
     load_key,
     open_ledger,
-    passphrase,
 )
 from coordpath_governance.errors import NotFoundError, UsageError
 from coordpath_governance.ledger.events import ADMIN, KeyAdded, KeyFacts, KeyRevoked
 from coordpath_governance.signing.keys import PublicKey, new_key
+from coordpath_governance.signing.variables import NEW_PASSPHRASE_VARIABLE
 from coordpath_governance.text import visible
 
 if TYPE_CHECKING:
@@ -54,14 +55,15 @@ def new(owner: str, roles: tuple[str, ...], out: Path | None, no_passphrase: boo
     """Make a key for OWNER and add it to the ledger.
 
     The first key must have the role policy-admin and signs for itself; for every later one a policy-admin signs (--key).
-    The private key is encrypted with the passphrase in COORDPATH_KEY_PASSPHRASE, or one that is asked for at a terminal.
+    The private key is encrypted with the passphrase in COORDPATH_NEW_KEY_PASSPHRASE, or one that is asked for at a
+    terminal; the passphrase of the key that signs is in COORDPATH_KEY_PASSPHRASE.
     """
     ledger = open_ledger(**where)
     made = new_key()
     body = KeyAdded(key=_facts(made.public, owner, roles))
     signer = load_key(key) if ledger.keyring().has_admin else made
     path = out or Path.home() / ".config" / "coordpath" / "keys" / f"{_slug(owner) or made.public.id[:_SHORT]}.pem"
-    secret = None if no_passphrase else passphrase() or _asked_passphrase()
+    secret = None if no_passphrase else os.environ.get(NEW_PASSPHRASE_VARIABLE) or _asked_passphrase()
     made.save(path, secret)
     try:
         entry = ledger.append("key added", body, signer)

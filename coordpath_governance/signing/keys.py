@@ -27,6 +27,7 @@ __all__ = ["PrivateKey", "PublicKey", "new_key"]
 
 _RAW = 32
 _OWNER_ONLY = 0o600
+_ENCRYPTED = b"BEGIN ENCRYPTED"
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class PrivateKey:
 
     @classmethod
     def load(cls, path: Path, passphrase: str | None = None) -> PrivateKey:
-        """Read what `save` wrote."""
+        """Read what `save` wrote; a passphrase that the file does not need is not used."""
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -105,14 +106,9 @@ class PrivateKey:
                 f"cannot read the private key '{path}': {error.strerror}; see `coordpath key new`"
             ) from error
         try:
-            key = load_pem_private_key(content, passphrase.encode() if passphrase else None)
+            key = load_pem_private_key(content, passphrase.encode() if passphrase and _ENCRYPTED in content else None)
         except TypeError as error:
-            wanted = (
-                "is encrypted: set COORDPATH_KEY_PASSPHRASE"
-                if passphrase is None
-                else "is not encrypted: unset the passphrase"
-            )
-            raise SigningKeyError(f"the private key '{path}' {wanted}") from error
+            raise SigningKeyError(f"the private key '{path}' is encrypted: set COORDPATH_KEY_PASSPHRASE") from error
         except (ValueError, UnsupportedAlgorithm) as error:
             raise SigningKeyError(f"'{path}' is not a private key we can read, or the passphrase is wrong") from error
         if not isinstance(key, Ed25519PrivateKey):

@@ -66,15 +66,23 @@ def test_later_keys_need_a_policy_admin(coordpath, new, tmp_path):
     assert not out.exists()
 
 
-def test_the_passphrase_comes_from_the_environment(coordpath, tmp_path, url, monkeypatch):
-    monkeypatch.setenv("COORDPATH_KEY_PASSPHRASE", "open sesame")
+def test_the_new_keys_passphrase_and_the_signers_have_each_their_own_variable(coordpath, tmp_path, url, monkeypatch):
     ada, rob = tmp_path / "ada.pem", tmp_path / "rob.pem"
+    monkeypatch.setenv("COORDPATH_NEW_KEY_PASSPHRASE", "open sesame")
     assert coordpath("key", "new", "Ada", "--role", "policy-admin", "--out", ada).code == 0
     assert b"ENCRYPTED" in ada.read_bytes()
     monkeypatch.setenv("COORDPATH_KEY", str(ada))
+    monkeypatch.setenv("COORDPATH_KEY_PASSPHRASE", "open sesame")
+    monkeypatch.setenv("COORDPATH_NEW_KEY_PASSPHRASE", "Rob's own")
     assert coordpath("key", "new", "Rob", "--role", "risk", "--out", rob).code == 0
     monkeypatch.setenv("COORDPATH_KEY_PASSPHRASE", "wrong")
-    assert coordpath("key", "revoke", key_id_of(rob, "open sesame"), "--reason", "left").code == 2
+    assert coordpath("key", "revoke", key_id_of(rob, "Rob's own"), "--reason", "left").code == 2
+
+
+def test_a_signer_whose_key_is_not_encrypted_needs_no_passphrase_but_may_have_one(coordpath, new, monkeypatch):
+    monkeypatch.setenv("COORDPATH_KEY_PASSPHRASE", "of another key")
+    ada = new("Ada", "policy-admin")
+    assert new("Rob", "risk", by=ada).exists()
 
 
 def key_id_of(path, passphrase):

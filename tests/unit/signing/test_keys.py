@@ -39,9 +39,14 @@ def test_a_place_that_cannot_be_written():
         new_key().save(Path("/proc/none/mine.pem"))
 
 
+def test_a_passphrase_that_nobody_needs_is_not_used(tmp_path):
+    key = new_key()
+    key.save(tmp_path / "plain")
+    assert PrivateKey.load(tmp_path / "plain", "of another key").public == key.public
+
+
 def test_what_cannot_be_loaded(tmp_path):
-    plain, locked, other, text = (tmp_path / name for name in ("plain", "locked", "other", "text"))
-    new_key().save(plain)
+    locked, other, text = (tmp_path / name for name in ("locked", "other", "text"))
     new_key().save(locked, "secret")
     other.write_bytes(X25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     text.write_text("hello")
@@ -49,7 +54,6 @@ def test_what_cannot_be_loaded(tmp_path):
         (tmp_path / "none", None, "see `coordpath key new`"),
         (locked, None, "is encrypted: set COORDPATH_KEY_PASSPHRASE"),
         (locked, "wrong", "the passphrase is wrong"),
-        (plain, "secret", "is not encrypted"),
         (other, None, "is not an Ed25519 key"),
         (text, None, "is not a private key we can read"),
     ):
