@@ -19,6 +19,7 @@ __all__ = ["build_inner_store", "in_server", "inner_uri", "primary_of", "tell_if
 
 _LOG = logging.getLogger(__name__)
 _SERVER = "mlflow.server.handlers"
+_WORKSPACES = "MLFLOW_ENABLE_WORKSPACES"
 _BACKEND = "_MLFLOW_SERVER_FILE_STORE"
 
 
@@ -50,8 +51,15 @@ def in_server() -> bool:
 def build_inner_store(uri: str, tracking_uri: str | None) -> Any:  # noqa: ANN401 - AbstractStore
     """The store that MLflow would have built for ``uri`` itself.
 
-    Not through `get_store`: whoever builds us holds its lock.
+    Not through `get_store`: whoever builds us holds its lock. MLflow's INVALID_PARAMETER_VALUE where workspaces are on: one
+    name is then several models, and the ledger knows names only.
     """
+    if os.environ.get(_WORKSPACES, "").strip().lower() in ("true", "1"):
+        raise MlflowException(
+            "coordpath cannot guard a registry with workspaces: its ledger knows models by name only, and a workspace has "
+            f"its own; start the server without --enable-workspaces ({_WORKSPACES})",
+            error_code=INVALID_PARAMETER_VALUE,
+        )
     builder = _builder(uri)
     if "tracking_uri" in inspect.signature(builder).parameters:
         return builder(store_uri=uri, tracking_uri=tracking_uri)

@@ -124,6 +124,16 @@ def test_mlflow_builds_it_without_asking_for_a_ledger(tmp_path, opening):
     assert store.get_registered_model("price").name == "price"
 
 
+@pytest.mark.parametrize("value", ["true", "True", "1"])
+def test_a_registry_with_workspaces_is_not_guarded_by_name(tmp_path, monkeypatch, value):
+    monkeypatch.setenv("MLFLOW_ENABLE_WORKSPACES", value)
+    with pytest.raises(MlflowException, match="cannot guard a registry with workspaces") as refused:
+        build_store(f"coordpath:{tmp_path / 'files'}")
+    assert refused.value.error_code == "INVALID_PARAMETER_VALUE"
+    monkeypatch.setenv("MLFLOW_ENABLE_WORKSPACES", "false")
+    assert isinstance(build_store(f"coordpath:{tmp_path / 'files'}"), GuardedStore)
+
+
 def test_a_builder_that_wants_the_tracking_uri_gets_it(monkeypatch):
     monkeypatch.setitem(_get_store_registry()._registry, "other", lambda store_uri, tracking_uri: (store_uri, tracking_uri))
     assert build_inner_store("other://x", "http://tracking") == ("other://x", "http://tracking")
