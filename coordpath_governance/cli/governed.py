@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -140,7 +141,7 @@ def show_answer(answer: Answer, governed: Governed | GovernedModel, name: str, v
         return
     if answer.verdict == "review":
         other = "" if answer.alias == chosen_alias(None, governed.adopted) else f" --alias {answer.alias}"
-        say(f"Next: `coordpath review {name} {version} --approve{other}` by somebody who may")
+        say(f"Next: `coordpath review {quote(name)} {version} --approve{other}` by somebody who may")
     if not rules:
         return
     before = f"From version {readiness.binding.from_version}" if readiness.binding.from_version else "First version"

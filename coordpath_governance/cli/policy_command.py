@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,9 +112,21 @@ def adopt(file: Path, key: Path | None, **where: Any) -> None:  # noqa: ANN401 -
     say(visible(f"Adopted policy '{policy.name}', SHA-256 {sha256}, as entry {entry.seq} of {ledger.url}"))
     if before is not None:
         say(f"It replaces the one with SHA-256 {before.sha256}")
+    for note in _notes(policy, {role for known in ledger.keyring().keys.values() for role in known.facts.roles}):
+        say(visible(f"Note: {note}"))
     for other in others.values():
         if _may_overlap(policy, other.policy):
             say(visible(f"Note: policy '{other.policy.name}' may match the same models; one that both match is refused"))
+
+
+def _notes(policy: Policy, roles: set[str]) -> Iterator[str]:
+    """What is allowed, but will not work as things are."""
+    uri = policy.reference.uri
+    if uri is not None and "://" not in uri and not Path(uri).is_absolute():
+        yield f"reference.uri '{uri}' is a relative path: whoever makes reports must do it in the right folder"
+    wanted = {need.role for each in policy.materiality for need in each.approvals} | set(policy.waivers.roles)
+    for role in sorted(wanted - roles):
+        yield f"nobody has the role '{role}' yet; add a key with `coordpath key new OWNER --role {role}`"
 
 
 def _may_overlap(one: Policy, other: Policy) -> bool:

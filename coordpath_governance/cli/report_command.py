@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from coordpath_governance.cli.clock import utc_now
 from coordpath_governance.cli.governed import alias_option, check_text, chosen_alias
@@ -20,6 +21,7 @@ from coordpath_governance.text import visible
 __all__ = ["command"]
 
 NO_CHAMPION = "none"
+_PINNED = ("target", "weight", "role", "period", "missing", "max_steps", "all_steps", "gamma", "threshold", "segments")
 ROLES = ("training", "holdout", "out-of-time", "not stated")
 
 
@@ -114,6 +116,8 @@ def command(
     if gate and governed is None:
         raise RefusedError(f"'{name}' is under no adopted policy, so there is no gate to ask; see `coordpath policy adopt`")
     alias = chosen_alias(alias, governed.adopted if governed is not None else None)
+    if governed is not None and not no_attach:
+        _tell_what_is_pinned(governed.adopted.policy.name)
     report, champion, candidate = _make(client, name, alias, options, attached=not no_attach, governed=governed)
     show_overview(report.document)
     if out is not None:
@@ -137,6 +141,15 @@ def command(
         return 0
     show_answer(answer, governed, name, str(candidate.version))
     return answer.exit_code if gate else 0
+
+
+def _tell_what_is_pinned(policy: str) -> None:
+    """Options that the policy decides are not the author's to choose; whoever gave one should know."""
+    context = click.get_current_context()
+    given = [name for name in _PINNED if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
+    if given:
+        options = ", ".join(f"--{name.rstrip('s') if name == 'segments' else name.replace('_', '-')}" for name in given)
+        say(f"As policy '{policy}' pins, not as given: {options}\n")
 
 
 def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out

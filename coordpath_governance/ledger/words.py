@@ -89,7 +89,11 @@ _TELL: dict[type, Callable[[Any], str]] = {
     Approval: lambda facts: f"{_change(facts.binding)}, until {facts.expires}{_said(facts.comment)}",
     Rejection: lambda facts: f"{_change(facts.binding)}{_said(facts.comment)}",
     Waiver: lambda facts: f"'{shorten(facts.rule, _NAME)}' for {_change(facts.binding)}{_said(facts.reason)}",
-    Intent: lambda facts: f"{_change(facts.binding)}, approvals: {len(facts.approvals)}, waivers: {len(facts.waivers)}",
+    Intent: lambda facts: (
+        _change(facts.binding)
+        + (f" by {facts.actor}" if facts.actor else "")
+        + f", approvals: {len(facts.approvals)}, waivers: {len(facts.waivers)}"
+    ),
     Promotion: lambda facts: f"{_version(facts.to_version)} is '{shorten(facts.alias, _NAME)}' ({facts.completed})",
     Refusal: _refusal,
     OutsideMove: _outside_move,

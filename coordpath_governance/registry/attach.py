@@ -111,7 +111,7 @@ def attach(
     new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
     if new:
-        replaced = _replaced(client, candidate, folder)
+        replaced = _replaced(candidate, folder, files[REPORT_FILES[0]])
         _remove_tag(client, candidate)
         _write(client, candidate, folder, files)
         if _stored(candidate, folder, files) != files:
@@ -181,11 +181,10 @@ def _same_but_for_time(stored: bytes, wanted: bytes) -> str | None:
     return str(before["made_at"]) if same and "made_at" in before else None
 
 
-def _replaced(client: Any, candidate: ModelPointer, folder: str) -> str | None:  # noqa: ANN401 - MlflowClient
-    """The digest of the whole report that is about to be replaced, as the version's tags tell it."""
-    with _attaching(f"reading the tags of {candidate.uri}"):
-        tags = client.get_model_version(candidate.name, candidate.version).tags
-    return tags.get(_TAG_OF_COMPLETENESS) if tags.get("coordpath.report_path") == folder else None
+def _replaced(candidate: ModelPointer, folder: str, wanted: bytes) -> str | None:
+    """The digest of another report that stands where this one is about to go."""
+    before = _stored(candidate, folder, REPORT_FILES[:1]).get(REPORT_FILES[0])
+    return sha256_hex(before) if before is not None and before != wanted else None
 
 
 def _remove_tag(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 - MlflowClient

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import LedgerConflictError, RefusedError, ReviewNeededError
@@ -61,16 +62,19 @@ def stands_already(registry: AliasRegistry, history: ModelHistory, name: str, al
     if registry.digest(name, version) != standing.digest:
         raise RefusedError(
             f"'{name}' was changed outside the gate: the files of version {version} are not those that were promoted. "
-            f"Look into it, then take it as it is with `coordpath adopt {name}`"
+            f"Look into it, then take it as it is with `coordpath adopt {quote(name)}`"
         )
     return True
 
 
 def _refuse(readiness: Readiness, name: str, alias: str, version: str) -> None:
     if readiness.verdict == "fail":
-        raise RefusedError(f"'{name}' version {version} may not become '{alias}'. {readiness.reason}")
+        raise RefusedError(
+            f"'{name}' version {version} may not become '{alias}'. {readiness.reason} "
+            f"Next: `coordpath gate {quote(name)} {version} --alias {alias}` says more"
+        )
     if readiness.verdict == "review":
         raise ReviewNeededError(
             f"'{name}' version {version} may not become '{alias}' yet. {readiness.reason} "
-            f"Next: `coordpath review {name} {version} --approve --alias {alias}`"
+            f"Next: `coordpath review {quote(name)} {version} --approve --alias {alias}`"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import RefusedError
@@ -107,7 +108,7 @@ def bind(
     """
     standing = history.standing(alias)
     made = history.report(version, standing.version)
-    remake = f"make it with `coordpath report {name} --candidate {version}`"
+    remake = f"make it with `coordpath report {quote(name)} --candidate {version}`"
     if made is None:
         raise RefusedError(f"version {version} of '{name}' has no report in the ledger; {remake}")
     entry, report = made

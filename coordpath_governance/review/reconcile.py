@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import LedgerConflictError, LedgerError, NotFoundError, RefusedError, RegistryError
@@ -45,14 +46,14 @@ def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> Mode
             to = waiting[1].binding.to_version
             raise RefusedError(
                 f"a promotion of '{name}' to version {to} was begun and not finished; finish it with "
-                f"`coordpath promote {name} {to} --alias {alias}`"
+                f"`coordpath promote {quote(name)} {to} --alias {alias}`"
             )
         if standing.doubt is not None:
             raise RefusedError(_moved(name, standing.doubt))
         if waiting is None and found == standing.version:
             return history
         says = f"version {standing.version}" if standing.version else "nothing"
-        reason = f"the ledger knows {says} under '{alias}', the registry has {f'version {found}' if found else 'nothing'}"
+        reason = f"the ledger knows {says} under '{alias}', the registry had {f'version {found}' if found else 'nothing'}"
         if waiting is not None:
             to = waiting[1].binding.to_version
             reason = f"a promotion to version {to} was left unfinished and cannot be finished, and {reason}"
@@ -123,7 +124,8 @@ def _can_be_finished(registry: AliasRegistry, name: str, binding: Binding) -> bo
 
 def _moved(name: str, reason: str) -> str:
     return (
-        f"'{name}' was moved outside the gate: {reason}. Look into it, then take it as it is with `coordpath adopt {name}`"
+        f"'{name}' was moved outside the gate: {reason}. Look into it; then a policy-admin takes it as it is with "
+        f"`coordpath adopt {quote(name)}`"
     )
 
 

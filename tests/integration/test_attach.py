@@ -183,7 +183,7 @@ POINTS = [
     *[("client", "get_model_version", n) for n in (1, 2, 3)],
     ("client", "delete_model_version_tag", 1),
     ("client", "log_model_artifacts", 1),
-    *[("download", "download_artifacts", n) for n in (1, 3, 4)],
+    *[("download", "download_artifacts", n) for n in (2, 4, 5)],
     *[("client", "set_model_version_tag", n) for n in (1, 6, 7)],
     ("client", "update_model_version", 1),
 ]

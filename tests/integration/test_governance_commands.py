@@ -203,6 +203,18 @@ def test_a_policy_that_guards_another_alias(office, asked):
     assert "is under guard as 'production'" in adopted.plain
 
 
+def test_options_that_the_policy_pins_are_told(running):
+    outcome = running.run("report", running.name, "--candidate", "2", "--threshold", "3", "--segment", "town")
+    assert outcome.code == 0
+    assert "As policy 'prices' pins, not as given: --threshold, --segment" in outcome.plain
+
+
+def test_a_report_that_takes_the_place_of_another_says_so(running):
+    outcome = running.run("report", running.name, "--candidate", "2", "--reason", "another")
+    assert outcome.code == 0
+    assert "It replaces the report with SHA-256" in outcome.plain
+
+
 def test_wrong_use(running):
     assert running.run("review", running.name, "2", "--key", running.key("Bob")).code == 2
     assert running.run("review", running.name, "2", "--approve").code == 2

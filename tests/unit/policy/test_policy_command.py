@@ -154,7 +154,13 @@ def test_adopt_warns_of_policies_for_the_same_models(run, policy_file, admin):
         "policy 'rents' may match the same models"
         in run("adopt", policy_file(name="b", models=["*"]), "--key", key, "--ledger", url)[1]
     )
-    assert "Note" not in run("adopt", policy_file(name="b", models=["x"]), "--key", key, "--ledger", url)[1]
+    assert "may match" not in run("adopt", policy_file(name="b", models=["x"]), "--key", key, "--ledger", url)[1]
+
+
+def test_adopt_tells_what_will_not_work_as_things_are(run, policy_file, admin):
+    url, key = admin
+    said = run("adopt", policy_file(), "--key", key, "--ledger", url)[1]
+    assert "Note: nobody has the role" in said
 
 
 def test_only_a_policy_admin_adopts(run, policy_file, admin, tmp_path):

@@ -69,7 +69,7 @@ def test_a_model_stays_guarded_when_its_policy_no_longer_matches(champion_world)
 def test_deleted_and_made_again(champion_world):
     """The registry forgot everything; the ledger did not."""
     champion_world.registry.set.clear()
-    with pytest.raises(RefusedError, match="the ledger knows version 1 under 'champion', the registry has nothing"):
+    with pytest.raises(RefusedError, match="the ledger knows version 1 under 'champion', the registry had nothing"):
         champion_world.promote("2")
 
 

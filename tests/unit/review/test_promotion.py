@@ -26,7 +26,7 @@ def test_the_whole_way(champion_world):
 
 
 def test_without_an_approval_nothing_moves(champion_world):
-    with pytest.raises(ReviewNeededError, match=r"1 approval by validator.*coordpath review credit 2 --approve --alias champion"):
+    with pytest.raises(ReviewNeededError, match=r"1 approval by validator.*coordpath review credit 2 --approve"):
         champion_world.promote("2")
     assert champion_world.registry.set[NAME]["champion"] == "1"
     assert champion_world.events()[-1] == "refusal"
@@ -320,7 +320,7 @@ def test_refusals_of_others_do_not_stop_a_promotion(champion_world):
 def test_an_alias_deleted_outside_is_adopted_as_nothing(champion_world):
     world = champion_world
     del world.registry.set[NAME]["champion"]
-    assert "the registry has nothing" in world.ask("2").reason
+    assert "the registry had nothing" in world.ask("2").reason
     adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "it was deleted")
     world.report("2")
     world.approve("2")
