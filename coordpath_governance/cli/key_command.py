@@ -20,7 +20,7 @@ from coordpath_governance.cli.signing_options import (
 )
 from coordpath_governance.errors import NotFoundError, UsageError
 from coordpath_governance.ledger.events import ADMIN, KeyAdded, KeyFacts, KeyRevoked
-from coordpath_governance.signing.keys import PublicKey, new_key
+from coordpath_governance.signing.keys import PrivateKey, PublicKey, new_key
 from coordpath_governance.signing.variables import NEW_PASSPHRASE_VARIABLE
 from coordpath_governance.text import visible
 
@@ -49,40 +49,88 @@ def command() -> None:
     help="Where the private key goes; default: ~/.config/coordpath/keys/OWNER.pem.",
 )
 @click.option("--no-passphrase", is_flag=True, help="Leave the private key unencrypted.")
+@click.option("--public", metavar="TEXT", help="Add this public key, which OWNER made with `coordpath key make`.")
 @key_option
 @ledger_options
-def new(owner: str, roles: tuple[str, ...], out: Path | None, no_passphrase: bool, key: Path | None, **where: Any) -> None:  # noqa: ANN401
-    """Make a key for OWNER and add it to the ledger.
+def new(
+    owner: str,
+    roles: tuple[str, ...],
+    out: Path | None,
+    no_passphrase: bool,
+    public: str | None,
+    key: Path | None,
+    **where: Any,  # noqa: ANN401 - the options of the ledger
+) -> None:
+    """Make a key for OWNER and add it to the ledger; with --public, add the key that OWNER made.
 
     The first key must have the role policy-admin and signs for itself; for every later one a policy-admin signs (--key).
     The private key is encrypted with the passphrase in COORDPATH_NEW_KEY_PASSPHRASE, or one that is asked for at a
     terminal; the passphrase of the key that signs is in COORDPATH_KEY_PASSPHRASE.
     """
+    if public is not None:
+        _add(
+            open_ledger(**where, create=False),
+            KeyAdded(key=_facts(PublicKey.from_text(public), owner, roles)),
+            load_key(key),
+        )
+        return
     ledger = open_ledger(**where)
     made = new_key()
     body = KeyAdded(key=_facts(made.public, owner, roles))
     signer = load_key(key) if ledger.keyring().has_admin else made
-    path = out or Path.home() / ".config" / "coordpath" / "keys" / f"{_slug(owner) or made.public.id[:_SHORT]}.pem"
-    secret = None if no_passphrase else os.environ.get(NEW_PASSPHRASE_VARIABLE) or _asked_passphrase()
-    made.save(path, secret)
+    path, secret = _save(made, out, _slug(owner) or made.public.id[:_SHORT], no_passphrase=no_passphrase)
     try:
-        entry = ledger.append("key added", body, signer)
+        _add(ledger, body, signer)
     except BaseException:
         path.unlink()
         raise
-    who = visible(f"{owner} ({', '.join(body.key.roles)})")
-    say(f"Key {made.public.id[:_SHORT]} of {who} is entry {entry.seq} of {ledger.url}")
-    say(f"The private key is in {path}; whoever has this file{' and its passphrase' if secret else ''} can sign.")
+    _tell_where(path, secret)
+
+
+@command.command("make")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", required=True, help="The private key."
+)
+@click.option("--no-passphrase", is_flag=True, help="Leave the private key unencrypted.")
+def make(out: Path, no_passphrase: bool) -> None:
+    """Make a key of your own, without any ledger, and print its public half for a policy-admin to add.
+
+    So that nobody but you ever has the private key: `coordpath key new YOU --public TEXT --role ROLE --key ADMIN`.
+    """
+    made = new_key()
+    _tell_where(*_save(made, out, "", no_passphrase=no_passphrase))
+    say(f"Public key: {made.public.text}")
+
+
+def _save(made: PrivateKey, out: Path | None, name: str, *, no_passphrase: bool) -> tuple[Path, str | None]:
+    path = out or Path.home() / ".config" / "coordpath" / "keys" / f"{name}.pem"
+    secret = None if no_passphrase else os.environ.get(NEW_PASSPHRASE_VARIABLE) or _asked_passphrase()
+    made.save(path, secret)
+    return path, secret
+
+
+def _tell_where(path: Path, secret: str | None) -> None:
+    state = " and its passphrase can sign" if secret else " can sign: it is not encrypted"
+    say(f"The private key is in {path}; whoever has this file{state}.")
+
+
+def _add(ledger: Ledger, body: KeyAdded, signer: PrivateKey) -> None:
+    entry = ledger.append("key added", body, signer)
+    who = visible(f"{body.key.owner} ({', '.join(body.key.roles)})")
+    say(f"Key {body.key.id[:_SHORT]} of {who} is entry {entry.seq} of {ledger.url}")
 
 
 @command.command("list")
+@click.option("--public", is_flag=True, help="Also the public keys, as text and as PEM.")
 @ledger_options
-def list_(**where: Any) -> None:  # noqa: ANN401
+def list_(public: bool, **where: Any) -> None:  # noqa: ANN401
     """All keys that the ledger knows or knew."""
     ledger = open_ledger(**where, create=False)
     for known in ledger.keyring().keys.values():
         state = f"revoked by entry {known.revoked}" if known.revoked is not None else f"since entry {known.added}"
         say(visible(f"{known.facts.id[:_SHORT]}  {', '.join(known.facts.roles):<24}  {state:<22}  {known.facts.owner}"))
+        if public:
+            say(f"{known.public.text}\n{known.public.pem}")
 
 
 @command.command("revoke")

@@ -5,27 +5,21 @@ Every approval is one person's, whatever number of keys that person has. No pers
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Approval, Waiver
 from coordpath_governance.ledger.keyring import KnownKey
+from coordpath_governance.ledger.quorum import Place, fill, person
+from coordpath_governance.ledger.times import moment
 
 if TYPE_CHECKING:
     from coordpath_governance.review.history import ModelHistory
 
-__all__ = ["Place", "Tally", "objection_to", "parse_time", "person", "same_person", "tally"]
-
-
-@dataclass(frozen=True)
-class Place:
-    """One approval that is needed, from somebody with one of these roles."""
-
-    roles: tuple[str, ...]
+__all__ = ["Tally", "objection_to", "tally"]
 
 
 @dataclass(frozen=True)
@@ -35,11 +29,6 @@ class Tally:
     counted: tuple[Entry, ...]
     missing: tuple[Place, ...]
     void: tuple[str, ...]
-
-
-def parse_time(text: str) -> datetime:
-    """A time of the ledger."""
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def objection_to(
@@ -53,9 +42,9 @@ def objection_to(
         return f"that of {who} was used by an earlier promotion"
     if entry.seq < history.last_move(facts.binding.alias):
         return f"that of {who} was given before the alias last moved"
-    if parse_time(facts.expires) <= parse_time(now):
+    if moment(facts.expires) <= moment(now):
         return f"that of {who} expired at {facts.expires}"
-    if parse_time(facts.expires) - parse_time(entry.at) > timedelta(days=longest_days, seconds=1):
+    if moment(facts.expires) - moment(entry.at) > timedelta(days=longest_days, seconds=1):
         return f"that of {who} runs longer than the {longest_days:g} days that the policy allows"
     return None
 
@@ -76,36 +65,7 @@ def tally(
             excluded.append(f"{known.facts.owner} {barred[owner]} and cannot approve it")
             continue
         people[owner] = (entry, frozenset(known.facts.roles))
-    filled = _fill(places, {owner: roles for owner, (_, roles) in people.items()})
+    filled = fill(places, {owner: roles for owner, (_, roles) in people.items()})
     counted = tuple(people[owner][0] for owner in filled.values())
     missing = tuple(place for at, place in enumerate(places) if at not in filled)
     return Tally(counted, missing, tuple(excluded))
-
-
-def _fill(places: Sequence[Place], people: Mapping[str, frozenset[str]]) -> dict[int, str]:
-    """A largest matching of places and people (augmenting paths)."""
-    taken: dict[str, int] = {}
-
-    def seat(at: int, tried: set[str]) -> bool:
-        for person, roles in people.items():
-            if person in tried or roles.isdisjoint(places[at].roles):
-                continue
-            tried.add(person)
-            if person not in taken or seat(taken[person], tried):
-                taken[person] = at
-                return True
-        return False
-
-    for at in range(len(places)):
-        seat(at, set())
-    return {at: person for person, at in taken.items()}
-
-
-def person(name: str) -> str:
-    """One spelling of a person's name."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-
-
-def same_person(one: str, other: str) -> bool:
-    """Whether two names are one person's, however they are written."""
-    return person(one) == person(other)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import LedgerConflictError, RefusedError, SigningKeyError, UsageError
 from coordpath_governance.ledger.events import Adoption, Approval, Binding, Rejection, Waiver
+from coordpath_governance.ledger.quorum import person
+from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.built_in import BUILT_IN
-from coordpath_governance.review.approvals import parse_time, same_person
 from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKe
             f"the key of {known.facts.owner} has none of the roles that policy '{policy.name}' asks: {roles}"
         )
     author = ModelHistory(ledger.entries(readiness.binding.name)).author(readiness.binding.to_version)
-    if author is not None and same_person(author, known.facts.owner):
+    if author is not None and person(author) == person(known.facts.owner):
         raise RefusedError(f"{known.facts.owner} registered this version; somebody else has to approve it")
     body = Approval(
         binding=readiness.binding,
@@ -107,5 +108,5 @@ def _signer(ledger: Ledger, key: PrivateKey) -> KnownKey:
 def _expiry(ledger: Ledger, days: int | None, longest: float) -> str:
     if days is not None and not 0 < days <= longest:
         raise UsageError(f"--days {days}: the policy allows at most {longest:g}")
-    until = parse_time(ledger.now()) + timedelta(days=longest if days is None else days)
+    until = moment(ledger.now()) + timedelta(days=longest if days is None else days)
     return until.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, RefusedError, UsageError
 from coordpath_governance.ledger.events import ReportMade, VerdictGiven
-from coordpath_governance.review.approvals import parse_time
+from coordpath_governance.ledger.times import moment
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.promotion import stands_already
 from coordpath_governance.review.readiness import assess_readiness, bind
@@ -85,5 +85,5 @@ def record_report(ledger: Ledger, report: ChangeReport) -> None:
         report=report.sha256,
     )
     known = ModelHistory(ledger.entries(subject.name)).report(candidate.version, made.champion)
-    if known is None or known[1] != made or parse_time(ledger.now()) - parse_time(known[0].at) > _FRESH:
+    if known is None or known[1] != made or moment(ledger.now()) - moment(known[0].at) > _FRESH:
         ledger.record("report", made, model=subject.name, blob=report.to_bytes())

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Literal
 from coordpath_governance.errors import RefusedError
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
+from coordpath_governance.ledger.quorum import person, places_for
 from coordpath_governance.policy.judge import GateFacts, Judgement, judge
 from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.review.approvals import Place, Tally, objection_to, person, same_person, tally
+from coordpath_governance.review.approvals import Tally, objection_to, tally
 from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
             void.append(objection)
         else:
             approvals.append((entry, known))
-    places = _places(policy, judgement, author_known=author is not None)
+    places = places_for(policy, judgement.approvals, author_known=author is not None)
     involved = {ring.keys[entry.key].facts.owner: "waived a rule of it" for _, entry in waivers}
     if author is not None:
         involved[author] = "registered the version"
@@ -182,15 +183,6 @@ def _newest_by_person(
     return list(newest.values())
 
 
-def _places(policy: Policy, judgement: Judgement, *, author_known: bool) -> tuple[Place, ...]:
-    """The approvals that the judgement asks for, and more if nobody vouches for the author."""
-    places = [Place((need.role,)) for need in judgement.approvals for _ in range(need.count)]
-    if not author_known:
-        anyone = Place(tuple(sorted({need.role for each in policy.materiality for need in each.approvals})))
-        places += [anyone] * policy.approvals.extra_for_unverified_author
-    return tuple(places)
-
-
 def _valid_waivers(
     policy: Policy, history: ModelHistory, binding: Binding, ring: KeyRing, now: str
 ) -> tuple[tuple[str, Entry], ...]:
@@ -201,7 +193,9 @@ def _valid_waivers(
         known = ring.keys[entry.key]
         if objection_to(entry, facts, known, history, now, policy.waivers.longest_days) is not None:
             continue
-        if set(known.facts.roles).isdisjoint(policy.waivers.roles) or (author and same_person(known.facts.owner, author)):
+        if set(known.facts.roles).isdisjoint(policy.waivers.roles) or (
+            author and person(known.facts.owner) == person(author)
+        ):
             continue
         found[facts.rule] = entry
     return tuple(found.items())

@@ -46,6 +46,12 @@ class PublicKey:
         """The key as base64."""
         return base64.b64encode(self.raw).decode("ascii")
 
+    @property
+    def pem(self) -> str:
+        """The key as other programs read it."""
+        key = Ed25519PublicKey.from_public_bytes(self.raw)
+        return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
+
     @classmethod
     def from_text(cls, text: str) -> PublicKey:
         """The key of what `text` wrote."""

@@ -89,6 +89,23 @@ def key_id_of(path, passphrase):
     return PrivateKey.load(path, passphrase).public.id
 
 
+def test_a_key_that_its_owner_made(coordpath, tmp_path, url):
+    """Nobody but Bob ever has Bob's private key."""
+    ada, bob = tmp_path / "ada.pem", tmp_path / "bob.pem"
+    assert coordpath("key", "new", "Ada", "--role", "policy-admin", "--out", ada, "--no-passphrase").code == 0
+    made = coordpath("key", "make", "--out", bob, "--no-passphrase")
+    assert made.code == 0
+    public = made.out.split("Public key: ")[1].strip()
+    added = coordpath("key", "new", "Bob", "--role", "risk", "--public", public, "--key", ada)
+    assert added.code == 0
+    assert Ledger.open(url).keyring().keys[PrivateKey.load(bob, None).public.id].facts.owner == "Bob"
+    listed = coordpath("key", "list", "--public")
+    assert public in listed.out
+    assert listed.out.count("-----BEGIN PUBLIC KEY-----") == 3
+    assert coordpath("key", "new", "Eve", "--role", "risk", "--public", "nonsense", "--key", ada).code == 2
+    assert coordpath("key", "new", "Eve", "--role", "risk", "--public", public, "--key", ada).code == 2
+
+
 def test_without_a_terminal_nobody_is_asked(coordpath, tmp_path, url, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     done = coordpath("key", "new", "Ada", "--role", "policy-admin", "--out", tmp_path / "ada.pem")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from coordpath_governance.errors import RefusedError, ReviewNeededError, SigningKeyError, UsageError
 from coordpath_governance.ledger.events import Approval, KeyRevoked
-from coordpath_governance.review import approvals as counting
-from coordpath_governance.review.approvals import Place, parse_time
+from coordpath_governance.ledger.quorum import Place, fill
+from coordpath_governance.ledger.times import moment
 from coordpath_governance.review.decisions import adopt_standing
 from coordpath_governance.signing.keys import new_key
 
@@ -80,7 +80,7 @@ def test_an_approval_is_used_once(champion_world):
 
 
 def later(world, days):
-    return (parse_time(world.ledger.now()) + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return (moment(world.ledger.now()) + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @pytest.mark.parametrize(("days", "why"), [(-1, "expired"), (0, "expired"), (11, "runs longer than the 10 days")])
@@ -288,7 +288,7 @@ def test_as_many_places_as_can_be_filled(people, wanted):
 
     seats = [Place((role,)) for role in wanted]
     named = {str(i): frozenset(roles) for i, roles in enumerate(people)}
-    filled = counting._fill(seats, named)
+    filled = fill(seats, named)
     assert all(set(named[person]) & set(seats[at].roles) for at, person in filled.items())
     assert len(set(filled.values())) == len(filled)
     everybody = [*named, *[None] * len(seats)]
