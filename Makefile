@@ -38,7 +38,7 @@ types: $(VENV)/.ready-to-test
 
 unit: $(VENV)/.ready-to-test
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=
 	$(BIN)/python -m coverage report
 	$(BIN)/python -m coverage report --include='coordpath_governance/paths/*,coordpath_governance/costs/*' --fail-under=100
 

@@ -190,7 +190,7 @@ def test_a_policy_that_guards_another_alias(office, asked):
         assert (champion.version if champion else None) == before
         gate = office.run("gate", office.name, version, *asked)
         assert gate.code == 3
-        assert f"`coordpath review {office.name} {version} --approve` by" in gate.plain
+        assert f"`coordpath review '{office.name}' {version} --approve` by" in gate.plain
         for owner in ("Bob", "Cleo"):
             assert office.run("review", office.name, version, "--approve", *asked, "--key", office.key(owner)).code == 0
         assert office.run("promote", office.name, version, *asked).code == 0
@@ -394,7 +394,7 @@ def test_an_existing_champion_is_adopted(office):
     assert office.run("report", office.name, "--candidate", "2").code == 0
     refused = office.run("promote", office.name, "2")
     assert refused.code == 1
-    assert f"coordpath adopt {office.name}" in refused.plain
+    assert f"coordpath adopt '{office.name}'" in refused.plain
     assert office.run("adopt", office.name, "--key", office.key("Bob")).code == 2
     adopted = office.run("adopt", office.name, "--reason", "was there before", "--key", office.key("Ann"))
     assert adopted.code == 0

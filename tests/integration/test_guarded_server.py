@@ -21,7 +21,7 @@ from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
 from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.decisions import adopt_standing, approve
-from coordpath_governance.review.promotion import check
+from coordpath_governance.review.gate import ask_gate
 from coordpath_governance.signing.keys import new_key
 
 pytestmark = pytest.mark.server
@@ -296,7 +296,7 @@ def test_what_passes_the_gate_is_promoted_by_a_plain_client(guarded, coordpath, 
         said = refused(guarded.client.set_registered_model_alias, name, "champion", "2")
         assert "coordpath review" in said
         adopted = policy_for(guarded.ledger, name)
-        readiness, _ = check(guarded.ledger, guarded.inner(), adopted, name, "champion", "2")
+        readiness = ask_gate(guarded.ledger, guarded.inner(), adopted, name, "champion", "2").readiness
         approve(guarded.ledger, readiness, adopted.policy, guarded.keys[owner], "fine", None)
     guarded.client.set_registered_model_alias(name, "champion", "2")
     assert guarded.stands(name) == "2"
