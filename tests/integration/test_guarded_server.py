@@ -179,7 +179,8 @@ def test_every_guarded_operation_is_403_with_reason_and_next_step(guarded, diale
         assert says in told["message"], what
         assert name in told["message"], what
     assert guarded.stands(name) == "1"
-    assert guarded.events(name).count("refusal") == len(REFUSED)
+    same_twice = 1  # the last two say the same, one after the other, and are recorded once
+    assert guarded.events(name).count("refusal") == len(REFUSED) - same_twice
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
