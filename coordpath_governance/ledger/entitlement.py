@@ -12,10 +12,13 @@ from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import PolicyError, ReportFormatError
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
+    Adoption,
     Approval,
     Binding,
     Intent,
+    OutsideMove,
     PolicyAdopted,
+    Promotion,
     Registration,
     Rejection,
     ReportMade,
@@ -126,6 +129,7 @@ class _Record:
         """Enough different people, none of them the author, whose word counted at that time."""
         decisions = {each.hash: each for each in chain}
         author = _author(chain, intent.binding.to_version)
+        moved = _last_move(chain, intent.binding.alias)
         people: dict[str, frozenset[str]] = {}
         for used in (*intent.approvals, *intent.waivers):
             decision = decisions.get(used)
@@ -136,6 +140,8 @@ class _Record:
             terms = policy.approvals if isinstance(facts, Approval) else policy.waivers
             what = f"the {decision.event} of entry {decision.seq}"
             faults = [*_faults(entry, decision, facts, known, terms.longest_days, author)]
+            if decision.seq < moved:
+                faults.append(f"it was given before entry {moved} moved the alias")
             if isinstance(facts, Waiver):
                 if set(known.facts.roles).isdisjoint(policy.waivers.roles):
                     faults.append(f"the policy does not let {known.facts.owner} waive rules")
@@ -149,6 +155,12 @@ class _Record:
         filled = len(fill(places, people))
         if filled < len(places):
             yield f"it lacks approvals: its policy asks for {len(places)}, and {filled} counted"
+
+
+def _last_move(chain: Sequence[Entry], alias: str) -> int:
+    """The newest entry that says where an alias stands; 0 if there is none."""
+    moves = (Promotion, Adoption, OutsideMove)
+    return max((each.seq for each in chain if isinstance(f := each.facts, moves) and f.alias == alias), default=0)
 
 
 def _faults(

@@ -6,7 +6,7 @@ import pytest
 
 from coordpath_governance import explain_change
 from coordpath_governance.ledger.entitlement import unentitled
-from coordpath_governance.ledger.events import KeyRevoked
+from coordpath_governance.ledger.events import KeyRevoked, OutsideMove
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.signing.keys import new_key
@@ -126,6 +126,14 @@ def test_an_approval_and_a_waiver_expire_after_a_little_patience(ready, at, coun
 def test_an_approval_that_runs_longer_than_the_policy_allows(ready):
     ready.intend([ready.approve(expires="2026-02-01T00:00:00.000000Z")])
     assert said(ready)[0].endswith("it ran longer than the 30 days that the policy allows")
+
+
+def test_an_approval_from_before_the_alias_last_moved(ready):
+    approval = ready.approve()
+    move = OutsideMove(alias="champion", expected="1", found="3", reason="somebody else")
+    moved = ready.add("outside move", move, model="fraud")
+    ready.intend([approval])
+    assert f"did not count: it was given before entry {moved.seq} moved the alias" in said(ready)[0]
 
 
 def test_a_waiver_by_somebody_who_may_not(ready):
