@@ -156,6 +156,10 @@ class QuadraticCost:
         """c(β) − min c, never negative."""
         return _square(self.residual(beta))
 
+    def excesses(self, betas: FloatArray) -> list[float]:
+        """`excess` of every row."""
+        return [_square(residual) for residual in self.residual(betas)]
+
     def value(self, beta: ArrayLike) -> float:
         """c(β)."""
         return self._minimum + self.excess(beta)

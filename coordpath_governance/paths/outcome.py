@@ -78,15 +78,14 @@ def data_scale(problem: PathProblem, exponent: int) -> float:
 def trace(problem: PathProblem, stops: Sequence[Stop], terms: int) -> Path:
     """The path through the stops; a stop at which nothing moves is a rest and is not listed."""
     cost = problem.cost
-    excess = cost.excess(problem.start)
+    excess, *along = cost.excesses(np.stack([problem.start, *(stop.beta for stop in stops)]))
     start_cost = cost.minimum() + excess
     before = problem.start
     steps: list[Step] = []
-    for stop in stops:
+    for stop, reached in zip(stops, along, strict=True):
         moved = np.flatnonzero(stop.beta != before)
         if len(moved):
             moves = tuple(Move(problem.features[i], _plain(before[i]), _plain(stop.beta[i])) for i in moved)
-            reached = cost.excess(stop.beta)
             value, delta = _plain(cost.minimum() + reached), _plain(reached - excess)
             steps.append(Step(stop.k, stop.kind, stop.label, moves, value, delta))
             before, excess = stop.beta, reached

@@ -70,6 +70,10 @@ class Walks:
         return 2 * self.shift
 
     @cached_property
+    def _last(self) -> dict[tuple[tuple[int, ...], bytes], tuple[float, tuple[Stop, ...]]]:
+        return {}
+
+    @cached_property
     def bases(self) -> tuple[NDArray[np.float64], ...]:
         """An orthonormal basis of what each unit's columns span."""
         return tuple(_orthonormal(block) for block in self.blocks)
@@ -102,8 +106,12 @@ class Walks:
         return part * excess + math.ldexp(root, -self.shift) * math.sqrt(excess * weight)
 
     def value(self, sequence: Sequence[int], alphas: NDArray[np.float64]) -> tuple[float, tuple[Stop, ...]]:
-        """Σαₖ·excess along the sequence with its best values, and the stops."""
-        return self.follow(sequence, self._increments(sequence, alphas), alphas)
+        """Σαₖ·excess along the sequence with its best values, and the stops; the last answer is remembered."""
+        key = (tuple(sequence), alphas.tobytes())
+        if key not in self._last:
+            self._last.clear()
+            self._last[key] = self.follow(sequence, self._increments(sequence, alphas), alphas)
+        return self._last[key]
 
     def follow(
         self, sequence: Sequence[int], increments: Sequence[NDArray[np.float64] | None], alphas: NDArray[np.float64]
