@@ -8,6 +8,8 @@ from __future__ import annotations
 import pytest
 
 import coordpath_governance as cg
+from coordpath_governance.paths import parse_problem
+from coordpath_governance.paths.outcome import Outcome, Stop, _own_rounding
 
 FREE_WITH_AN_IDLE_COLUMN = {
     "features": ["a", "b", "c", "d"],
@@ -170,3 +172,15 @@ def test_data_without_any_direction():
         certificate = cg.solve({"features": ["a", "b"], "cost": cost, **more}).certificate
         assert certificate.status == "optimal"
         assert certificate.objective == pytest.approx(5.0 * more["steps"])
+
+
+def test_a_rest_is_as_doubtful_as_the_model_it_rests_on(document):
+    """What floating point may do to a path's own cost counts at every term, moved or not."""
+
+    def own(terms):
+        problem = parse_problem({**document(3, 3), "target": None, "steps": terms})
+        stops = (Stop(1, "coordinate", "x0", problem.start + 1.0),)
+        return _own_rounding(problem, Outcome(stops, terms, 1.0, 1.0, 0.0, 1.0, float(terms), (0, 0), "it"))
+
+    assert own(1) > 0
+    assert own(4) == pytest.approx(4 * own(1))
