@@ -100,8 +100,9 @@ class _Search:
             self.walk, self._value = walk, value
 
     def bound(self) -> float:
-        """No walk costs less."""
-        return min([self._value, self._least, *(float(nodes.bounds.min()) for nodes in self.open.values())])
+        """No walk costs less; of the best one known, what rounding may have added to it is taken off."""
+        known = max(self._value - self._rounding, 0.0)
+        return min([known, self._least, *(float(nodes.bounds.min()) for nodes in self.open.values())])
 
     def descend(self) -> None:
         """A first good walk: of every length only the most promising prefixes go on, the others wait."""
