@@ -33,6 +33,7 @@ EXIT_NO = 1
 EXIT_WRONG_USE = 2
 EXIT_REVIEW = 3
 EXIT_UNKNOWN = 4
+VERDICT_EXIT_CODES = {"pass": 0, "review": EXIT_REVIEW, "fail": EXIT_NO}
 
 
 class CoordpathError(Exception):

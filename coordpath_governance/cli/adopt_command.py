@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, check_text, check_words, chosen_alias, open_registry
-from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.answers import say_line
+from coordpath_governance.cli.arguments import check_text, check_words
+from coordpath_governance.cli.governed import alias_option, chosen_alias, open_registry
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
 
 __all__ = ["command"]
@@ -42,4 +43,5 @@ def command(
     opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
     alias = chosen_alias(alias, policy_for(opened, name))
     entry = adopt_standing(opened, registry, name, alias, signer, reason)
-    say(f"Version {entry.body['version']} of {name} is under guard as '{alias}' (entry {entry.seq}).")
+    what = f"Version {entry.body['version']}" if entry.body["version"] else "No version"
+    say_line(f"{what} of {name} is under guard as '{alias}' (entry {entry.seq}); no rule was checked.")

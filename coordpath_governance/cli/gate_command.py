@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, check_text, chosen_alias, open_governed, show_answer
+from coordpath_governance.cli.answers import show_answer, show_readiness
+from coordpath_governance.cli.arguments import check_text
+from coordpath_governance.cli.governed import alias_option, open_governed
 from coordpath_governance.cli.signing_options import ledger_options
 
 __all__ = ["command"]
@@ -23,11 +25,10 @@ def command(
     VERSION is a number, `latest` or an alias. Exits 0 pass, 1 fail, 3 needs review, 4 cannot tell.
     """
     check_text(name, version, alias)
-    from coordpath_governance.review.gate import ask_gate
-
     governed = open_governed(name, ledger, tracking_uri, registry_uri)
     number = governed.version(version)
-    alias = chosen_alias(alias, governed.adopted)
-    answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
-    show_answer(answer, governed, name, number)
+    answer = governed.ask(number, governed.alias(alias))
+    show_answer(answer, governed.adopted, name, number)
+    if answer.readiness is not None:
+        show_readiness(answer.readiness, governed.adopted, governed.ledger)
     return answer.exit_code

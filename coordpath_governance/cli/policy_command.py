@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from coordpath_governance.cli.answers import say_line, show_rules
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
-from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, NotFoundError, UsageError
+from coordpath_governance.errors import VERDICT_EXIT_CODES, NotFoundError, UsageError
 from coordpath_governance.policy.load import MAX_POLICY_BYTES, policy_bytes, policy_schema, policy_sha256, read_policy
-from coordpath_governance.text import visible
 
 if TYPE_CHECKING:
     from coordpath_governance.policy.document import Policy
-    from coordpath_governance.policy.judge import Judgement
 
 __all__ = ["command"]
-
-_EXIT_CODES = {"pass": 0, "review": EXIT_REVIEW, "fail": EXIT_NO}
 
 
 @click.group("policy")
@@ -53,7 +50,7 @@ def init(out: Path | None, data: Path | None, target: str | None) -> None:
         raise UsageError(f"'{out}' is there already; name another file, or remove it") from None
     except OSError as error:
         raise UsageError(f"cannot write '{out}': {error.strerror}") from error
-    say(visible(f"Written to {out}; edit it, then `coordpath policy check {out}`"))
+    say_line(f"Written to {out}; edit it, then `coordpath policy check {out}`")
 
 
 @command.command("check")
@@ -66,7 +63,7 @@ def check(file: Path, report: Path | None) -> int:
     """
     policy = _read(file)
     rules = [name for name, _ in policy.named_rules()]
-    say(visible(f"Valid: policy '{policy.name}', {len(rules)} rules, for models {', '.join(policy.models)}"))
+    say_line(f"Valid: policy '{policy.name}', {len(rules)} rules, for models {', '.join(policy.models)}")
     say(f"SHA-256 {policy_sha256(policy)}")
     if report is None:
         return 0
@@ -76,8 +73,9 @@ def check(file: Path, report: Path | None) -> int:
 
     document = ChangeReport.from_bytes(_content(report)).document
     judgement = judge(matching([policy], document.subject.name), document)
-    _show(judgement)
-    return _EXIT_CODES[judgement.verdict]
+    show_rules(judgement.results, judgement.at_gate)
+    say_line(f"{judgement.verdict.upper()}, class '{judgement.materiality}': {judgement.reason}")
+    return VERDICT_EXIT_CODES[judgement.verdict]
 
 
 @command.command("schema")
@@ -105,18 +103,18 @@ def adopt(file: Path, key: Path | None, **where: Any) -> None:  # noqa: ANN401 -
     others = {each.policy.name: each for each in adopted_policies(ledger)}
     before = others.pop(policy.name, None)
     if before is not None and before.sha256 == sha256:
-        say(visible(f"Policy '{policy.name}', SHA-256 {sha256}, is the adopted one already"))
+        say_line(f"Policy '{policy.name}', SHA-256 {sha256}, is the adopted one already")
         return
     body = PolicyAdopted(policy=sha256, name=policy.name, models=policy.models)
     entry = ledger.append("policy adopted", body, signer, blob=policy_bytes(policy))
-    say(visible(f"Adopted policy '{policy.name}', SHA-256 {sha256}, as entry {entry.seq} of {ledger.url}"))
+    say_line(f"Adopted policy '{policy.name}', SHA-256 {sha256}, as entry {entry.seq} of {ledger.url}")
     if before is not None:
         say(f"It replaces the one with SHA-256 {before.sha256}")
     for note in _notes(policy, {role for known in ledger.keyring().keys.values() for role in known.facts.roles}):
-        say(visible(f"Note: {note}"))
+        say_line(f"Note: {note}")
     for other in others.values():
         if _may_overlap(policy, other.policy):
-            say(visible(f"Note: policy '{other.policy.name}' may match the same models; one that both match is refused"))
+            say_line(f"Note: policy '{other.policy.name}' may match the same models; one that both match is refused")
 
 
 def _notes(policy: Policy, roles: set[str]) -> Iterator[str]:
@@ -132,15 +130,6 @@ def _notes(policy: Policy, roles: set[str]) -> Iterator[str]:
 def _may_overlap(one: Policy, other: Policy) -> bool:
     """Whether a pattern of one, taken as a name, is matched by the other: a hint, not a proof."""
     return any(other.matches(pattern) for pattern in one.models) or any(one.matches(pattern) for pattern in other.models)
-
-
-def _show(judgement: Judgement) -> None:
-    width = max(len(each.rule) for each in judgement.results)
-    for each in judgement.results:
-        say(visible(f"  {each.result:8}{each.rule:{width}}  {each.observed}  (limit: {each.limit})  {each.reason}".rstrip()))
-    for name in judgement.at_gate:
-        say(f"  {'later':8}{name:{width}}  checked at the gate")
-    say(visible(f"{judgement.verdict.upper()}, class {judgement.materiality}: {judgement.reason}"))
 
 
 def _digest(data: Path, target: str) -> str:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.governed import alias_option, check_text, chosen_alias, open_governed, show_answer
+from coordpath_governance.cli.answers import say_line, show_answer, show_readiness
+from coordpath_governance.cli.arguments import check_text
+from coordpath_governance.cli.governed import alias_option, open_governed
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
 
@@ -35,19 +37,20 @@ def command(
     Exits 0 promoted, 1 refused, 3 approvals are missing, 4 cannot tell. After a crash, run it again to finish.
     """
     check_text(name, version, alias)
-    from coordpath_governance.review.gate import ask_gate
     from coordpath_governance.review.guard import Guard
 
     signer = load_key(key) if key is not None else None
     governed = open_governed(name, ledger, tracking_uri, registry_uri)
-    number = governed.version(version)
-    alias = chosen_alias(alias, governed.adopted)
+    number, alias = governed.version(version), governed.alias(alias)
     if dry_run:
-        answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
-        show_answer(answer, governed, name, number)
+        answer = governed.ask(number, alias)
+        show_answer(answer, governed.adopted, name, number)
+        if answer.readiness is not None:
+            show_readiness(answer.readiness, governed.adopted, governed.ledger)
         would = f"Would let '{alias}' stand for version {number}." if answer.verdict == "pass" else "Would be refused."
-        say(f"\n{would} No alias was changed.")
+        say()
+        say_line(f"{would} No alias was changed.")
         return answer.exit_code
     Guard(governed.ledger).set_alias(governed.registry, name, alias, number, governed.actor(signer))
-    say(f"{name} version {number} is '{alias}'.")
+    say_line(f"{name} version {number} is '{alias}'.")
     return 0

@@ -10,8 +10,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from coordpath_governance.cli.answers import say_line, show_answer, show_readiness
+from coordpath_governance.cli.arguments import check_text
 from coordpath_governance.cli.clock import utc_now
-from coordpath_governance.cli.governed import alias_option, check_text, chosen_alias
+from coordpath_governance.cli.governed import alias_option, chosen_alias
 from coordpath_governance.cli.overview import show_overview
 from coordpath_governance.cli.screen import progress_line, say
 from coordpath_governance.cli.signing_options import ledger_options
@@ -109,7 +111,7 @@ def command(
         wrong = "--gate needs the report attached" if gate else "--no-attach without --out would throw the report away"
         raise UsageError(f"{wrong}; " + ("leave out --no-attach" if gate else "add --out FOLDER"))
     check_text(name, alias, *options.values())
-    from coordpath_governance.cli.governed import find_governed, open_registry, show_answer
+    from coordpath_governance.cli.governed import find_governed, open_registry
 
     client = open_registry(tracking_uri, registry_uri).client
     governed = find_governed(client, name, ledger, tracking_uri, registry_uri)
@@ -139,17 +141,23 @@ def command(
     say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
     if answer is None or governed is None:
         return 0
-    show_answer(answer, governed, name, str(candidate.version))
+    show_answer(answer, governed.adopted, name, str(candidate.version))
+    if answer.readiness is not None:
+        show_readiness(answer.readiness, governed.adopted, governed.ledger)
     return answer.exit_code if gate else 0
 
 
 def _tell_what_is_pinned(policy: str) -> None:
     """Options that the policy decides are not the author's to choose; whoever gave one should know."""
     context = click.get_current_context()
-    given = [name for name in _PINNED if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in _PINNED and context.get_parameter_source(option.name) == ParameterSource.COMMANDLINE
+    ]
     if given:
-        options = ", ".join(f"--{name.rstrip('s') if name == 'segments' else name.replace('_', '-')}" for name in given)
-        say(f"As policy '{policy}' pins, not as given: {options}\n")
+        say_line(f"As policy '{policy}' pins, not as given: {', '.join(given)}")
+        say()
 
 
 def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out

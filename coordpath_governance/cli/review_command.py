@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from coordpath_governance.cli.governed import (
-    alias_option,
-    check_text,
-    check_words,
-    chosen_alias,
-    open_governed,
-    show_answer,
-    told_change,
-)
-from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.arguments import check_text, check_words
+from coordpath_governance.cli.deciding import decide
+from coordpath_governance.cli.governed import alias_option, open_governed
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
-from coordpath_governance.errors import RefusedError, UsageError
+from coordpath_governance.errors import UsageError
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.entries import Entry
+    from coordpath_governance.review.readiness import Readiness
 
 __all__ = ["command"]
 
@@ -43,7 +41,7 @@ def command(
     ledger: str | None,
     tracking_uri: str | None,
     registry_uri: str | None,
-) -> int:
+) -> None:
     """Approve or reject the change of NAME to VERSION, signed with your key.
 
     An approval binds registry, name, alias, both versions and the digests of both models, the report and the policy; it is
@@ -54,20 +52,13 @@ def command(
     check_text(name, version, alias)
     check_words("--comment", comment)
     from coordpath_governance.review.decisions import approve, reject
-    from coordpath_governance.review.gate import ask_gate
 
     signer = load_key(key)
     governed = open_governed(name, ledger, tracking_uri, registry_uri)
-    number = governed.version(version)
-    alias = chosen_alias(alias, governed.adopted)
-    before = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
-    if before.readiness is None:
-        raise RefusedError(f"there is nothing to decide yet: {before.reason}")
-    if decision == "approve":
-        entry = approve(governed.ledger, before.readiness, governed.adopted.policy, signer, comment, days)
-    else:
-        entry = reject(governed.ledger, before.readiness.binding, signer, comment)
-    say(f"The {entry.event} of {told_change(before.readiness.binding)} is entry {entry.seq}.\n")
-    answer = ask_gate(governed.ledger, governed.registry, governed.adopted, name, alias, number)
-    show_answer(answer, governed, name, number, rules=False)
-    return 0
+
+    def sign(readiness: Readiness) -> Entry:
+        if decision == "approve":
+            return approve(governed.ledger, readiness, governed.adopted.policy, signer, comment, days)
+        return reject(governed.ledger, readiness.binding, signer, comment)
+
+    decide(governed, version, alias, sign)

@@ -11,6 +11,7 @@ from coordpath_governance.ledger.times import Time
 __all__ = [
     "ADMIN",
     "EVENTS",
+    "LONGEST_WORDS",
     "SERVICE",
     "SIGNERS",
     "Adoption",
@@ -38,7 +39,9 @@ __all__ = [
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Version = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")]
-Text = Annotated[str, Field(max_length=4000)]
+LONGEST_WORDS = 4000
+Text = Annotated[str, Field(max_length=LONGEST_WORDS)]
+Words = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS)]
 
 SERVICE = "service"
 ADMIN = "policy-admin"
@@ -155,7 +158,7 @@ class Rejection(Body):
     """A person says no; that stands until somebody makes a new report."""
 
     binding: Binding
-    comment: Annotated[str, Field(min_length=1, max_length=4000)]
+    comment: Words
 
 
 class Waiver(Body):
@@ -163,7 +166,7 @@ class Waiver(Body):
 
     binding: Binding
     rule: str
-    reason: Annotated[str, Field(min_length=1, max_length=4000)]
+    reason: Words
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     expires: Time
 

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 POLICY_SCHEMA = "coordpath.policy/1"
+USUAL_ALIAS = "champion"
 NOT_FOR_APPROVAL = (SERVICE, ADMIN)
 _VERSION_ALIAS = re.compile(r"v\d+|latest", re.IGNORECASE)
 
@@ -180,7 +181,7 @@ class Policy(Part):
     schema_: Literal["coordpath.policy/1"] = Field(alias="schema")
     name: Label
     models: Annotated[tuple[Text, ...], Several, AfterValidator(_unique)]
-    aliases: Annotated[tuple[Alias, ...], Several, AfterValidator(_unique)] = ("champion",)
+    aliases: Annotated[tuple[Alias, ...], Several, AfterValidator(_unique)] = (USUAL_ALIAS,)
     facts: ModelFacts = ModelFacts()
     reference: PinnedReference
     rules: Rules
@@ -195,6 +196,11 @@ class Policy(Part):
     def merged_facts(self, said: ChangeFacts) -> ChangeFacts:
         """What an author said, with what the policy knows better."""
         return said.model_copy(update=self.facts.model_dump(exclude_none=True))
+
+    @property
+    def usual_alias(self) -> str:
+        """The alias that is meant if none is named: `champion`, or the first one guarded."""
+        return USUAL_ALIAS if USUAL_ALIAS in self.aliases else self.aliases[0]
 
     def named_rules(self) -> Iterator[tuple[str, Rule]]:
         """The rules that are set, in the order of the table."""

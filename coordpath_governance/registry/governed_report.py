@@ -13,7 +13,7 @@ from coordpath_governance.policy.assess import assess
 from coordpath_governance.registry.attach import Attached, attach
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.pinned import pinned_reference, pinned_settings
-from coordpath_governance.registry.verdict_file import ToldRule, Verdict
+from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.version_report import report_on_versions
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.reports.change_report import ChangeReport
@@ -21,6 +21,7 @@ from coordpath_governance.reports.document import Assessment, ChangeFacts
 from coordpath_governance.reports.make import Progress
 from coordpath_governance.review.adopted import AdoptedPolicy
 from coordpath_governance.review.gate import Answer, ask_gate, record_report
+from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = ["GovernedModel"]
 
@@ -55,10 +56,9 @@ class GovernedModel:
         record_report(self.ledger, report)
         answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version)
         verdict = self._told(answer)
-        signed = None
-        if self.ledger.service is not None:
-            signed = partial(self._attested, report, verdict)
-        return answer, attach(self.client, champion, candidate, report, self.ledger.now(), verdict, signed)
+        key = self.ledger.service
+        sign = None if key is None else partial(self._attested, report, verdict, key)
+        return answer, attach(self.client, champion, candidate, report, self.ledger.now(), verdict, sign)
 
     def _told(self, answer: Answer) -> Verdict:
         readiness = answer.readiness
@@ -70,24 +70,12 @@ class GovernedModel:
             readiness.judgement.materiality,
             self.adopted.sha256,
             answer.alias,
-            tuple(ToldRule(r.rule, r.observed, r.limit, r.result, r.reason) for r in readiness.judgement.results),
+            readiness.facts().rules,
             readiness.missing,
         )
 
-    def _attested(self, report: ChangeReport, verdict: Verdict, digests: dict[str, str], now: str) -> bytes:
+    def _attested(self, report: ChangeReport, verdict: Verdict, key: PrivateKey, digests: dict[str, str], now: str) -> bytes:
         """attestation.json; the same for the same time."""
-        told = report.document.assessment.model_copy(
-            update={"verdict": verdict.verdict, "reason": verdict.reason, "materiality": verdict.materiality}
-        )
-        key = self.ledger.service
-        if key is None:
-            raise AssertionError("attested without a key")
-        return attest(
-            report.document,
-            digests,
-            key,
-            made_at=now,
-            assessment=Assessment.model_validate(told),
-            policy=self.adopted.sha256,
-            ledger=self.ledger.id,
-        )
+        told = Assessment(verdict=verdict.verdict, reason=verdict.reason, materiality=verdict.materiality)
+        policy, ledger = self.adopted.sha256, self.ledger.id
+        return attest(report.document, digests, key, made_at=now, assessment=told, policy=policy, ledger=ledger)

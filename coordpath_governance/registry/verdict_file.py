@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 from coordpath_governance.canonical import canonical_bytes
+from coordpath_governance.ledger.events import RuleOutcome
 from coordpath_governance.reports.document import ChangeReportDocument
 
-__all__ = ["VERDICT_SCHEMA", "ToldRule", "Verdict"]
+__all__ = ["VERDICT_SCHEMA", "Verdict"]
 
 VERDICT_SCHEMA = "coordpath.verdict/1"
-
-
-@dataclass(frozen=True)
-class ToldRule:
-    """One rule with what was observed, its limit and its result."""
-
-    rule: str
-    observed: str
-    limit: str
-    result: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -33,7 +23,7 @@ class Verdict:
     materiality: str | None = None
     policy_sha256: str | None = None
     alias: str | None = None
-    rules: tuple[ToldRule, ...] = ()
+    rules: tuple[RuleOutcome, ...] = ()
     missing: tuple[str, ...] = ()
 
     @classmethod
@@ -52,7 +42,7 @@ class Verdict:
                 "materiality": self.materiality,
                 "policy_sha256": self.policy_sha256,
                 "alias": self.alias,
-                "rules": [asdict(rule) for rule in self.rules],
+                "rules": [rule.model_dump(mode="json") for rule in self.rules],
                 "missing": list(self.missing),
                 "subject": document.subject.model_dump(mode="json"),
                 "files": digests,

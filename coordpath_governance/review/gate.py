@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, RefusedError, UsageError
+from coordpath_governance.errors import VERDICT_EXIT_CODES, RefusedError, UsageError
 from coordpath_governance.ledger.events import ReportMade, VerdictGiven
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.review.history import ModelHistory
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "ask_gate", "record_report"]
 
 _FRESH = timedelta(hours=1)
-_EXIT_CODES = {"pass": 0, "review": EXIT_REVIEW, "fail": EXIT_NO}
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Answer:
     @property
     def exit_code(self) -> int:
         """0 pass, 1 fail, 3 review."""
-        return _EXIT_CODES[self.verdict]
+        return VERDICT_EXIT_CODES[self.verdict]
 
 
 def ask_gate(ledger: Ledger, registry: AliasRegistry, adopted: AdoptedPolicy, name: str, alias: str, version: str) -> Answer:

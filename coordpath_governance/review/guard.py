@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import CoordpathError, LedgerError, RefusedError
-from coordpath_governance.ledger.events import Adoption, Intent, Promotion, Refusal, Registration
+from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Intent, Promotion, Refusal, Registration
+from coordpath_governance.policy.document import USUAL_ALIAS
 from coordpath_governance.review.adopted import adopted_policies
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.promotion import promote
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ALWAYS_GUARDED", "HIDING_TAGS", "Guard"]
 
-ALWAYS_GUARDED = "champion"
+ALWAYS_GUARDED = USUAL_ALIAS
 """An alias that is guarded whether or not a policy matches: a model that no policy matches is refused."""
 
 HIDING_TAGS = frozenset({"mlflow.prompt.is_prompt"})
 """Tags that make MLflow treat a registered model as something else, which no list of models shows."""
 
 _LOG = logging.getLogger(__name__)
-_LONGEST_REASON = 4000
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class _Recorded:
             alias=self.alias,
             version=self.version,
             actor=self.actor.name,
-            reason=str(error)[:_LONGEST_REASON],
+            reason=str(error)[:LONGEST_WORDS],
         )
         with suppress(LedgerError):
             newest = self.ledger.entries(self.name)[-1:]

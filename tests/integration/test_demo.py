@@ -1,6 +1,7 @@
 """`coordpath demo` from an empty folder to a verified report, as a newcomer runs it."""
 
 import json
+import re
 import sqlite3
 
 import pytest
@@ -25,6 +26,7 @@ def test_the_story_ends_well(told):
     assert first.out.count("refused, exit code 3") == 1
     assert "progression version 2 is 'champion'." in first.out
     assert "intact, and anchored at entry" in first.out
+    assert {"ok"} == set(re.findall(r"^(\S+) +(?:arithmetic|certificate|data):", first.out, re.MULTILINE))
     assert first.out.count("\nverified\n") == 1
     assert not list(folder.parent.glob("mlruns"))
     assert sorted(path.name for path in folder.parent.iterdir()) == ["my demo"]

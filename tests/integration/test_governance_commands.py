@@ -509,4 +509,5 @@ def test_hostile_names_are_harmless_in_every_output(store, coordpath, tmp_path, 
     for outcome in said:
         for character in ("\x1b", "\x07", "\u202e"):
             assert character not in outcome.out + outcome.err
+        assert not [line for line in (outcome.out + outcome.err).splitlines() if line.startswith("# heading")]
     assert office.alias() == "1"
