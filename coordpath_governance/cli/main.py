@@ -34,6 +34,7 @@ _COMMANDS = {
     "waive": "a signed exception from one rule",
     "promote": "move the alias, if the gate lets it",
     "audit": "the ledger: log, verify, export, anchor",
+    "sweep": "find what lacks a report, and what went round the guard",
 }
 
 
