@@ -74,7 +74,7 @@ def _look_at_aliases(client: Any, ledger: Ledger, adopted: AdoptedPolicy, name: 
     for alias in adopted.policy.aliases:
         try:
             swept = _look_at_alias(ledger, registry, name, alias)
-        except RefusedError as error:  # noqa: PERF203 - one alias that moved hides no other
+        except RefusedError as error:
             swept = Swept("moved", name, str(error))
         except CoordpathError as error:
             swept = Swept("failed", name, str(error))
