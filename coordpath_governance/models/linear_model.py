@@ -80,7 +80,13 @@ class Provenance:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """A linear model over raw columns, with the facts that a report tells beside it."""
+    """A linear model over raw columns, with the facts that a report tells beside it.
+
+    ``family`` is gaussian, binomial, multinomial, poisson, gamma or tweedie (then with its ``power``), ``link`` identity,
+    logit, softmax or log. ``classes`` are the labels of a classifier's target in its own order, the second of two being the
+    one whose probability is predicted. A multinomial model has one linear score a class in ``class_scores``, and no terms of
+    its own. ``threshold``: the version decides "yes" where its prediction is at least this; None if it decides nothing.
+    """
 
     intercept: float
     numeric: tuple[NumericTerm, ...] = ()
@@ -88,6 +94,10 @@ class LinearModel:
     has_intercept: bool = True
     family: str = "gaussian"
     link: str = "identity"
+    power: float | None = None
+    classes: tuple[str, ...] = ()
+    class_scores: tuple[LinearModel, ...] = ()
+    threshold: float | None = None
     target: str | None = None
     estimator: str = ""
     source: str = "read from the model's files"
@@ -99,7 +109,8 @@ class LinearModel:
     @property
     def columns(self) -> tuple[str, ...]:
         """Every raw input column the model looks at, in the order of its terms."""
-        return tuple(dict.fromkeys([t.column for t in self.numeric] + [t.column for t in self.categorical]))
+        own = [t.column for t in self.numeric] + [t.column for t in self.categorical]
+        return tuple(dict.fromkeys([*own, *(column for score in self.class_scores for column in score.columns)]))
 
 
 def level_label(value: object) -> str:

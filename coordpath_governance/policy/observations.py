@@ -123,7 +123,7 @@ def _segment_shift(document: ChangeReportDocument) -> float | None:
 OBSERVATIONS: dict[str, Observation] = {
     "final_cost_increase": Observation("cost increase", "number", lambda d: d.impact.delta, compares=True),
     "final_cost_increase_relative": Observation(
-        "relative cost increase", "share", lambda d: _ratio(d.impact.delta, d.impact.champion.mse), _NO_COST, compares=True
+        "relative cost increase", "share", lambda d: _ratio(d.impact.delta, d.impact.champion.cost), _NO_COST, compares=True
     ),
     "final_cost_increase_errors": Observation(
         "cost increase", "standard errors", lambda d: _errors(d.impact.delta, d.impact.delta_se), _NEEDS_ROWS, compares=True

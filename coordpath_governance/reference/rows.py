@@ -67,8 +67,8 @@ class SegmentMeasures:
     segment: str
     value: str
     rows: int
-    champion_mse: float
-    candidate_mse: float
+    champion_cost: float
+    candidate_cost: float
     delta: float
     delta_se: float | None
     mean_shift: float
@@ -268,8 +268,8 @@ def _segment(name: str, value: str, cell: _Cell, with_threshold: bool) -> Segmen
         segment=name,
         value=value,
         rows=cell.rows,
-        champion_mse=cell.champion / weight,
-        candidate_mse=cell.candidate / weight,
+        champion_cost=cell.champion / weight,
+        candidate_cost=cell.candidate / weight,
         delta=delta,
         delta_se=math.sqrt(max(spread, 0.0) * cell.rows / (cell.rows - 1)) / weight,
         mean_shift=cell.shift / weight,

@@ -178,7 +178,7 @@ def _flips(flips: Flips | None) -> tuple[str, ...]:
 
 
 def _segment_column(segments: tuple[SegmentImpact, ...]) -> CostColumn:
-    costs = [cost for s in segments for cost in (s.champion_mse, s.candidate_mse)]
+    costs = [cost for s in segments for cost in (s.champion_cost, s.candidate_cost)]
     return cost_column(costs, [s.delta for s in segments])
 
 
@@ -187,8 +187,8 @@ def _segment(s: SegmentImpact, column: CostColumn, caps: Caps) -> SegmentRow:
         segment=caps.label(s.segment),
         value=caps.label(s.value),
         rows=count(s.rows),
-        old=column.cost(s.champion_mse),
-        new=column.cost(s.candidate_mse),
+        old=column.cost(s.champion_cost),
+        new=column.cost(s.candidate_cost),
         difference=column.delta_with_error(s.delta, s.delta_se),
         direction=_judge(s.delta, s.delta_se),
         shift=signed(significant(s.mean_shift, 3)),

@@ -33,8 +33,8 @@ _COSTS = frozenset(
         "costs",
         "worse_per_step",
         "mse",
-        "champion_mse",
-        "candidate_mse",
+        "champion_cost",
+        "candidate_cost",
         "constant",
     ]
 )

@@ -7,20 +7,26 @@ SHA-256 of the canonical JSON of everything else.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 __all__ = [
     "REPORT_SCHEMA",
     "Assessment",
+    "CalibrationBin",
     "ChangeFacts",
     "ChangeReportDocument",
+    "ClassBalance",
     "ComparedOrder",
     "CoordinateFacts",
     "Counts",
     "DataFacts",
+    "FlipStep",
     "Flips",
+    "GlmFacts",
+    "GlmMetrics",
+    "GlmRowMetrics",
     "Impact",
     "ModelMetrics",
     "Move",
@@ -53,6 +59,17 @@ class Part(BaseModel):
     """Frozen, and closed: a key we do not know is an error, not something to pass over."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Sparse(Part):
+    """A part in which keys that say nothing are left out: what came later changes no digest of what there was before."""
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_blanks(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = serialise(self)
+        return {key: value for key, value in content.items() if value not in (None, [], ()) or key not in self.left_out_when_blank}
 
 
 class Tool(Part):
@@ -113,11 +130,13 @@ class RuleFacts(Part):
     reason: str
 
 
-class Assessment(Part):
+class Assessment(Sparse):
     """The verdict at the time of the report; "not assessed" where no policy was applied.
 
     Rules that need the time or what was promoted before are not among ``rules``: the gate looks at them.
     """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("policy", "rules"))
 
     verdict: Literal["not assessed", "pass", "review", "fail"]
     reason: str
@@ -125,15 +144,15 @@ class Assessment(Part):
     policy: PolicyFacts | None = None
     rules: tuple[RuleFacts, ...] = ()
 
-    @model_serializer(mode="wrap")
-    def _without_blanks(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A report that no policy judged has no such keys, as before there were policies: its digest stays what it was."""
-        content: dict[str, Any] = serialise(self)
-        return {key: value for key, value in content.items() if value or key not in ("policy", "rules")}
 
+class DataFacts(Sparse):
+    """The reference data: which bytes, how many rows, in which role.
 
-class DataFacts(Part):
-    """The reference data: which bytes, how many rows, in which role."""
+    ``offset`` is a column that is added to the score, ``exposure`` one whose logarithm is. The target of a classifier is
+    1 for the class it predicts (of several classes: their position), and so are mean and standard deviation.
+    """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("offset", "exposure"))
 
     kind: Literal["file", "folder", "table", "moments"]
     name: str
@@ -149,10 +168,18 @@ class DataFacts(Part):
     weight_square_sum: Spread
     target_mean: Finite
     target_sd: Spread
+    offset: str | None = None
+    exposure: str | None = None
 
 
-class Settings(Part):
-    """What was asked of the solver and of the impact section."""
+class Settings(Sparse):
+    """What was asked of the solver and of the impact section.
+
+    ``threshold`` is for both versions, unless ``champion_threshold`` says another one for the champion; None: each
+    version's own, if it has one.
+    """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_threshold",))
 
     max_steps: int | None
     gamma: Finite
@@ -161,6 +188,7 @@ class Settings(Part):
     seed: int
     threshold: Finite | None
     segments: tuple[str, ...]
+    champion_threshold: Finite | None = None
 
 
 class CoordinateFacts(Part):
@@ -283,6 +311,52 @@ class ModelMetrics(Part):
     bias: Finite
     mae: Spread | None
 
+    @property
+    def cost(self) -> float:
+        """What the path is measured by."""
+        return self.mse
+
+
+class CalibrationBin(Part):
+    """Rows with like predictions: how many, and the mean of what was expected of them and of what was observed."""
+
+    rows: Count
+    expected: Finite
+    observed: Finite
+
+
+class ClassBalance(Part):
+    """One class: its share among the rows, and the mean of its predicted probability."""
+
+    label: str
+    observed: Share
+    expected: Share
+
+
+class GlmRowMetrics(Part):
+    """What only rows can tell of one version of a generalised linear model.
+
+    ``expected`` is the mean prediction, ``observed`` the mean target (None for several classes), ``calibration`` the same
+    by tenths of the rows in order of the prediction. ``auc``: of two classes. ``gini``: 2·auc − 1 there, otherwise the
+    area between the concentration curve of the target in order of the prediction and the diagonal, relative to that of
+    a perfect order.
+    """
+
+    expected: Finite | None
+    observed: Finite | None
+    auc: Share | None
+    gini: Finite | None
+    calibration: tuple[CalibrationBin, ...]
+    classes: tuple[ClassBalance, ...]
+
+
+class GlmMetrics(GlmRowMetrics):
+    """Accuracy of one version; ``explained`` is 1 − cost/(cost of the best constant), None where that is zero."""
+
+    cost: Finite
+    explained: Finite | None
+    mae: Spread
+
 
 class ScoreShift(Part):
     """Candidate's score minus champion's score over the reference rows; quantiles need rows."""
@@ -295,12 +369,28 @@ class ScoreShift(Part):
     largest: Finite | None
 
 
-class Flips(Part):
-    """Shares of the rows whose decision "score ≥ threshold" differs between the two models."""
+class FlipStep(Part):
+    """Shares of the rows whose decision flips at one step of the path; the last may be the threshold itself."""
+
+    feature: str
+    up: Share
+    down: Share
+
+
+class Flips(Sparse):
+    """Shares of the rows whose decision "prediction ≥ threshold" differs between the two models.
+
+    ``champion_threshold`` where the champion decides at another one. ``steps``: the path with the champion's threshold, then
+    the move of the threshold, if it moves.
+    """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_threshold", "steps"))
 
     threshold: Finite
     up: Share
     down: Share
+    champion_threshold: Finite | None = None
+    steps: tuple[FlipStep, ...] = ()
 
 
 class SegmentImpact(Part):
@@ -309,8 +399,8 @@ class SegmentImpact(Part):
     segment: str
     value: str
     rows: Count
-    champion_mse: Finite
-    candidate_mse: Finite
+    champion_cost: Finite
+    candidate_cost: Finite
     delta: Finite
     delta_se: Spread | None
     mean_shift: Finite
@@ -320,8 +410,8 @@ class SegmentImpact(Part):
 class Impact(Part):
     """What the change does to predictions on ONE reference data set, for both versions."""
 
-    champion: ModelMetrics
-    candidate: ModelMetrics
+    champion: ModelMetrics | GlmMetrics
+    candidate: ModelMetrics | GlmMetrics
     delta: Finite
     delta_se: Spread | None
     shift: ScoreShift
@@ -329,8 +419,10 @@ class Impact(Part):
     segments: tuple[SegmentImpact, ...]
 
 
-class RowEvidence(Part):
+class RowEvidence(Sparse):
     """What only the rows can tell; recheckable with the data, not without them."""
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_metrics", "candidate_metrics"))
 
     step_se: tuple[Spread, ...]
     total_se: Spread
@@ -342,6 +434,23 @@ class RowEvidence(Part):
     shift_largest: Finite
     flips: Flips | None
     segments: tuple[SegmentImpact, ...]
+    champion_metrics: GlmRowMetrics | None = None
+    candidate_metrics: GlmRowMetrics | None = None
+
+
+class GlmFacts(Part):
+    """What a cost that is not quadratic is: its family, how it is called, what the best constant costs.
+
+    ``gram``: E[zzᵀ] of the exercised coordinates of one score, from which spreads of scores follow.
+    """
+
+    family: Literal["binomial", "multinomial", "poisson", "gamma", "tweedie"]
+    link: Literal["logit", "softmax", "log"]
+    power: Finite | None
+    classes: tuple[str, ...]
+    loss: str
+    constant_cost: Finite
+    gram: tuple[tuple[Finite, ...], ...]
 
 
 class Summary(Part):
@@ -360,8 +469,10 @@ class Recheck(Part):
     seed: int
 
 
-class ChangeReportDocument(Part):
-    """The whole report."""
+class ChangeReportDocument(Sparse):
+    """The whole report; ``glm`` where the cost is not the squared error."""
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("glm",))
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
@@ -385,3 +496,4 @@ class ChangeReportDocument(Part):
     limits: tuple[str, ...]
     recheck: Recheck
     digest: str
+    glm: GlmFacts | None = None

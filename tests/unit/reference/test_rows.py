@@ -113,9 +113,9 @@ def test_measures_by_their_definitions(seed, weight, threshold):
             continue
         w = m.w[inside]
         assert cell.rows == inside.sum() >= 10
-        assert cell.champion_mse == pytest.approx(w @ m.losses[0][inside] / w.sum(), rel=1e-9)
-        assert cell.candidate_mse == pytest.approx(w @ m.losses[3][inside] / w.sum(), rel=1e-9)
-        assert cell.delta == pytest.approx(cell.candidate_mse - cell.champion_mse, rel=1e-9)
+        assert cell.champion_cost == pytest.approx(w @ m.losses[0][inside] / w.sum(), rel=1e-9)
+        assert cell.candidate_cost == pytest.approx(w @ m.losses[3][inside] / w.sum(), rel=1e-9)
+        assert cell.delta == pytest.approx(cell.candidate_cost - cell.champion_cost, rel=1e-9)
         assert cell.delta_se == pytest.approx(m.error((m.losses[3] - m.losses[0])[inside], w), rel=1e-6)
         assert cell.mean_shift == pytest.approx(w @ m.shift[inside] / w.sum(), rel=1e-9)
         assert (cell.flips is None) == (threshold is None)

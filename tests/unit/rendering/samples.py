@@ -188,7 +188,7 @@ def compared(evidence: Evidence, ours: list[int]) -> list[dict[str, Any]]:
 def impact(start: float, end: float, error: float) -> dict[str, Any]:
     segment = {"segment": "district", "rows": 3120, "delta_se": 0.021, "mean_shift": 0.38, "flips": 0.051}
     figures = (("Centre", 9.91, 9.42, -0.49), ("Harbour", 9.52, 9.58, 0.06), ("(small cells)", 9.7, 9.5, -0.2))
-    names = ("value", "champion_mse", "candidate_mse", "delta")
+    names = ("value", "champion_cost", "candidate_cost", "delta")
     return {
         "champion": metrics(start),
         "candidate": metrics(end),
