@@ -50,7 +50,7 @@ def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | N
                 kept = None
         if progress is not None:
             progress(tally.rows_read)
-    tally.raise_for_refusals()
+    tally.raise_for_refusals(plan)
     moments = accumulator.result()
     _check_enough(moments, source.name, tally)
     return CollectedRows(moments, tally.rows_dropped, None if kept is None else tuple(kept))

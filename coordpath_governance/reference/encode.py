@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.models.linear_model import MISSING_LEVEL
-from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design
-from coordpath_governance.reference.read_columns import Levels, read_levels, read_numbers, read_segments
+from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn
+from coordpath_governance.reference.plan import ReadingPlan
+from coordpath_governance.reference.read_columns import Levels, read_classes, read_levels, read_numbers, read_segments
+from coordpath_governance.reference.responses import Fault, ResponseTally, class_positions
 from coordpath_governance.reference.sources import RowSource
 
 if TYPE_CHECKING:
@@ -26,43 +28,22 @@ if TYPE_CHECKING:
 __all__ = ["EncodedRows", "ReadingPlan", "Tally", "encode_rows"]
 
 Array = NDArray[np.float64]
-MissingPolicy = Literal["fail", "drop"]
 
 _CELLS_PER_CHUNK = 4_000_000
 _NAMED = 5
 
 
 @dataclass(frozen=True)
-class ReadingPlan:
-    """What to read: the design's columns, the target, and optionally a weight and segment columns."""
-
-    design: Design
-    target: str
-    weight: str | None = None
-    segments: tuple[str, ...] = ()
-    missing: MissingPolicy = "fail"
-
-    @property
-    def columns(self) -> list[str]:
-        """Every raw column needed, once."""
-        weight = [self.weight] if self.weight is not None else []
-        return list(dict.fromkeys([*self.design.raw_columns, self.target, *weight, *self.segments]))
-
-    @property
-    def number_columns(self) -> set[str]:
-        """Raw columns that are read as numbers and as nothing else."""
-        as_text = {c.column for c in self.design.categorical} | set(self.segments)
-        as_numbers = {c.column for c in self.design.numeric} | {self.target, self.weight or self.target}
-        return as_numbers - as_text
-
-
-@dataclass(frozen=True)
 class EncodedRows:
-    """One chunk of rows as numbers; ``segments`` holds one label per row for each segment column."""
+    """One chunk of rows as numbers; ``segments`` holds one label per row for each segment column.
+
+    The target of a classifier is the position of the row's class. ``offset`` is zero where the plan names none.
+    """
 
     design: Array
     target: Array
     weight: Array
+    offset: Array
     segments: tuple[list[str], ...]
 
 
@@ -74,9 +55,10 @@ class Tally:
     rows_dropped: int = 0
     missing: Counter[str] = field(default_factory=Counter)
     refused_levels: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    responses: ResponseTally = field(default_factory=ResponseTally)
 
-    def raise_for_refusals(self, *, rows_at_hand: bool = True) -> None:
-        """Raise one error that names every missing value and every level that a model would raise on."""
+    def raise_for_refusals(self, plan: ReadingPlan | None = None) -> None:
+        """Raise one error that names everything that keeps the rows from being used; no ``plan``: no rows are at hand."""
         problems = [
             f"column '{column}' is missing in {count} of {self.rows_read} rows"
             for column, count in sorted(self.missing.items())
@@ -85,12 +67,17 @@ class Tally:
             named = ", ".join(f"'{level}' ({count} rows)" for level, count in sorted(levels.items())[:_NAMED])
             more = f" and {len(levels) - _NAMED} more levels" if len(levels) > _NAMED else ""
             problems.append(f"column '{column}' has levels that the {who} cannot score: {named}{more}")
-        if not problems:
+        faults: list[Fault] = []
+        if problems:
+            remedy = "use --missing drop to leave those rows out, or " if self.missing and plan is not None else ""
+            faults.append(Fault("; ".join(problems), f"{remedy}give reference data that both models can score"))
+        responses = [] if plan is None else self.responses.faults(plan, self.rows_read)
+        if not faults and not responses:
             return
-        remedy = "use --missing drop to leave those rows out, or " if self.missing and rows_at_hand else ""
+        found = [*faults, *responses]
         raise ReferenceDataError(
-            f"the reference data cannot be scored by both models: {'; '.join(problems)}. "
-            f"What to do: {remedy}give reference data that both models can score."
+            f"the reference data cannot be {'used' if responses else 'scored by both models'}: "
+            f"{'; '.join(fault.what for fault in found)}. What to do: {'; '.join(fault.remedy for fault in found)}."
         )
 
 
@@ -162,7 +149,8 @@ def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: 
     for refusal in refusals:
         if refusal.is_missing:
             _note_missing(refusal.column, refusal.affected, unusable, plan, tally)
-    target = numbers(plan.target)
+    labels = read_classes(batch.column(plan.target), plan.target, plan.classes, null_texts) if plan.classes else None
+    target = numbers(plan.target) if labels is None else class_positions(labels, plan.classes)
     _note_missing(plan.target, np.isnan(target), unusable, plan, tally)
     weight = np.ones(rows)
     if plan.weight is not None:
@@ -173,14 +161,30 @@ def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: 
                 f"the weight column '{plan.weight}' is negative in row {first_row + int(np.argmax(weight < 0)) + 1}; "
                 "weights are counts or shares"
             )
+    offset = None
+    if plan.offset_column is not None:
+        offset = numbers(plan.offset_column)
+        _note_missing(plan.offset_column, np.isnan(offset) & ~(weight == 0), unusable, plan, tally)
     tally.rows_dropped += int(unusable.sum())
     keep = ~unusable & ~(weight == 0)
     counted = keep.copy() if plan.missing == "drop" else np.ones(rows, dtype=bool)
+    if plan.family != "gaussian":
+        tally.responses.add(plan, target, labels, offset, counted & ~(weight == 0))
     for refusal in refusals:
         refusal.count(tally, counted)
         keep &= ~refusal.affected
     segments = tuple(read_segments(batch.column(name), name, keep, null_texts) for name in plan.segments)
-    return EncodedRows(design[keep], target[keep], weight[keep], segments)
+    return EncodedRows(design[keep], target[keep], weight[keep], _offset(offset, keep, plan), segments)
+
+
+def _offset(values: Array | None, keep: NDArray[np.bool_], plan: ReadingPlan) -> Array:
+    """The offset of every row that is kept; without a column for it, zeros that take no room."""
+    if values is None:
+        return np.broadcast_to(np.float64(0.0), int(keep.sum()))
+    if plan.exposure is None:
+        return values[keep]
+    exposure = values[keep]
+    return np.log(exposure, out=np.zeros(len(exposure)), where=exposure > 0)
 
 
 def _note_missing(

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from coordpath_governance.models.linear_model import MISSING_LEVEL, level_label
 
-__all__ = ["level_reader", "number_of", "number_text"]
+__all__ = ["class_reader", "level_reader", "number_of", "number_text"]
 
 _WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(inf|infinity|nan)", re.ASCII | re.IGNORECASE)
@@ -54,3 +54,12 @@ def level_reader(levels: Sequence[str], numeric_levels: bool) -> Callable[[objec
         return number_text
     known = set(levels) - {MISSING_LEVEL}
     return _truth_text if known and known <= {"True", "False"} else level_label
+
+
+def class_reader(classes: Sequence[str]) -> Callable[[object], str]:
+    """What turns a value of a target into the label of its class: 1, 1.0, "1", "1.0" and true are all "1", or all "True"."""
+    if all(number_text(label) == label and number_of(label) is not None for label in classes):
+        return number_text
+    if set(classes) <= {"True", "False"}:
+        return lambda value: _truth_text(number_text(value))
+    return level_label

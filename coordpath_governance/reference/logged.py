@@ -243,7 +243,7 @@ def moments_for_design(logged: LoggedReference, design: Design) -> Moments:
             tally.missing[numeric.column] += document.columns[missing[0]].rows or 0
     for categorical in design.categorical:
         rows.extend(_level_rows(document, categorical, tally))
-    tally.raise_for_refusals(rows_at_hand=False)
+    tally.raise_for_refusals()
     matrix = np.array(rows).reshape(len(rows), len(document.columns))
     source = Moments(
         columns=tuple(DesignColumn(c.kind, c.column, c.level) for c in document.columns),

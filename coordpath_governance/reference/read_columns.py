@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.models.linear_model import MISSING_LEVEL, level_label
 from coordpath_governance.reference.design import CategoricalColumn
-from coordpath_governance.reference.levels import level_reader, number_of
+from coordpath_governance.reference.levels import class_reader, level_reader, number_of
 
-__all__ = ["Levels", "read_levels", "read_numbers", "read_segments"]
+__all__ = ["Levels", "read_classes", "read_levels", "read_numbers", "read_segments"]
 
 Array = NDArray[np.float64]
 
@@ -105,6 +105,13 @@ def read_levels(column: Any, categorical: CategoricalColumn, null_texts: Sequenc
         return label
 
     return _levels(column, categorical.column, text)
+
+
+def read_classes(column: Any, name: str, classes: Sequence[str], null_texts: Sequence[str]) -> Levels:  # noqa: ANN401 - pyarrow
+    """The labels of a classifier's target; a text for "missing" that is a class is that class."""
+    read = class_reader(classes)
+    nulls = set(null_texts).difference(classes)
+    return _levels(column, name, lambda value: MISSING_LEVEL if value in nulls else read(value))
 
 
 def _levels(column: Any, name: str, text: Callable[[object], str]) -> Levels:  # noqa: ANN401 - pyarrow has no types

@@ -1,0 +1,78 @@
+"""What to read of every row, and which combinations of columns make no sense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from coordpath_governance.errors import UsageError
+from coordpath_governance.reference.design import Design
+
+__all__ = ["CLASSIFIERS", "ReadingPlan"]
+
+CLASSIFIERS = ("binomial", "multinomial")
+"""Families whose target is a class."""
+
+MissingPolicy = Literal["fail", "drop"]
+_WITHOUT_OFFSET = ("gaussian", "multinomial")
+
+
+@dataclass(frozen=True)
+class ReadingPlan:
+    """What to read: the design's columns, the target, and optionally a weight and segment columns.
+
+    The target of a classifier holds labels of ``classes``; of other families it holds numbers. ``offset`` is a column that
+    is added to the score, ``exposure`` one whose logarithm is.
+    """
+
+    design: Design
+    target: str
+    weight: str | None = None
+    segments: tuple[str, ...] = ()
+    missing: MissingPolicy = "fail"
+    classes: tuple[str, ...] = ()
+    family: str = "gaussian"
+    offset: str | None = None
+    exposure: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.family in CLASSIFIERS) != (len(self.classes) > 1):
+            raise UsageError(
+                f"a {self.family} target has {'two classes or more' if self.family in CLASSIFIERS else 'no classes'}, "
+                f"but the models name {len(self.classes)}"
+            )
+        if self.offset is not None and self.exposure is not None:
+            raise UsageError(
+                f"'{self.offset}' is named as the offset and '{self.exposure}' as the exposure; give one of them: "
+                "an offset is added to the score, of an exposure the logarithm is"
+            )
+        if self.offset_column is None:
+            return
+        what = "offset" if self.offset is not None else "exposure"
+        if self.family in _WITHOUT_OFFSET:
+            raise UsageError(
+                f"the {what} '{self.offset_column}' has no place in a {self.family} model; leave it out "
+                "(it is for logistic, Poisson, gamma and Tweedie models)"
+            )
+        if self.offset_column == self.target:
+            raise UsageError(f"'{self.target}' is named as the target and as the {what}; name the right columns")
+
+    @property
+    def offset_column(self) -> str | None:
+        """The column that gives the offset, as it is or by its logarithm."""
+        return self.offset if self.offset is not None else self.exposure
+
+    @property
+    def columns(self) -> list[str]:
+        """Every raw column needed, once."""
+        more = [name for name in (self.weight, self.offset_column) if name is not None]
+        return list(dict.fromkeys([*self.design.raw_columns, self.target, *more, *self.segments]))
+
+    @property
+    def number_columns(self) -> set[str]:
+        """Raw columns that are read as numbers and as nothing else."""
+        as_text = {c.column for c in self.design.categorical} | set(self.segments)
+        if self.classes:
+            as_text.add(self.target)
+        named = [name for name in (self.weight, self.offset_column) if name is not None]
+        return ({c.column for c in self.design.numeric} | {self.target, *named}) - as_text
