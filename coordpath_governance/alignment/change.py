@@ -117,8 +117,11 @@ def align(pair: ModelPair, moments: Moments) -> Change:
         )
     _check_labels(coordinates)
     gram, linear, constant = _quadratic(moments, exercised, centred, with_baseline=bool(centred or means))
-    averages = [_average_score(coordinates, side, beta, None if centred else mean) for side, beta in enumerate((old, new))]
-    check_precision(moments, constant, zip((old, new), averages, strict=True))
+    if pair.candidate.family == "gaussian":
+        averages = [
+            _average_score(coordinates, side, beta, None if centred else mean) for side, beta in enumerate((old, new))
+        ]
+        check_precision(moments, constant, zip((old, new), averages, strict=True))
     return Change(tuple(coordinates), centred, gram, linear, constant)
 
 

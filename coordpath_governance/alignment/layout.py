@@ -7,6 +7,7 @@ from collections import Counter
 from types import MappingProxyType
 
 from coordpath_governance.errors import AlignmentError
+from coordpath_governance.models.kinds import fault_of_kind
 from coordpath_governance.models.linear_model import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design, DesignColumn, NumericColumn
 from coordpath_governance.reference.levels import number_of, number_text
@@ -60,18 +61,17 @@ class ModelPair:
         return list(dict.fromkeys([*self._categorical[1], *self._categorical[0]]))
 
     def _check_comparable(self) -> None:
-        for what in ("family", "link", "target"):
+        for what in ("family", "link", "classes", "target"):
             old, new = getattr(self.champion, what), getattr(self.candidate, what)
             if old is not None and new is not None and old != new:
                 raise AlignmentError(
-                    f"the models differ in {what}: the champion has '{old}', the candidate '{new}'. "
+                    f"the models differ in {what}: the champion has {_quoted(old)}, the candidate {_quoted(new)}. "
                     "A path explains a change of coefficients only; compare models of the same kind."
                 )
-        if self.candidate.family != "gaussian" or self.candidate.link != "identity":
-            raise AlignmentError(
-                f"family '{self.candidate.family}' with link '{self.candidate.link}' is not supported; "
-                "this version explains least-squares models (gaussian, identity)"
-            )
+        for who, model in (("champion", self.champion), ("candidate", self.candidate)):
+            fault = fault_of_kind(model)
+            if fault is not None:
+                raise AlignmentError(f"the {who} is no model we explain: {fault}")
 
     @property
     def has_intercept(self) -> bool:
@@ -107,6 +107,10 @@ class ModelPair:
         return first, second
 
 
+def _quoted(value: str | tuple[str, ...]) -> str:
+    return ", ".join(f"'{text}'" for text in ((value,) if isinstance(value, str) else value)) or "none"
+
+
 def _check_terms(model: LinearModel, who: str) -> None:
     """One finite term a column: NaN stands for "would raise" in a change, and a second term would be overlooked."""
     for kind, terms in (("numeric", model.numeric), ("categorical", model.categorical)):
@@ -128,6 +132,8 @@ def _zero_model(candidate: LinearModel) -> LinearModel:
         has_intercept=False,
         family=candidate.family,
         link=candidate.link,
+        power=candidate.power,
+        classes=candidate.classes,
         target=candidate.target,
         estimator="the zero model",
     )

@@ -11,6 +11,8 @@ candidate and every model on the path are represented exactly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,7 @@ from coordpath_governance.reference.design import ColumnKind, DesignColumn
 from coordpath_governance.reference.moments import MIN_COUNT, Moments
 from coordpath_governance.reference.small_cells import levels_to_merge
 
-__all__ = ["mean_effects", "merge_rare_levels"]
+__all__ = ["mean_effects", "merge_rare_levels", "merged_weights"]
 
 _SIDES: tuple[ColumnKind, ColumnKind] = ("rare-champion", "rare-candidate")
 
@@ -49,15 +51,23 @@ def merge_rare_levels(pair: ModelPair, moments: Moments, min_count: int = MIN_CO
     rows: list[NDArray[np.float64]] = [row for i, row in enumerate(np.eye(width)) if i not in gone]
     for name, group in groups.items():
         levels = tuple(str(moments.columns[i].level) for i in group)
-        columns.append(DesignColumn("rare", name, None, levels))
-        counts.append(sum(moments.counts[i] or 0 for i in group))
-        rows.append(np.isin(np.arange(width), group).astype(np.float64))
+        merged = [DesignColumn("rare", name, None, levels)]
         for side, kind in enumerate(_SIDES):
-            if pair.categorical_terms(name)[side] is None:
-                continue
-            effects = np.zeros(width)
-            effects[group] = [pair.level_effects(name, level)[side] or 0.0 for level in levels]
-            columns.append(DesignColumn(kind, name, None, levels))
-            counts.append(None)
-            rows.append(effects)
+            if pair.categorical_terms(name)[side] is not None:
+                merged.append(DesignColumn(kind, name, None, levels))
+        columns.extend(merged)
+        counts.extend([sum(moments.counts[i] or 0 for i in group), *[None] * (len(merged) - 1)])
+        rows.extend(merged_weights(pair, moments.columns, column) for column in merged)
     return moments.mapped(np.array(rows), columns, counts)
+
+
+def merged_weights(pair: ModelPair, columns: Sequence[DesignColumn], merged: DesignColumn) -> NDArray[np.float64]:
+    """The weights with which the design's ``columns`` add up to a ``merged`` one."""
+    weights = np.zeros(len(columns))
+    for i, column in enumerate(columns):
+        if column.kind in ("level", "other") and column.column == merged.column and column.level in merged.merged:
+            if merged.kind == "rare":
+                weights[i] = 1.0
+            else:
+                weights[i] = pair.level_effects(column.column, str(column.level))[_SIDES.index(merged.kind)] or 0.0
+    return weights

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordpath_governance.alignment.row_columns import RowColumns
 from coordpath_governance.alignment.unit_scores import UnitScores
 from coordpath_governance.errors import AlignmentError, ReferenceDataError
 from coordpath_governance.models import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm
@@ -108,6 +111,29 @@ def test_unit_scores_are_the_rows_own_scores(case, aligned, oracle):
         np.testing.assert_allclose(shift, (truth.score([unit]) - truth.score([]))[counted], **close)
     everything = [truth.name(unit) for unit in truth.units] + [BASELINE]
     np.testing.assert_allclose(shifts.sum(axis=1), (truth.score(everything) - truth.score([]))[counted], **close)
+
+
+KINDS = (
+    {},
+    {"family": "binomial", "link": "logit", "classes": ("no", "yes")},
+    {"family": "poisson", "link": "log"},
+    {"family": "tweedie", "link": "log", "power": 1.5},
+)
+
+
+@settings(max_examples=60)
+@given(case=cases(), kind=st.sampled_from(KINDS), min_count=st.integers(0, 40), data=st.data())
+def test_columns_times_coefficients_are_the_rows_own_scores(case, kind, min_count, data, aligned, oracle):
+    *models, frame, weight = case
+    result = aligned(*(replace(model, **kind) for model in models), frame, weight=weight, min_count=min_count)
+    columns = RowColumns.of(result.pair, result.moments, result.change)
+    design = np.vstack([chunk.design for chunk in encode_rows(result.source, result.plan, Tally())])
+    assert columns.columns(design).shape == (len(design), columns.width) == (len(design), len(result.change.exercised))
+    truth = oracle(*models, frame, weight)
+    order = data.draw(st.permutations([truth.name(unit) for unit in truth.units] + [BASELINE]))
+    for k in (0, len(order) // 2, len(order)):
+        score = columns.columns(design) @ result.beta(order[:k])
+        np.testing.assert_allclose(score, truth.score(order[:k])[truth.w > 0], rtol=1e-10, atol=1e-10)
 
 
 @settings(max_examples=60)

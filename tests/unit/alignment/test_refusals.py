@@ -22,10 +22,32 @@ def test_models_of_another_kind(what, linear, aligned):
         aligned(model, replace(model, **{what: "other"}), FRAME)
 
 
-def test_families_that_are_not_supported(linear, aligned):
-    model = replace(linear(1.0, {"a": 1.0}), family="poisson", link="log")
-    with pytest.raises(AlignmentError, match="family 'poisson' with link 'log' is not supported"):
-        aligned(model, model, FRAME)
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        ({"family": "poisson"}, "family 'poisson' with link 'identity' is not supported"),
+        ({"family": "inverse gaussian", "link": "log"}, "family 'inverse gaussian' with link 'log' is not supported"),
+        ({"family": "tweedie", "link": "log"}, "a tweedie model needs a power"),
+        ({"family": "tweedie", "link": "log", "power": 3.0}, "the power is 3; a tweedie model needs one between 1 and 2"),
+        ({"family": "poisson", "link": "log", "power": 1.0}, "a poisson model has no power"),
+        ({"family": "binomial", "link": "logit"}, "a binomial model has exactly two classes, and here are 0"),
+        ({"family": "binomial", "link": "logit", "classes": ("n", "n")}, "the classes have one label twice"),
+        ({"classes": ("n", "y")}, "a gaussian model has no classes, and here are 2"),
+        ({"threshold": float("nan")}, "the threshold is not a finite number"),
+    ],
+)
+def test_models_whose_kind_contradicts_itself(kind, fault, linear, aligned):
+    model = replace(linear(1.0, {"a": 1.0}), **kind)
+    for champion in (model, None):
+        with pytest.raises(AlignmentError, match=f"the (champion|candidate) is no model we explain: {fault}"):
+            aligned(champion, model, FRAME)
+
+
+def test_classes_that_differ(linear, aligned):
+    model = replace(linear(1.0, {"a": 1.0}), family="binomial", link="logit", classes=("bad", "good"))
+    both = "the champion has 'bad', 'good', the candidate 'good', 'bad'"
+    with pytest.raises(AlignmentError, match=f"the models differ in classes: {both}"):
+        aligned(model, replace(model, classes=("good", "bad")), FRAME)
 
 
 def test_a_target_that_only_one_model_names_is_no_difference(linear, aligned):
