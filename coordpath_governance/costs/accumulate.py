@@ -1,0 +1,83 @@
+"""Sums over rows: losses and slopes of many models in one pass, in blocks of rows that stay in the processor's cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.errors import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from coordpath_governance.costs.families import Family
+
+    FloatArray = NDArray[np.float64]
+
+__all__ = ["blocks", "evaluate_rows", "overflow", "overflowing"]
+
+_BLOCK = 1 << 16
+"""Numbers of a block."""
+
+
+def blocks(rows: int, numbers: int) -> Iterator[slice]:
+    """Consecutive rows, as many at a time as ``numbers`` numbers a row leave room for."""
+    step = max(_BLOCK // max(numbers, 1), 1)
+    for start in range(0, rows, step):
+        yield slice(start, start + step)
+
+
+def evaluate_rows(
+    family: Family,
+    base: FloatArray,
+    shifts: FloatArray,
+    at: FloatArray,
+    target: FloatArray,
+    weight: FloatArray,
+    slopes: bool,
+) -> tuple[FloatArray, FloatArray | None]:
+    """Σ w·ℓ(y, base + shifts·x) for every row x of ``at``, (m,), and Σ w·shiftsᵀ·∂ℓ/∂η, (m, D), if ``slopes``.
+
+    ``base`` is (n, C), ``shifts`` (n, C, D), ``at`` (m, D). A row without weight counts for nothing, whatever its loss;
+    losses of other rows that overflow double precision are a `ProblemError`.
+    """
+    weighty = weight > 0.0
+    if not weighty.all():
+        base, shifts, target, weight = base[weighty], shifts[weighty], target[weighty], weight[weighty]
+    count, scores, width = shifts.shape
+    total, lost = np.zeros(len(at)), 0
+    slope_total = np.zeros((len(at), width)) if slopes else None
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in blocks(count, scores * len(at)):
+            flat = shifts[rows].reshape(-1, width)
+            score = (flat @ at.T).reshape(-1, scores, len(at))
+            score += base[rows, :, None]
+            if slope_total is None:
+                loss = family.loss(target[rows], score)
+            else:
+                loss, slope = family.loss_and_slope(target[rows], score)
+                slope *= weight[rows, None, None]
+                slope_total += slope.reshape(-1, len(at)).T @ flat
+            part = weight[rows] @ loss
+            total += part
+            if not np.isfinite(part).all():
+                lost += overflowing(loss, weight[rows])
+    if lost or not np.isfinite(total).all():
+        raise overflow(lost or count)
+    return total, slope_total
+
+
+def overflowing(loss: FloatArray, weight: FloatArray) -> int:
+    """How many rows have a loss that double precision cannot hold once it is weighted."""
+    return int(np.count_nonzero(~np.isfinite(loss * weight[:, None]).all(axis=1)))
+
+
+def overflow(rows: int) -> ProblemError:
+    """What to raise where the losses of some rows, or their sum, exceed double precision."""
+    return ProblemError(
+        f"cost: overflows double precision for {rows} rows; their scores are too far from their targets: check the "
+        "coefficients, the offset and the scale of the columns"
+    )
