@@ -35,7 +35,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """One chunk of rows as numbers; ``segments`` holds one label per row for each segment column.
+    """One chunk of rows as numbers; ``segments`` tells the label of every row for each segment column.
 
     The target of a classifier is the position of the row's class. ``offset`` is zero where the plan names none.
     """
@@ -44,7 +44,7 @@ class EncodedRows:
     target: Array
     weight: Array
     offset: Array
-    segments: tuple[list[str], ...]
+    segments: tuple[Levels, ...]
 
 
 @dataclass

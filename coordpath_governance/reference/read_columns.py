@@ -130,7 +130,10 @@ def _levels(column: Any, name: str, text: Callable[[object], str]) -> Levels:  #
     return Levels(labels, codes.astype(np.intp))
 
 
-def read_segments(column: Any, name: str, keep: NDArray[np.bool_], null_texts: Sequence[str]) -> list[str]:  # noqa: ANN401 - pyarrow
-    """The segment of every row that is kept, as the data write it."""
+def read_segments(column: Any, name: str, keep: NDArray[np.bool_], null_texts: Sequence[str]) -> Levels:  # noqa: ANN401 - pyarrow
+    """The segment of every row that is kept, as the data write it; every label is there once."""
     levels = _levels(column, name, lambda value: MISSING_LEVEL if value in null_texts else level_label(value))
-    return [levels.labels[code] for code in levels.codes[keep]]
+    labels = list(dict.fromkeys(levels.labels))
+    position = {label: i for i, label in enumerate(labels)}
+    codes = np.array([position[label] for label in levels.labels], dtype=np.intp)
+    return Levels(labels, codes[levels.codes[keep]])

@@ -18,7 +18,8 @@ from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTer
 from coordpath_governance.paths.problem import BASELINE
 from coordpath_governance.reference.collect import collect_moments
 from coordpath_governance.reference.encode import ReadingPlan
-from coordpath_governance.reference.rows import SMALL_CELLS, PathOnRows, measure_rows
+from coordpath_governance.reference.rows import PathOnRows, measure_rows
+from coordpath_governance.reference.segments import SMALL_CELLS
 from coordpath_governance.reference.sources import TableSource, open_source
 
 
