@@ -51,7 +51,7 @@ def evaluate_rows(
     total, lost = np.zeros(len(at)), 0
     slope_total = np.zeros((len(at), width)) if slopes else None
     with np.errstate(over="ignore", invalid="ignore"):
-        for rows in blocks(count, scores * len(at)):
+        for rows in blocks(count, scores * max(len(at), width)):
             flat = shifts[rows].reshape(-1, width)
             score = (flat @ at.T).reshape(-1, scores, len(at))
             score += base[rows, :, None]

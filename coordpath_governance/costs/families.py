@@ -37,6 +37,9 @@ _LOG_LEAST_COUNT = -46.0
 _LEAST_COUNT = math.exp(_LOG_LEAST_COUNT)
 """Around a count below this one the Poisson loss is not expanded: e^η there is told relative to this count instead."""
 
+_FURTHEST = 700.0
+"""A score that stands for infinity: its exponential is still a number."""
+
 
 class Family(Protocol):
     """A loss and what an optimiser needs of it."""
@@ -76,6 +79,10 @@ class Family(Protocol):
         """The prediction at a score, of the same shape; classes are told apart along the second axis."""
         ...
 
+    def link(self, mean: FloatArray) -> FloatArray:
+        """The scores, (C,), at which the prediction is ``mean``, (C,); none is further than 700 from zero."""
+        ...
+
     def outside(self, target: FloatArray) -> NDArray[np.bool_]:
         """The rows whose target no such model can have produced."""
         ...
@@ -111,6 +118,9 @@ class _Logistic:
     def mean(self, score: FloatArray) -> FloatArray:
         probability: FloatArray = special.expit(score)
         return probability
+
+    def link(self, mean: FloatArray) -> FloatArray:
+        return _bounded(mean, 1.0 - mean)
 
     def outside(self, target: FloatArray) -> NDArray[np.bool_]:
         return ~np.isin(target, (0.0, 1.0))
@@ -152,6 +162,9 @@ class _Multinomial:
     def mean(self, score: FloatArray) -> FloatArray:
         probability: FloatArray = special.softmax(score, axis=1)
         return probability
+
+    def link(self, mean: FloatArray) -> FloatArray:
+        return _bounded(mean)
 
     def outside(self, target: FloatArray) -> NDArray[np.bool_]:
         return ~np.isin(target, np.arange(self.scores))
@@ -195,6 +208,9 @@ class _Poisson:
 
     def mean(self, score: FloatArray) -> FloatArray:
         return _power(score)
+
+    def link(self, mean: FloatArray) -> FloatArray:
+        return _bounded(mean)
 
     def outside(self, target: FloatArray) -> NDArray[np.bool_]:
         return ~(np.isfinite(target) & (target >= 0.0))
@@ -242,6 +258,9 @@ class _Gamma:
     def mean(self, score: FloatArray) -> FloatArray:
         return _power(score)
 
+    def link(self, mean: FloatArray) -> FloatArray:
+        return _bounded(mean)
+
     def outside(self, target: FloatArray) -> NDArray[np.bool_]:
         return ~(np.isfinite(target) & (target > 0.0))
 
@@ -281,6 +300,9 @@ class _Tweedie:
 
     def mean(self, score: FloatArray) -> FloatArray:
         return _power(score)
+
+    def link(self, mean: FloatArray) -> FloatArray:
+        return _bounded(mean)
 
     def outside(self, target: FloatArray) -> NDArray[np.bool_]:
         return ~(np.isfinite(target) & (target >= 0.0))
@@ -341,6 +363,13 @@ def _softplus(values: FloatArray) -> FloatArray:
 def _power(score: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         return np.exp(score)
+
+
+def _bounded(mean: FloatArray, other: float | FloatArray = 1.0) -> FloatArray:
+    """log(mean/other), at most `_FURTHEST` from zero."""
+    with np.errstate(divide="ignore"):
+        score: FloatArray = np.clip(np.log(mean) - np.log(other), -_FURTHEST, _FURTHEST)
+    return score
 
 
 def _true_class(target: FloatArray) -> NDArray[np.intp]:

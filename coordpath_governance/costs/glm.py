@@ -5,120 +5,184 @@ It is convex in β. A family with C scores a row has C coefficients a column: co
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import blocks, overflow, overflowing
+from coordpath_governance.costs.accumulate import overflow
+from coordpath_governance.costs.mean_loss import MeanLoss
+from coordpath_governance.costs.newton import Lowest, Search
+from coordpath_governance.costs.rows import RowChunk
+from coordpath_governance.costs.separation import ClassRanges
 from coordpath_governance.errors import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from coordpath_governance.costs.families import Family
-    from coordpath_governance.costs.rows import RowChunk, Rows
+    from coordpath_governance.costs.rows import Rows
 
     FloatArray = NDArray[np.float64]
 
 __all__ = ["GlmCost"]
 
+_EXACT = 1e-14
+_ROUNDING = 1e-16
+_NOTHING = 1e-290
+_SEPARATED = 1e-6
+"""Where the loss falls below this part of a constant score's, complete separation is looked for."""
+
 
 class GlmCost:
-    """Mean loss over rows that can be read again and again; every method but the cheap properties is a pass or several.
+    """Mean loss over rows that can be read again and again; every method is a pass over them or several.
 
-    ``weight`` is Σ w and ``rows_counted`` the number of rows. ``names`` are those of the columns and ``target_name`` that of
-    the target, for messages.
+    ``weight`` is Σ w and ``rows_counted`` the number of rows. For messages: ``names`` of the columns, ``target_name``, the
+    ``classes`` by label, and ``centres``, which were taken off the columns.
     """
 
-    def __init__(self, family: Family, rows: Rows, names: Sequence[str] = (), target_name: str = "the target") -> None:
+    def __init__(
+        self,
+        family: Family,
+        rows: Rows,
+        names: Sequence[str] = (),
+        target_name: str = "the target",
+        classes: Sequence[str] = (),
+        centres: ArrayLike | None = None,
+    ) -> None:
         self.family = family
         self.rows = rows
+        self.size = rows.width * family.scores
         self.names = tuple(names) or tuple(f"column {j}" for j in range(rows.width))
         self.target_name = target_name
-        self.size = rows.width * family.scores
-        self.weight, self.rows_counted = self._first_pass()
-
-    def _first_pass(self) -> tuple[float, int]:
-        weight, count, negative, outside = 0.0, 0, 0, 0
-        for chunk in self.rows:
-            count += len(chunk)
-            negative += int(np.count_nonzero(~(chunk.weight >= 0.0)))
-            outside += int(np.count_nonzero(self.family.outside(chunk.target)))
-            weight += float(np.sum(chunk.weight))
-        if negative:
-            raise ProblemError(f"cost.rows: {negative} of {count} weights are negative; give weights of at least zero")
-        if outside:
-            raise ProblemError(
-                f"cost.rows: {outside} of {count} values of {self.target_name} are outside the range of the family "
-                f"{self.family.kind!r}"
-            )
-        if not 0.0 < weight < np.inf:
-            raise ProblemError(f"cost.rows: the weights of {count} rows add up to {weight:g}; give a positive finite sum")
-        return weight, count
+        self.classes = tuple(classes) or tuple(str(c) for c in range(max(family.scores, 2)))
+        self.centres = np.zeros(rows.width) if centres is None else np.asarray(centres, dtype=np.float64)
+        self._facts = _facts(family, rows, target_name)
+        self.weight = self._facts.weight
+        self.rows_counted = self._facts.count
+        self._loss = MeanLoss(family, rows, self.weight)
 
     def values(self, betas: ArrayLike) -> FloatArray:
-        """The cost of every row of ``betas``, (m,), in one pass over the rows."""
+        """The cost of every row of ``betas``, (m,), in one pass."""
         vectors = np.asarray(betas, dtype=np.float64).reshape(-1, self.size)
-        total, lost = self._sums(vectors)
-        if not np.isfinite(total).all():
-            raise overflow(lost or self.rows_counted)
-        return total / self.weight
-
-    def _sums(self, vectors: FloatArray) -> tuple[FloatArray, int]:
-        """Σ w·ℓ for every vector, and the number of rows in which a loss overflows."""
-        total, lost = np.zeros(len(vectors)), 0
-        with np.errstate(over="ignore", invalid="ignore"):
-            for chunk in self._weighty():
-                for rows in blocks(len(chunk), self.family.scores * len(vectors)):
-                    part = chunk.part(rows)
-                    loss = self.family.loss(part.target, self._scores(part, vectors))
-                    losses = part.weight @ loss
-                    total += losses
-                    if not np.isfinite(losses).all():
-                        lost += overflowing(loss, part.weight)
-        return total, lost
+        values = self._loss.values(vectors)
+        if not np.isfinite(values).all():
+            raise overflow(self._loss.lost(vectors))
+        return values
 
     def gradient(self, beta: ArrayLike) -> tuple[float, FloatArray, FloatArray]:
         """The cost, its gradient and its matrix of second derivatives at one β, in one pass."""
         vector = np.asarray(beta, dtype=np.float64)
-        value, slope, curvature = 0.0, np.zeros(self.size), np.zeros((self.size, self.size))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for chunk in self._weighty():
-                for rows in blocks(len(chunk), self.size):
-                    part = chunk.part(rows)
-                    score = self._scores(part, vector[None])
-                    loss, slopes = self.family.loss_and_slope(part.target, score)
-                    value += float(part.weight @ loss[:, 0])
-                    slope += (part.columns.T @ (slopes[:, :, 0] * part.weight[:, None])).ravel()
-                    curvature += self._curvature(part, score[:, :, 0])
+        value, slope, curvature = self._loss.expansion(vector)
         if not np.isfinite(value):
-            raise overflow(self._sums(vector[None])[1] or self.rows_counted)
-        return value / self.weight, slope / self.weight, curvature / self.weight
+            raise overflow(self._loss.lost(vector[None]))
+        return value, slope, curvature
 
-    def _curvature(self, chunk: RowChunk, score: FloatArray) -> FloatArray:
-        """Σ w·Zᵀ(∂²ℓ/∂η²)Z over some rows."""
-        scores = self.family.scores
-        bend = self.family.curvature(chunk.target, score) * chunk.weight[:, None, None]
-        result = np.empty((self.rows.width, scores, self.rows.width, scores))
-        for c in range(scores):
-            for other in range(c, scores):
-                block = chunk.columns.T @ (chunk.columns * bend[:, c, other, None])
-                result[:, c, :, other] = block
-                result[:, other, :, c] = block
-        return result.reshape(self.size, self.size)
+    def minimum(self) -> float:
+        """Least cost over all β, or what it comes down to where a coefficient runs away; computed once.
 
-    def _scores(self, chunk: RowChunk, vectors: FloatArray) -> FloatArray:
-        """η of every row, class and vector: (n, C, m)."""
-        scores = self.family.scores
-        by_column = vectors.reshape(len(vectors), -1, scores).transpose(1, 2, 0).reshape(-1, scores * len(vectors))
-        result: FloatArray = (chunk.columns @ by_column).reshape(-1, scores, len(vectors))
-        result += chunk.offset[:, None, None]
-        return result
+        Classes that are separated completely are a `ReferenceDataError`: the cost comes down to nothing then.
+        """
+        return self._least
 
-    def _weighty(self) -> Iterator[RowChunk]:
-        """The chunks without the rows that have no weight, whose loss may be infinite."""
+    def constant_cost(self) -> float:
+        """Least cost of scores that differ by the offset only, one constant a class; computed once."""
+        return self._constant[1]
+
+    @cached_property
+    def _least(self) -> float:
+        scores, cost = self._constant
+        start = np.zeros((self.rows.width, self.family.scores))
+        even = np.flatnonzero((self._facts.low == self._facts.high) & (self._facts.low != 0.0))
+        if len(even):
+            start[even[0]] = scores / self._facts.low[even[0]]
+        largest = np.maximum(np.abs(self._facts.low), np.abs(self._facts.high))
+        return _floor(_search(self._loss, largest, cost, self._refuse_separation).run(start.ravel()))
+
+    @cached_property
+    def _constant(self) -> tuple[FloatArray, float]:
+        """The best constant scores and their cost."""
+        loss = MeanLoss(self.family, _Ones(self.rows), self.weight)
+        start = self.family.link(self._facts.mean) - self._facts.offset
+        reached = _search(loss, np.ones(1), 0.0, lambda _beta, _value: None).run(start)
+        return reached.beta, _floor(reached)
+
+    def _refuse_separation(self, beta: FloatArray, value: float) -> None:
+        classifies = self.family.kind in ("logistic", "multinomial")
+        if not classifies or value >= _SEPARATED * self.constant_cost() or not self._loss.least_margin(beta) > 0.0:
+            return
+        by_class = beta.reshape(self.rows.width, -1)
+        strength = np.abs(by_class - by_class.mean(axis=1, keepdims=True) * (self.family.scores > 1)).max(axis=1)
+        ranges = ClassRanges(self.rows, len(self.classes))
+        influence = strength * (self._facts.high - self._facts.low)
+        raise ranges.refusal(self.target_name, self.names, self.classes, self.centres, influence)
+
+
+@dataclass(frozen=True, eq=False)
+class _Facts:
+    """What the first pass finds: Σ w, rows, mean target (multinomial: a share a class), mean offset, columns' ranges."""
+
+    weight: float
+    count: int
+    mean: FloatArray
+    offset: float
+    low: FloatArray
+    high: FloatArray
+
+
+def _facts(family: Family, rows: Rows, target_name: str) -> _Facts:
+    weight, count, negative, outside, offset = 0.0, 0, 0, 0, 0.0
+    target, low, high = np.zeros(family.scores), np.full(rows.width, np.inf), np.full(rows.width, -np.inf)
+    for chunk in rows:
+        count += len(chunk)
+        negative += int(np.count_nonzero(~(chunk.weight >= 0.0)))
+        outside += int(np.count_nonzero(family.outside(chunk.target)))
+        if negative or outside:
+            continue
+        weight += float(np.sum(chunk.weight))
+        offset += float(chunk.weight @ chunk.offset)
+        if family.scores == 1:
+            target += chunk.weight @ chunk.target
+        else:
+            target += np.bincount(chunk.target.astype(np.intp), chunk.weight, family.scores)
+        low = np.minimum(low, chunk.columns.min(axis=0, initial=np.inf))
+        high = np.maximum(high, chunk.columns.max(axis=0, initial=-np.inf))
+    if negative:
+        raise ProblemError(f"cost.rows: {negative} of {count} weights are negative; give weights of at least zero")
+    if outside:
+        raise ProblemError(
+            f"cost.rows: {outside} of {count} values of {target_name} are outside the range of the family {family.kind!r}"
+        )
+    if not 0.0 < weight < np.inf:
+        raise ProblemError(f"cost.rows: the weights of {count} rows add up to {weight:g}; give a positive finite sum")
+    return _Facts(weight, count, target / weight, offset / weight, low, high)
+
+
+@dataclass(frozen=True)
+class _Ones:
+    """Rows with a single column, which is one everywhere."""
+
+    rows: Rows
+    width: int = 1
+
+    def __iter__(self) -> Iterator[RowChunk]:
         for chunk in self.rows:
-            weighty = chunk.weight > 0.0
-            yield chunk if weighty.all() else chunk.part(weighty)
+            yield RowChunk(np.ones((len(chunk), 1)), chunk.target, chunk.weight, chunk.offset)
+
+
+def _search(loss: MeanLoss, largest: FloatArray, constant: float, watch: Callable[[FloatArray, float], None]) -> Search:
+    """A search that ends when the decrement is nothing beside what is explained, or beside the rounding of the cost."""
+    return Search(
+        loss,
+        reach=lambda step: float(np.max(np.abs(step).reshape(len(largest), -1).T @ largest)),
+        tolerance=lambda value: _EXACT * abs(constant - value) + _ROUNDING * value + _NOTHING,
+        watch=watch,
+    )
+
+
+def _floor(reached: Lowest) -> float:
+    """No cost is lower; no loss is negative."""
+    return max(reached.value - reached.decrement, 0.0)

@@ -1,0 +1,143 @@
+"""The mean loss over rows with its derivatives: one pass over the rows each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.costs.accumulate import blocks, overflowing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from coordpath_governance.costs.families import Family
+    from coordpath_governance.costs.rows import RowChunk, Rows
+
+    FloatArray = NDArray[np.float64]
+
+__all__ = ["MeanLoss"]
+
+_TALL = 64
+"""Matrices of products are summed in blocks of rows that are tall even if the rows are wide."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeanLoss:
+    """c(β) = Σ w·ℓ/Σ w; what overflows is infinite or not a number. Coordinate j·C + c of β is column j in class c."""
+
+    family: Family
+    rows: Rows
+    weight: float
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates: a coefficient for every column and class."""
+        return self.rows.width * self.family.scores
+
+    def values(self, vectors: FloatArray) -> FloatArray:
+        """The cost of every vector, (m,)."""
+        total = np.zeros(len(vectors))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in self._parts(self.family.scores * len(vectors)):
+                total += part.weight @ self.family.loss(part.target, self._scores(part, vectors))
+            return total / self.weight
+
+    def lost(self, vectors: FloatArray) -> int:
+        """The number of rows whose loss overflows at any of the vectors; all if only their sum does."""
+        lost, count = 0, 0
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in self._parts(self.family.scores * len(vectors)):
+                lost += overflowing(self.family.loss(part.target, self._scores(part, vectors)), part.weight)
+                count += len(part)
+        return lost or count
+
+    def slope(self, vector: FloatArray) -> tuple[float, FloatArray]:
+        """The cost and its gradient."""
+        value, slope = 0.0, np.zeros(self.size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in self._parts(self.size):
+                losses, slopes = self._slope(part, self._scores(part, vector[None]))
+                value, slope = value + losses, slope + slopes
+            return value / self.weight, slope / self.weight
+
+    def expansion(self, vector: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """The cost, its gradient and its matrix of second derivatives."""
+        value, slope, curvature = 0.0, np.zeros(self.size), np.zeros((self.size, self.size))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in self._parts(min(self.size, _TALL)):
+                score = self._scores(part, vector[None])
+                losses, slopes = self._slope(part, score)
+                value, slope = value + losses, slope + slopes
+                self._add_curvature(part, score, curvature)
+            return value / self.weight, slope / self.weight, curvature / self.weight
+
+    def about(self, vector: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Two factors, d×d and C×C, whose Kronecker product is about the matrix of second derivatives; exact if C = 1."""
+        scores, width = self.family.scores, self.rows.width
+        columns, classes = np.zeros((width, width)), np.zeros((scores, scores))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in self._parts(min(self.size, _TALL)):
+                bend = self.family.curvature(part.target, self._scores(part, vector[None])[:, :, 0])
+                bend *= part.weight[:, None, None]
+                columns += _products(part.columns, np.trace(bend, axis1=1, axis2=2))
+                classes += bend.sum(axis=0)
+            return columns / self.weight, classes / np.trace(classes)
+
+    def least_margin(self, vector: FloatArray) -> float:
+        """Over all rows the least lead of the true class's score, without the offset, before that of any other class."""
+        least = np.inf
+        for part in self._parts(self.family.scores):
+            score = self._scores(part, vector[None])[:, :, 0] - part.offset[:, None]
+            if self.family.scores == 1:
+                lead = score[:, 0] * (2.0 * part.target - 1.0)
+            else:
+                own = np.arange(len(part)), part.target.astype(np.intp)
+                true = score[own]
+                score[own] = -np.inf
+                lead = true - score.max(axis=1)
+            least = min(least, float(lead.min()))
+        return least
+
+    def _parts(self, numbers: int) -> Iterator[RowChunk]:
+        """All rows that have a weight, in blocks that leave room for ``numbers`` numbers a row."""
+        for chunk in self.rows:
+            weighty = chunk.weight > 0.0
+            kept = chunk if weighty.all() else chunk.part(weighty)
+            for rows in blocks(len(kept), numbers):
+                yield kept.part(rows)
+
+    def _scores(self, part: RowChunk, vectors: FloatArray) -> FloatArray:
+        """η of every row, class and vector, (n, C, m)."""
+        scores = self.family.scores
+        by_column = vectors.reshape(len(vectors), -1, scores).transpose(1, 2, 0).reshape(-1, scores * len(vectors))
+        result: FloatArray = (part.columns @ by_column).reshape(-1, scores, len(vectors))
+        result += part.offset[:, None, None]
+        return result
+
+    def _slope(self, part: RowChunk, score: FloatArray) -> tuple[float, FloatArray]:
+        """Σ w·ℓ and Σ w·∂ℓ/∂β over some rows."""
+        loss, slope = self.family.loss_and_slope(part.target, score)
+        return float(part.weight @ loss[:, 0]), (part.columns.T @ (slope[:, :, 0] * part.weight[:, None])).ravel()
+
+    def _add_curvature(self, part: RowChunk, score: FloatArray, curvature: FloatArray) -> None:
+        """Add Σ w·∂²ℓ/∂β² over some rows."""
+        scores, width = self.family.scores, self.rows.width
+        bend = self.family.curvature(part.target, score[:, :, 0]) * part.weight[:, None, None]
+        by_class = curvature.reshape(width, scores, width, scores)
+        for c in range(scores):
+            by_class[:, c, :, c] += _products(part.columns, bend[:, c, c])
+            for other in range(c):
+                products = part.columns.T @ (part.columns * bend[:, c, other, None])
+                by_class[:, c, :, other] += products
+                by_class[:, other, :, c] += products
+
+
+def _products(columns: FloatArray, weight: FloatArray) -> FloatArray:
+    """Σ w·xxᵀ."""
+    weighted = columns * np.sqrt(weight)[:, None]
+    result: FloatArray = weighted.T @ weighted
+    return result
