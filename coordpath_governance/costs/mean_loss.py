@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MeanLoss"]
 
-_TALL = 64
-"""Matrices of products are summed in blocks of rows that are tall even if the rows are wide."""
+_WIDE = 256
+_NARROW = 64
+"""Wider rows than these count as this wide where blocks are cut: short blocks would be slow, most of all for products."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class MeanLoss:
         """The cost and its gradient."""
         value, slope = 0.0, np.zeros(self.size)
         with np.errstate(over="ignore", invalid="ignore"):
-            for part in self._parts(self.size):
+            for part in self._parts(min(self.size, _WIDE)):
                 losses, slopes = self._slope(part, self._scores(part, vector[None]))
                 value, slope = value + losses, slope + slopes
             return value / self.weight, slope / self.weight
@@ -68,7 +69,7 @@ class MeanLoss:
         """The cost, its gradient and its matrix of second derivatives."""
         value, slope, curvature = 0.0, np.zeros(self.size), np.zeros((self.size, self.size))
         with np.errstate(over="ignore", invalid="ignore"):
-            for part in self._parts(min(self.size, _TALL)):
+            for part in self._parts(min(self.size, _NARROW)):
                 score = self._scores(part, vector[None])
                 losses, slopes = self._slope(part, score)
                 value, slope = value + losses, slope + slopes
@@ -80,7 +81,7 @@ class MeanLoss:
         scores, width = self.family.scores, self.rows.width
         columns, classes = np.zeros((width, width)), np.zeros((scores, scores))
         with np.errstate(over="ignore", invalid="ignore"):
-            for part in self._parts(min(self.size, _TALL)):
+            for part in self._parts(min(self.size, _NARROW)):
                 bend = self.family.curvature(part.target, self._scores(part, vector[None])[:, :, 0])
                 bend *= part.weight[:, None, None]
                 columns += _products(part.columns, np.trace(bend, axis1=1, axis2=2))

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import optimize
 
+from coordpath_governance.costs.accumulate import overflow
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -56,8 +58,8 @@ class Lowest:
 class Search:
     """A search for the least mean loss.
 
-    ``reach`` bounds how far a step moves any score; it ends when the decrement is at most ``tolerance`` of the value; ``watch``
-    sees every point reached, with its value, and may raise.
+    ``reach`` bounds how far a step moves any score; it ends when the decrement is at most ``tolerance`` of the value;
+    ``watch`` sees every point reached, with its value, and may raise.
     """
 
     loss: MeanLoss
@@ -66,7 +68,7 @@ class Search:
     watch: Callable[[FloatArray, float], None]
 
     def run(self, start: FloatArray) -> Lowest:
-        """From a point of finite cost."""
+        """From a point where nothing overflows; else a `ProblemError`."""
         if self.loss.size <= MANY:
             return self._newton(start)
         near = self._quasi_newton(start)
@@ -75,6 +77,7 @@ class Search:
     def _newton(self, start: FloatArray) -> Lowest:
         beta, (value, slope, curvature) = start, self.loss.expansion(start)
         before = np.inf
+        self._expect_finite(curvature, beta)
         for _ in range(_ROUNDS):
             step, decrement = _newton_step(slope, curvature)
             if decrement <= self.tolerance(value):
@@ -91,6 +94,10 @@ class Search:
             self.watch(beta, value)
         return Lowest(beta, value, decrement)
 
+    def _expect_finite(self, matrix: FloatArray, beta: FloatArray) -> None:
+        if not np.isfinite(matrix).all():
+            raise overflow(self.loss.lost(beta[None]))
+
     def _length(self, beta: FloatArray, step: FloatArray, value: float) -> float:
         """The part or multiple of a step that lowers the cost most; 0 if none does."""
         lengths = _LENGTHS * min(1.0, _FAR / self.reach(step))
@@ -101,7 +108,9 @@ class Search:
 
     def _quasi_newton(self, start: FloatArray) -> Lowest:
         """L-BFGS on Γ with β = start + AΓBᵀ, where A and B make unit matrices of the factors at the start."""
-        columns, classes = (_whitening(factor) for factor in self.loss.about(start))
+        factors = self.loss.about(start)
+        self._expect_finite(factors[0], start)
+        columns, classes = (_whitening(factor) for factor in factors)
         shape = columns.shape[1], classes.shape[1]
 
         def at(point: FloatArray) -> FloatArray:
