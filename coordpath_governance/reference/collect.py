@@ -16,6 +16,8 @@ Progress = Callable[[int], None]
 MAX_DESIGN_COLUMNS = 4000
 KEPT_CELLS = 20_000_000
 """Numbers (160 MB) up to which the rows are kept for the second pass instead of being read again."""
+KEPT_FOR_PASSES = 100_000_000
+"""The same (800 MB) where a cost passes over the rows many times."""
 
 _FEWEST_EFFECTIVE_ROWS = 1.5
 
@@ -26,7 +28,7 @@ class CollectedRows:
 
     moments: Moments
     rows_dropped: int
-    kept: tuple[EncodedRows, ...] | None
+    kept: list[EncodedRows] | None
 
 
 def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | None = None) -> CollectedRows:
@@ -42,18 +44,19 @@ def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | N
     tally = Tally()
     accumulator = MomentsAccumulator(columns)
     kept: list[EncodedRows] | None = []
+    most = KEPT_CELLS if plan.family == "gaussian" else KEPT_FOR_PASSES
     for chunk in encode_rows(source, plan, tally):
         accumulator.add(chunk.design, chunk.target, chunk.weight)
         if kept is not None:
             kept.append(chunk)
-            if accumulator.rows * (len(columns) + 2) > KEPT_CELLS:
+            if accumulator.rows * (len(columns) + 2) > most:
                 kept = None
         if progress is not None:
             progress(tally.rows_read)
     tally.raise_for_refusals(plan)
     moments = accumulator.result()
     _check_enough(moments, source.name, tally)
-    return CollectedRows(moments, tally.rows_dropped, None if kept is None else tuple(kept))
+    return CollectedRows(moments, tally.rows_dropped, kept)
 
 
 def _check_enough(moments: Moments, name: str, tally: Tally) -> None:

@@ -1,0 +1,64 @@
+"""Sums over rows in the order of a number: what quantiles, calibration, AUC and Gini are computed from.
+
+Rows whose numbers agree to 2^−digits are one *cell*, that is, tied. Only when there are more than `MOST_CELLS` cells are
+neighbours joined, by a coarser grid; a figure of ranks (AUC, Gini) is then off by at most half the share of pairs of rows
+that are in one cell: about one in a million where no cell is much larger than the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ALL_DIGITS", "SCORE_DIGITS", "RankedSums"]
+
+Array = NDArray[np.float64]
+
+MOST_CELLS = 1 << 21
+"""Cells that are kept, and rows that wait until they are sorted into cells."""
+SCORE_DIGITS = 33
+"""Binary digits behind the point by which scores are told apart: the odds, or the rate, of tied rows agree to 1e-10."""
+ALL_DIGITS = 60
+
+
+class RankedSums:
+    """Adds up ``width`` numbers of every row by a key; `cells` gives keys and sums in ascending order."""
+
+    def __init__(self, width: int, digits: int) -> None:
+        self._digits = digits
+        self._keys = [np.zeros(0)]
+        self._sums = [np.zeros((0, width))]
+        self._waiting = 0
+
+    def add(self, key: Array, *numbers: Array) -> None:
+        """Take in one chunk: a key and the numbers of every row. Sorted chunks are sorted together sooner."""
+        rounded, sums = _sorted(self._rounded(key), np.column_stack(numbers))
+        self._keys.append(rounded)
+        self._sums.append(sums)
+        self._waiting += len(key)
+        if self._waiting > MOST_CELLS:
+            self.cells()
+
+    def cells(self) -> tuple[Array, Array]:
+        """The different keys, ascending, and the sums of the rows that have them."""
+        key, sums = _joined(*_sorted(self._rounded(np.concatenate(self._keys)), np.concatenate(self._sums)))
+        while len(key) > MOST_CELLS:
+            self._digits -= 1
+            key, sums = _joined(self._rounded(key), sums)
+        self._keys, self._sums, self._waiting = [key], [sums], 0
+        return key, sums
+
+    def _rounded(self, key: Array) -> Array:
+        return np.rint(key * 2.0**self._digits) * 2.0**-self._digits
+
+
+def _sorted(key: Array, sums: Array) -> tuple[Array, Array]:
+    """Both by ascending key, rows with the same key in the order in which they came."""
+    order = np.argsort(key, kind="stable")
+    return key[order], np.take(sums, order, axis=0)
+
+
+def _joined(key: Array, sums: Array) -> tuple[Array, Array]:
+    """Neighbours with the same key become one."""
+    starts = np.flatnonzero(np.diff(key, prepend=np.nan) != 0)
+    return key[starts], np.add.reduceat(sums, starts, axis=0)

@@ -1,0 +1,120 @@
+"""How one version of a generalised linear model does on the rows: calibration, AUC, Gini, class balance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.reference.rank_figures import CalibrationMeasures, area_under_curve, calibration, concentration
+from coordpath_governance.reference.ranked import SCORE_DIGITS, RankedSums
+
+__all__ = ["BestOrder", "ClassMeasures", "ClassSums", "ScoreSums", "VersionMeasures"]
+
+Array = NDArray[np.float64]
+
+_LEAST_TARGET = 1e-300
+_NO_SPREAD = 1e-12
+
+
+@dataclass(frozen=True)
+class ClassMeasures:
+    """One class: its share among the rows, and the mean of its predicted probability."""
+
+    label: str
+    observed: float
+    expected: float
+
+
+@dataclass(frozen=True)
+class VersionMeasures:
+    """What only rows can tell of one version.
+
+    ``expected`` is the mean prediction, ``observed`` the mean target, ``calibration`` both by tenths of the rows' weight in
+    the order of the prediction; ``auc`` is told of two classes. ``gini`` is 2·auc − 1 there, otherwise the concentration of
+    the target in the order of the prediction relative to that in its own order. Several classes have a balance only.
+    """
+
+    expected: float | None
+    observed: float | None
+    auc: float | None
+    gini: float | None
+    calibration: tuple[CalibrationMeasures, ...]
+    classes: tuple[ClassMeasures, ...]
+
+
+class BestOrder:
+    """The order of the target itself, the best that predictions could give."""
+
+    def __init__(self) -> None:
+        self._ranked = RankedSums(2, SCORE_DIGITS)
+
+    def add(self, target: Array, weight: Array) -> None:
+        """Take in one chunk."""
+        self._ranked.add(np.log(np.maximum(target, _LEAST_TARGET)), weight, weight * target)
+
+    def concentration(self) -> float | None:
+        """How concentrated the target can be; None where it is the same in all rows."""
+        _, sums = self._ranked.cells()
+        found = concentration(sums[:, 0], sums[:, 1])
+        return found if found > _NO_SPREAD else None
+
+
+class ScoreSums:
+    """Sums of a version with one score a row; ``error`` is Σ w·|target − prediction|."""
+
+    def __init__(self) -> None:
+        self.error = 0.0
+        self._ranked = RankedSums(4, SCORE_DIGITS)
+
+    def add(self, score: Array, prediction: Array, target: Array, weight: Array) -> None:
+        """Take in one chunk; scores and predictions are rows × 1."""
+        expected = prediction[:, 0]
+        self.error += float(weight @ np.abs(target - expected))
+        self._ranked.add(score[:, 0], np.ones(len(weight)), weight, weight * expected, weight * target)
+
+    def result(self, classes: Sequence[str], best: float | None) -> VersionMeasures:
+        """The figures; ``best`` is the concentration of the target in its own order, where there are no classes."""
+        _, cells = self._ranked.cells()
+        rows, weight, expected, observed = cells.T
+        _, total, expected_sum, observed_sum = cells.sum(axis=0)
+        expected_mean, observed_mean = float(expected_sum / total), float(observed_sum / total)
+        auc, gini = None, None
+        balance: tuple[ClassMeasures, ...] = ()
+        if classes:
+            auc = area_under_curve(weight, observed)
+            gini = 2.0 * auc - 1.0
+            balance = (
+                ClassMeasures(classes[0], 1.0 - observed_mean, 1.0 - expected_mean),
+                ClassMeasures(classes[1], observed_mean, expected_mean),
+            )
+        elif best is not None:
+            gini = concentration(weight, observed) / best
+        bins = calibration(rows, weight, expected, observed)
+        return VersionMeasures(expected_mean, observed_mean, auc, gini, bins, balance)
+
+
+class ClassSums:
+    """Sums of a version with a score for each of several classes; ``error`` is Σ w·(1 − probability of the row's class)."""
+
+    def __init__(self, count: int) -> None:
+        self.error = 0.0
+        self._weight = 0.0
+        self._observed = np.zeros(count)
+        self._expected = np.zeros(count)
+
+    def add(self, score: Array, prediction: Array, target: Array, weight: Array) -> None:  # noqa: ARG002 - as `ScoreSums`
+        """Take in one chunk; predictions are rows × classes."""
+        true = target.astype(np.intp)
+        self.error += float(weight @ (1.0 - prediction[np.arange(len(true)), true]))
+        self._weight += float(weight.sum())
+        self._observed += np.bincount(true, weights=weight, minlength=len(self._observed))
+        self._expected += weight @ prediction
+
+    def result(self, classes: Sequence[str], best: float | None) -> VersionMeasures:  # noqa: ARG002 - as `ScoreSums`
+        """The balance of the classes."""
+        shares = zip(classes, self._observed / self._weight, self._expected / self._weight, strict=True)
+        balance = tuple(ClassMeasures(label, float(observed), float(expected)) for label, observed, expected in shares)
+        return VersionMeasures(None, None, None, None, (), balance)

@@ -1,0 +1,256 @@
+"""The last pass over rows of generalised linear models: every figure against sklearn or its definition."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from coordpath_reference_glm_paths import OnRows, PlainColumns, rows
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance, roc_auc_score
+
+from coordpath_governance.errors import ReferenceDataError
+from coordpath_governance.reference import encode, glm_rows
+from coordpath_governance.reference.decisions import THRESHOLD_STEP
+from coordpath_governance.reference.glm_rows import GlmPathOnRows, measure_glm_rows
+from coordpath_governance.reference.row_passes import GlmRows
+from coordpath_governance.reference.segments import SMALL_CELLS
+from coordpath_governance.reference.sources import TableSource, open_source
+
+ONE_SCORE = ["logistic", "poisson", "gamma", "tweedie"]
+ALL = [*ONE_SCORE, "multinomial"]
+
+
+def measured(on: OnRows, champion: float | None = None, candidate: float | None = None, **options: object):
+    return measure_glm_rows(on.rows(**options), on.family, on.path(champion, candidate))
+
+
+def sample(kind: str, seed: int, weight: str | None) -> OnRows:
+    exposure = None if kind == "multinomial" or seed % 2 else "e"
+    return OnRows(kind, rows(kind, seed), weight=weight, exposure=exposure, seed=seed)
+
+
+@settings(max_examples=25)
+@given(kind=st.sampled_from(ALL), seed=st.integers(0, 2**20), weight=st.sampled_from([None, "w"]))
+def test_errors_shifts_and_segments_by_their_definitions(kind, seed, weight):
+    on = sample(kind, seed, weight)
+    found = measured(on, 0.4, 0.4, segments=("region",))
+    np.testing.assert_allclose(found.step_se, [on.error(d) for d in np.diff(on.losses, axis=1).T], rtol=1e-9)
+    assert found.total_se == pytest.approx(on.error(on.losses[:, -1] - on.losses[:, 0]), rel=1e-9)
+    for mae, version in ((found.champion_mae, 0), (found.candidate_mae, -1)):
+        prediction = on.predictions[:, :, version]
+        if kind == "multinomial":
+            off = 1 - prediction[np.arange(len(on.y)), on.y.astype(int)]
+        else:
+            off = np.abs(on.y - prediction[:, 0])
+        assert mae == pytest.approx(on.mean(off), rel=1e-12)
+    assert found.shift_largest == pytest.approx(on.shift[np.argmax(np.abs(on.shift))], rel=1e-9)
+    order = np.argsort(on.shift)
+    reached = np.cumsum(on.w[order]) / on.w.sum()
+    for q, got in ((0.05, found.shift_p05), (0.5, found.shift_p50), (0.95, found.shift_p95)):
+        below, above = (on.shift[order][np.searchsorted(reached, q + by).clip(0, 199)] for by in (-1e-9, 1e-9))
+        assert below - 1e-12 <= got <= above + 1e-12
+    flipped = np.argmax(on.predictions, axis=1) if kind == "multinomial" else on.predictions[:, 0] >= 0.4
+    for cell in found.segments:
+        if cell.value == SMALL_CELLS:
+            continue
+        inside = (on.frame["region"] == cell.value).to_numpy()
+        w = on.w[inside]
+        assert cell.rows == inside.sum() >= 10
+        assert cell.champion_cost == pytest.approx(w @ on.losses[inside, 0] / w.sum(), rel=1e-9)
+        assert cell.candidate_cost == pytest.approx(w @ on.losses[inside, -1] / w.sum(), rel=1e-9)
+        assert cell.delta == pytest.approx(cell.candidate_cost - cell.champion_cost, rel=1e-6, abs=1e-12)
+        assert cell.delta_se == pytest.approx(on.error((on.losses[:, -1] - on.losses[:, 0])[inside], w), rel=1e-6)
+        assert cell.mean_shift == pytest.approx(w @ on.shift[inside] / w.sum(), rel=1e-9)
+        assert cell.flips == pytest.approx(w @ (flipped[:, 0] != flipped[:, -1])[inside] / w.sum(), rel=1e-12)
+    assert {cell.value for cell in found.segments} >= {"north", "south"}
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**20), weight=st.sampled_from([None, "w"]))
+def test_two_classes_by_sklearn(seed, weight):
+    on = sample("logistic", seed, weight)
+    path = on.path()
+    found = measure_glm_rows(on.rows(), on.family, path)
+    for metrics, version in ((found.champion_metrics, 0), (found.candidate_metrics, -1)):
+        probability = on.predictions[:, 0, version]
+        assert path.costs[version] == pytest.approx(log_loss(on.y, probability, sample_weight=on.w), rel=1e-9)
+        auc = roc_auc_score(on.y, on.scores[:, 0, version].round(9), sample_weight=on.w)
+        assert metrics.auc == pytest.approx(auc, abs=1e-9)
+        assert metrics.gini == pytest.approx(2 * auc - 1, abs=1e-9)
+        assert (metrics.expected, metrics.observed) == pytest.approx((on.mean(probability), on.mean(on.y)))
+        assert [c.label for c in metrics.classes] == ["no", "yes"]
+        assert [c.observed for c in metrics.classes] == pytest.approx([on.mean(1 - on.y), on.mean(on.y)])
+        assert [c.expected for c in metrics.classes] == pytest.approx([on.mean(1 - probability), on.mean(probability)])
+
+
+@settings(max_examples=15)
+@given(kind=st.sampled_from(["poisson", "gamma", "tweedie"]), seed=st.integers(0, 2**20))
+def test_rates_by_their_definitions(kind, seed):
+    on = sample(kind, seed, "w")
+    path = on.path()
+    found = measure_glm_rows(on.rows(), on.family, path)
+    deviance = {"poisson": mean_poisson_deviance, "gamma": mean_gamma_deviance}.get(kind)
+    for metrics, version in ((found.champion_metrics, 0), (found.candidate_metrics, -1)):
+        prediction = on.predictions[:, 0, version]
+        if deviance is not None:
+            assert path.costs[version] == pytest.approx(deviance(on.y, prediction, sample_weight=on.w), rel=1e-9)
+        assert (metrics.auc, metrics.classes) == (None, ())
+        assert (metrics.expected, metrics.observed) == pytest.approx((on.mean(prediction), on.mean(on.y)))
+        scores = on.scores[:, 0, version].round(9)
+        assert metrics.gini == pytest.approx(gini_by_pairs(scores, on.y, on.w) / gini_by_pairs(on.y, on.y, on.w), abs=1e-9)
+
+
+def gini_by_pairs(key: np.ndarray, target: np.ndarray, weight: np.ndarray) -> float:
+    """Σ w_i w_j sign(key_i − key_j)(y_i − y_j) over 2·W²·ȳ: the area between curve and diagonal, twice, by pairs of rows."""
+    pairs = weight[:, None] * weight * np.sign(key[:, None] - key) * (target[:, None] - target)
+    return float(pairs.sum() / (2 * weight.sum() * (weight @ target)))
+
+
+@pytest.mark.parametrize("kind", ONE_SCORE)
+def test_calibration_is_in_the_order_of_the_versions_own_prediction(kind):
+    on = OnRows(kind, rows(kind, 3, n=400), weight="w")
+    found = measured(on)
+    for metrics, version in ((found.champion_metrics, 0), (found.candidate_metrics, -1)):
+        prediction, scores = on.predictions[:, 0, version], on.scores[:, 0, version].round(9)
+        before = np.array([on.w[scores < s].sum() for s in scores]) / on.w.sum()
+        tenths = [np.flatnonzero((10 * before + 1e-9).astype(int) == k) for k in range(10)]
+        assert [b.rows for b in metrics.calibration] == [len(inside) for inside in tenths]
+        for b, inside in zip(metrics.calibration, tenths, strict=True):
+            assert b.expected == pytest.approx(np.average(prediction[inside], weights=on.w[inside]))
+            assert b.observed == pytest.approx(np.average(on.y[inside], weights=on.w[inside]))
+        assert [b.expected for b in metrics.calibration] == sorted(b.expected for b in metrics.calibration)
+
+
+def test_several_classes_have_a_balance_only():
+    on = OnRows("multinomial", rows("multinomial", 5), weight="w")
+    found = measured(on)
+    for metrics, version in ((found.champion_metrics, 0), (found.candidate_metrics, -1)):
+        assert (metrics.expected, metrics.observed, metrics.auc, metrics.gini, metrics.calibration) == (None,) * 4 + ((),)
+        assert [c.label for c in metrics.classes] == ["red", "green", "blue"]
+        for i, c in enumerate(metrics.classes):
+            assert c.observed == pytest.approx(on.mean(on.y == i))
+            assert c.expected == pytest.approx(on.mean(on.predictions[:, i, version]))
+
+
+@settings(max_examples=15)
+@given(
+    kind=st.sampled_from(ONE_SCORE),
+    seed=st.integers(0, 2**20),
+    thresholds=st.sampled_from([(0.5, 0.5), (0.4, 0.6), (0.9, 0.5)]),
+)
+def test_flips_by_enumeration(kind, seed, thresholds):
+    champion, candidate = thresholds
+    on = sample(kind, seed, "w")
+    found = measured(on, champion, candidate)
+    decided = [[p >= champion for p in row] for row in on.predictions[:, 0].tolist()]
+    for row, p in zip(decided, on.predictions[:, 0, -1].tolist(), strict=True):
+        row.append(p >= candidate)
+    names = ["a", "c", "b", THRESHOLD_STEP] if champion != candidate else ["a", "c", "b"]
+    assert [step.feature for step in found.flip_steps] == names
+    for k, step in enumerate(found.flip_steps):
+        up = sum(w for w, row in zip(on.w, decided, strict=True) if row[k + 1] and not row[k])
+        down = sum(w for w, row in zip(on.w, decided, strict=True) if row[k] and not row[k + 1])
+        assert (step.up, step.down) == pytest.approx((up / on.w.sum(), down / on.w.sum()))
+    up = sum(w for w, row in zip(on.w, decided, strict=True) if row[-1] and not row[0])
+    down = sum(w for w, row in zip(on.w, decided, strict=True) if row[0] and not row[-1])
+    assert (found.flips_up, found.flips_down) == pytest.approx((up / on.w.sum(), down / on.w.sum()))
+    net = sum(step.up - step.down for step in found.flip_steps)
+    assert net == pytest.approx(found.flips_up - found.flips_down, abs=1e-12)
+
+
+def test_a_prediction_at_the_threshold_decides_yes():
+    on = OnRows("logistic", rows("logistic"))
+    on.betas = np.vstack([np.zeros(4), [-1.0, 0.0, 0.0, 0.0]])
+    costs = (np.log(2.0), on.mean(np.logaddexp(0.0, -1.0) + on.y))
+    path = GlmPathOnRows(on.betas, ("down",), costs, on.classes, 0.5, 0.5)
+    found = measure_glm_rows(on.rows(), on.family, path)
+    assert (found.flips_up, found.flips_down) == (0.0, 1.0)
+
+
+def test_of_several_classes_a_changed_class_is_a_flip_up():
+    on = OnRows("multinomial", rows("multinomial", 7), weight="w")
+    found = measured(on, 0.5, 0.9, segments=("region",))
+    top = np.argmax(on.predictions, axis=1)
+    assert [step.feature for step in found.flip_steps] == ["a", "c", "b"]
+    for step, (one, other) in zip(found.flip_steps, itertools.pairwise(top.T), strict=True):
+        assert (step.up, step.down) == (pytest.approx(on.mean(one != other)), 0.0)
+    assert (found.flips_up, found.flips_down) == (pytest.approx(on.mean(top[:, 0] != top[:, -1])), 0.0)
+
+
+@pytest.mark.parametrize("thresholds", [(None, None), (0.5, None), (None, 0.5)])
+@pytest.mark.parametrize("kind", ["logistic", "multinomial"])
+def test_without_two_thresholds_nothing_flips(kind, thresholds):
+    found = measured(OnRows(kind, rows(kind)), *thresholds, segments=("region",))
+    assert (found.flips_up, found.flips_down, found.flip_steps) == (None, None, ())
+    assert {cell.flips for cell in found.segments} == {None}
+
+
+def test_a_target_that_is_the_same_in_all_rows_has_no_gini():
+    on = OnRows("gamma", rows("gamma").assign(y=2.0))
+    assert measured(on).candidate_metrics.gini is None
+
+
+def test_a_path_without_steps():
+    on = OnRows("poisson", rows("poisson"))
+    path = GlmPathOnRows(on.betas[:1], (), on.path().costs[:1], (), 1.0, 2.0)
+    found = measure_glm_rows(on.rows(), on.family, path)
+    assert (found.step_se, found.total_se, found.shift_largest, found.shift_p50) == ((), 0.0, 0.0, 0.0)
+    assert [step.feature for step in found.flip_steps] == [THRESHOLD_STEP]
+    assert found.champion_metrics == found.candidate_metrics
+
+
+@pytest.mark.parametrize("kind", ["poisson", "multinomial"])
+def test_chunks_and_parts_change_no_figure(kind, monkeypatch):
+    on = OnRows(kind, rows(kind), weight="w")
+    whole = measured(on, 0.5, 0.5, segments=("region",))
+    told: list[int] = []
+    monkeypatch.setattr(encode, "_CELLS_PER_CHUNK", 500)
+    monkeypatch.setattr(glm_rows, "_ROWS_AT_ONCE", 17)
+    parts = measure_glm_rows(on.rows(segments=("region",)), on.family, on.path(0.5, 0.5), told.append)
+    assert told == [100, 200]
+    assert parts.step_se == pytest.approx(whole.step_se, rel=1e-9)
+    assert (parts.flips_up, parts.shift_p05) == pytest.approx((whole.flips_up, whole.shift_p05), rel=1e-9)
+    assert [b.rows for b in parts.candidate_metrics.calibration] == [b.rows for b in whole.candidate_metrics.calibration]
+    assert [c.rows for c in parts.segments] == [c.rows for c in whole.segments]
+    assert [c.delta for c in parts.segments] == pytest.approx([c.delta for c in whole.segments], rel=1e-9)
+
+
+@pytest.mark.parametrize("step", [0, 2, 3])
+def test_rows_that_disagree_with_the_costs_of_the_path_are_found_out(step):
+    on = OnRows("logistic", rows("logistic"))
+    path = on.path()
+    costs = list(path.costs)
+    costs[step] *= 1 + 1e-5
+    with pytest.raises(ReferenceDataError, match="the rows and the path disagree on the cost of the steps"):
+        measure_glm_rows(on.rows(), on.family, GlmPathOnRows(path.betas, path.steps, tuple(costs), path.classes))
+
+
+def test_a_file_that_changed_since_it_was_read_is_found_out(tmp_path):
+    on = OnRows("logistic", rows("logistic"))
+    on.frame.to_csv(tmp_path / "rows.csv", index=False)
+    source = open_source(tmp_path / "rows.csv")
+    passes = GlmRows(source, on.plan(), PlainColumns())
+    assert measure_glm_rows(passes, on.family, on.path()).champion_mae > 0
+    on.frame.assign(region="elsewhere").to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(ReferenceDataError, match=r"'rows\.csv' changed while it was being read"):
+        measure_glm_rows(passes, on.family, on.path())
+
+
+def test_rows_of_weight_zero_say_nothing():
+    frame = rows("logistic")
+    frame["w"] = frame["w"].where(frame.index >= 50, 0.0)
+    on = OnRows("logistic", frame, weight="w")
+    counted = OnRows("logistic", frame.iloc[50:].reset_index(drop=True), weight="w")
+    one, other = (measured(x, 0.5, 0.6, segments=("region",)) for x in (on, counted))
+    assert one == other
+
+
+def test_missing_values_that_are_dropped_are_dropped_in_every_pass():
+    frame = rows("poisson")
+    frame["e"] = frame["e"].mask(frame.index % 9 == 0)
+    whole = OnRows("poisson", frame.dropna().reset_index(drop=True), exposure="e")
+    passes = GlmRows(TableSource(frame), whole.plan(missing="drop"), PlainColumns())
+    assert measure_glm_rows(passes, whole.family, whole.path()) == measured(whole)
