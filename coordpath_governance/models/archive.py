@@ -215,7 +215,8 @@ class _Tree:
         return Opaque(f"the type {_class_path(node)}")
 
     def load_object(self, node: dict[str, object]) -> object:
-        state = self.build(node["content"]) if node.get("content") is not None else {}
+        state = self.build(node["content"]) if node.get("content") is not None else None
+        state = {} if state is None else state
         if not isinstance(state, dict) or not all(isinstance(key, str) for key in state):
             return _opaque(node)
         return ArchivedObject(_class_path(node), state)

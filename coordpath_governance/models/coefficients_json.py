@@ -5,7 +5,7 @@ field of `LinearModel` but the provenance, and the round trip is exact:
 ``from_document(to_document(model)) == replace(model, provenance=Provenance())``, also through JSON text.
 
 Required are ``schema``, ``intercept`` and at least one of ``numeric`` and ``categorical``; what is left out has the default
-of `LinearModel`.
+of `LinearModel`, ``link`` that of the family. A multinomial model has ``class_scores`` in place of terms of its own.
 """
 
 from __future__ import annotations
@@ -20,23 +20,35 @@ from typing import TypeVar
 
 from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ModelReadError
+from coordpath_governance.models.kinds import LINKS, fault_of_kind
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
 
 __all__ = ["SCHEMA", "from_document", "read_coefficients", "to_document"]
 
 SCHEMA = "coordpath.coefficients/1"
 _DECLARED = "declared by the author in coefficients.json"
-_FAMILIES = ("gaussian", "binomial", "poisson", "gamma", "tweedie")
-_LINKS = ("identity", "logit", "log")
 _MAX_BYTES = 32 << 20
 
 _Item = TypeVar("_Item")
 
 
 def to_document(model: LinearModel) -> dict[str, object]:
-    """Return the model as JSON values."""
+    """Return the model as JSON values; what says nothing of a least-squares model is written of others only."""
+    kind: dict[str, object] = {"family": model.family, "link": model.link}
+    if model.power is not None:
+        kind["power"] = model.power
+    if model.classes:
+        kind["classes"] = list(model.classes)
+    if model.class_scores:
+        kind["class_scores"] = [_score_document(score, {}) for score in model.class_scores]
+    if model.threshold is not None:
+        kind["threshold"] = model.threshold
+    return {"schema": SCHEMA, **_score_document(model, kind)}
+
+
+def _score_document(model: LinearModel, kind: Mapping[str, object]) -> dict[str, object]:
+    """One linear score, and what is told beside it."""
     return {
-        "schema": SCHEMA,
         "intercept": model.intercept,
         "has_intercept": model.has_intercept,
         "numeric": [
@@ -52,8 +64,7 @@ def to_document(model: LinearModel) -> dict[str, object]:
             }
             for term in model.categorical
         ],
-        "family": model.family,
-        "link": model.link,
+        **kind,
         "target": model.target,
         "estimator": model.estimator,
         "source": model.source,
@@ -69,15 +80,33 @@ def from_document(document: Mapping[str, object]) -> LinearModel:
     schema = fields.get("schema", None)
     if schema != SCHEMA:
         raise ModelReadError(f"the key 'schema' is {schema!r}; a coefficients file has the schema '{SCHEMA}'.")
-    if not fields.has("numeric") and not fields.has("categorical"):
-        raise ModelReadError("the keys 'numeric' and 'categorical' are both missing; give at least one.")
+    family = fields.choice("family", tuple(LINKS), "gaussian")
+    model = replace(
+        _score(fields, has_terms=not fields.has("class_scores")),
+        family=family,
+        link=fields.choice("link", tuple(dict.fromkeys(LINKS.values())), LINKS[family]),
+        power=fields.optional_number("power"),
+        classes=fields.texts("classes", ()),
+        class_scores=fields.items("class_scores", _score),
+        threshold=fields.optional_number("threshold"),
+    )
+    fields.refuse_others()
+    fault = fault_of_kind(model)
+    if fault is not None:
+        raise ModelReadError(f"{fault}.")
+    return model
+
+
+def _score(fields: _Fields, *, has_terms: bool = True) -> LinearModel:
+    """One linear score; that of a whole multinomial model has no terms, and need not say so."""
+    if has_terms and not fields.has("numeric") and not fields.has("categorical"):
+        both = f"'{fields.path('numeric')}' and '{fields.path('categorical')}'"
+        raise ModelReadError(f"the keys {both} are both missing; give at least one.")
     model = LinearModel(
-        intercept=fields.number("intercept"),
+        intercept=fields.number("intercept") if has_terms or fields.has("intercept") else 0.0,
         numeric=fields.items("numeric", _numeric_term),
         categorical=fields.items("categorical", _categorical_term),
         has_intercept=fields.flag("has_intercept", True),
-        family=fields.choice("family", _FAMILIES, "gaussian"),
-        link=fields.choice("link", _LINKS, "identity"),
         target=None if fields.get("target", None) is None else fields.text("target"),
         estimator=fields.text("estimator", ""),
         source=fields.text("source", _DECLARED),
@@ -85,9 +114,8 @@ def from_document(document: Mapping[str, object]) -> LinearModel:
         raw=fields.items("raw", _raw_coefficient),
         library=fields.text("library", ""),
     )
-    fields.refuse_others()
-    _refuse_doubles("numeric", [term.column for term in model.numeric])
-    _refuse_doubles("categorical", [term.column for term in model.categorical])
+    _refuse_doubles(fields.path("numeric"), [term.column for term in model.numeric])
+    _refuse_doubles(fields.path("categorical"), [term.column for term in model.categorical])
     return model
 
 
@@ -107,7 +135,8 @@ def read_coefficients(path: Path) -> LinearModel:
         model = from_document(document)
     except ModelReadError as error:
         raise ModelReadError(f"{path}: {error}") from error
-    return replace(model, source=_DECLARED)
+    scores = tuple(replace(score, source=_DECLARED) for score in model.class_scores)
+    return replace(model, source=_DECLARED, class_scores=scores)
 
 
 def _numeric_term(fields: _Fields) -> NumericTerm:
@@ -162,8 +191,8 @@ class _Fields:
     def text(self, key: str, *default: str) -> str:
         return self._text(key, self.get(key, *default))
 
-    def texts(self, key: str) -> tuple[str, ...]:
-        return tuple(self._text(key, value) for value in self._list(key, self.get(key)))
+    def texts(self, key: str, *default: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._text(key, value) for value in self._list(key, self.get(key, *default)))
 
     def number(self, key: str) -> float:
         return self._number(key, self.get(key))

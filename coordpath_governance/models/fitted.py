@@ -22,13 +22,23 @@ _SUBPACKAGES: Mapping[str, tuple[str, ...]] = {
     "sklearn.preprocessing": (
         *("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "OneHotEncoder", "FunctionTransformer"),
     ),
-    "sklearn.linear_model": (*("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),),
+    "sklearn.linear_model": (
+        *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),
+        *("PoissonRegressor", "GammaRegressor", "TweedieRegressor"),
+        *("LogisticRegression", "LogisticRegressionCV", "SGDClassifier"),
+    ),
+    "sklearn.model_selection": ("FixedThresholdClassifier", "TunedThresholdClassifierCV", "_CurveScorer"),
+    "sklearn.metrics": ("_CurveScorer",),
+    "sklearn._loss": (
+        *("HalfPoissonLoss", "HalfGammaLoss", "HalfTweedieLoss", "HalfTweedieLossIdentity", "LogLink", "IdentityLink"),
+    ),
 }
 _MAY_HOLD_OBJECTS = frozenset(
     (
-        *("_fill_dtype", "_fit_dtype", "_metadata_request", "cv", "dtype", "feature_name_combiner", "feature_names_out"),
-        *("func", "indicator_", "inverse_func", "memory", "missing_values", "random_state", "remainder", "scoring"),
-        *("strategy", "verbose_feature_names_out"),
+        *("_base_loss", "_curve_scorer", "_fill_dtype", "_fit_dtype", "_loss_function_", "_metadata_request"),
+        *("_score_func", "class_weight", "coefs_paths_", "cv", "dtype", "estimator", "estimator_"),
+        *("feature_name_combiner", "feature_names_out", "func", "indicator_", "inverse_func", "loss_function_", "memory"),
+        *("missing_values", "random_state", "remainder", "scores_", "scoring", "strategy", "verbose_feature_names_out"),
     )
 )
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.archive import ArchivedObject, Opaque
 from coordpath_governance.models.fitted import Fitted, as_float, sklearn_class
 from coordpath_governance.models.flows import Frame, RawFlow, side_by_side
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.sklearn_columns import column_positions
-from coordpath_governance.models.sklearn_estimators import ESTIMATORS, fold_estimator
+from coordpath_governance.models.sklearn_estimators import ESTIMATORS
+from coordpath_governance.models.sklearn_thresholds import THRESHOLD_CLASSIFIERS, classifier_within, with_threshold
 from coordpath_governance.models.sklearn_transformers import TRANSFORMERS
 
 __all__ = ["fold_model"]
@@ -67,13 +70,15 @@ def _first_fitted(model: object) -> ArchivedObject:
     while True:
         if not isinstance(model, ArchivedObject):
             raise UnsupportedModelError(_not_linear(model, ()))
-        parts: list[tuple[str, object]] = []
+        parts: list[object] = []
         if sklearn_class(model) == "Pipeline":
-            parts = _pairs(Fitted(model, "the Pipeline"), "steps")
+            parts = [part for _, part in _pairs(Fitted(model, "the Pipeline"), "steps")]
         elif sklearn_class(model) == "FeatureUnion":
-            parts = _pairs(Fitted(model, "the FeatureUnion"), "transformer_list")
-        active = [part for _, part in parts if isinstance(part, ArchivedObject)]
-        if "feature_names_in_" in model.attributes or not active:
+            parts = [part for _, part in _pairs(Fitted(model, "the FeatureUnion"), "transformer_list")]
+        elif sklearn_class(model) in THRESHOLD_CLASSIFIERS:
+            parts = [classifier_within(Fitted(model, f"the {model.class_name}"))]
+        active = [part for part in parts if isinstance(part, ArchivedObject)]
+        if not active:
             return model
         model = active[0]
 
@@ -94,12 +99,18 @@ class _Folding:
             for name, step in steps:
                 frame = self._step(step, frame, (*path, name))
             return self.model(last, frame, (*path, last_name))
-        if sklearn_class(value) not in ESTIMATORS:
+        name = sklearn_class(value) or ""
+        if name in THRESHOLD_CLASSIFIERS:
+            within = classifier_within(Fitted(value, _where(value, path)))
+            model = self.model(within, frame, (*path, "estimator_"))
+            return with_threshold(self._open(value, frame, path), model)
+        if name not in ESTIMATORS:
             raise UnsupportedModelError(_not_linear(value, path))
         fitted = self._open(value, frame, path)
+        self._spend(_scores_of(fitted) * (len(frame) + sum(len(encoding.outputs) for encoding in frame.encodings)))
         version = fitted.get("_sklearn_version")
         library = f"scikit-learn {version}" if isinstance(version, str) else "scikit-learn"
-        return replace(fold_estimator(fitted, frame, self.inputs), library=library)
+        return replace(ESTIMATORS[name](fitted, frame, self.inputs), library=library)
 
     def transformer(self, value: object, frame: Frame, path: tuple[str, ...]) -> Frame:
         """Fold one transformer."""
@@ -166,7 +177,7 @@ class _Folding:
     def _open(self, value: ArchivedObject, frame: Frame, path: tuple[str, ...]) -> Fitted:
         """Check an object of a known class against the number of columns that reach it."""
         self._spend(_WORK_PER_STEP + len(frame) + len(value.attributes))
-        fitted = Fitted(value, f"step '{'/'.join(path)}'" if path else f"the {value.class_name}")
+        fitted = Fitted(value, _where(value, path))
         fitted.check_width(len(frame))
         return fitted
 
@@ -175,6 +186,16 @@ class _Folding:
         self.work_left -= work
         if self.work_left < 0:
             raise ModelReadError("the model has more steps or columns than we read; it is damaged or forged.")
+
+
+def _where(value: ArchivedObject, path: tuple[str, ...]) -> str:
+    return f"step '{'/'.join(path)}'" if path else f"the {value.class_name}"
+
+
+def _scores_of(fitted: Fitted) -> int:
+    """How many scores an estimator has beyond one: each is assembled on its own."""
+    coefficients = fitted.get("coef_")
+    return len(coefficients) - 1 if isinstance(coefficients, np.ndarray) and coefficients.ndim > 1 else 0
 
 
 def _entries(fitted: Fitted, name: str, size: int) -> list[tuple[object, ...]]:
@@ -207,7 +228,7 @@ def _describe(value: object) -> str:
 def _not_linear(value: object, path: tuple[str, ...]) -> str:
     """Return why this cannot be the end of a model we read."""
     subject = f"the last step '{'/'.join(path)}'" if path else "the model"
-    advice = f"supported: {', '.join(ESTIMATORS)}, alone or at the end of a Pipeline."
+    advice = f"supported: {', '.join((*ESTIMATORS, *THRESHOLD_CLASSIFIERS))}, alone or at the end of a Pipeline."
     if isinstance(value, ArchivedObject) and value.class_name in _SEARCHES:
         advice = "log its best_estimator_ instead."
-    return f"{subject} is {_describe(value)} and not a linear regression model that we read; {advice}"
+    return f"{subject} is {_describe(value)} and not a linear model that we read; {advice}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from types import FunctionType
 
 import numpy as np
 
@@ -18,7 +19,7 @@ _MAX_DEPTH = 100
 
 
 def from_estimator(estimator: object, feature_names: Sequence[str] | None = None) -> LinearModel:
-    """Return a fitted scikit-learn regression or pipeline as a `LinearModel`.
+    """Return a fitted scikit-learn estimator or pipeline as a `LinearModel`.
 
     ``feature_names`` names the input columns if it was fitted on a bare array. What cannot be folded is an
     `UnsupportedModelError` that names it.
@@ -53,6 +54,8 @@ class _View:
             return tuple(self.of(item, depth + 1) for item in value)
         if type(value) is dict:
             return {key: self.of(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, FunctionType):
+            return Opaque(f"FunctionNode {value.__module__}.{value.__qualname__}")
         kind = type(value)
         path = f"{kind.__module__}.{kind.__qualname__}"
         if path.startswith("scipy.sparse.") and hasattr(value, "toarray"):

@@ -35,6 +35,7 @@ class SklearnReader:
             raise UnsupportedModelError(f"{path}: {error}") from error
         except ModelReadError as error:
             raise ModelReadError(f"{path}: {error}") from error
+        _check_prediction(files, model)
         return replace(model, target=files.target)
 
 
@@ -47,10 +48,21 @@ def _check_served(files: ModelFiles, archive: str) -> None:
                 f"{files.folder}: the model brings its own code (code_paths), which can change what it predicts; "
                 "log it without code_paths."
             )
-    expected = {"loader_module": "mlflow.sklearn", "model_path": archive, "data": archive, "predict_fn": "predict"}
+    expected = {"loader_module": "mlflow.sklearn", "model_path": archive, "data": archive}
     for key, value in expected.items():
         if served.get(key, value) not in (value, None):
             raise UnsupportedModelError(
                 f"{files.folder}: MLmodel serves predictions with {key}={served[key]!r} and not by the archive "
                 f"'{archive}' ({key}={value!r}); log the model again with mlflow.sklearn.log_model."
             )
+
+
+def _check_prediction(files: ModelFiles, model: LinearModel) -> None:
+    """Refuse a folder that serves another method than the model's prediction: of a classifier also its probabilities."""
+    known = ("predict", "predict_proba") if model.classes else ("predict",)
+    served = files.flavours.get(_PYFUNC, {}).get("predict_fn")
+    if served is not None and served not in known:
+        raise UnsupportedModelError(
+            f"{files.folder}: MLmodel serves predictions with predict_fn={served!r}, and not with {' or '.join(known)}; "
+            "log the model again with mlflow.sklearn.log_model."
+        )

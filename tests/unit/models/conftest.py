@@ -39,6 +39,24 @@ def score() -> Callable[[LinearModel, Mapping[str, object]], float | None]:
     return _score
 
 
+def _predict(model: LinearModel, row: Mapping[str, object]) -> list[float] | None:
+    """What a model predicts by its link: a mean, or the probability of every class."""
+    scores = [_score(each, row) for each in model.class_scores or (model,)]
+    if None in scores:
+        return None
+    if model.link == "softmax":
+        parts = [math.exp(score - max(scores)) for score in scores]
+        return [part / sum(parts) for part in parts]
+    if model.link == "logit":
+        return [1 / (1 + math.exp(scores[0])), 1 / (1 + math.exp(-scores[0]))]
+    return [math.exp(scores[0]) if model.link == "log" else scores[0]]
+
+
+@pytest.fixture(scope="session")
+def predict() -> Callable[[LinearModel, Mapping[str, object]], list[float] | None]:
+    return _predict
+
+
 @pytest.fixture(scope="session")
 def dumps() -> Callable[[object], bytes]:
     from skops import io as skops_io

@@ -33,16 +33,36 @@ def categorical_terms(draw, column):
     return CategoricalTerm(column, tuple(levels), tuple(effects), draw(optional), draw(st.booleans()))
 
 
+KINDS = {
+    "gaussian": {},
+    "poisson": {"link": "log"},
+    "gamma": {"link": "log"},
+    "tweedie": {"link": "log", "power": 1.25},
+    "binomial": {"link": "logit", "classes": ("0", "1"), "threshold": 0.3},
+    "multinomial": {"link": "softmax", "classes": ("bad", "good", "so so")},
+}
+
+
 @st.composite
 def models(draw):
+    score = draw(scores())
+    family = draw(st.sampled_from(list(KINDS)))
+    if family != "multinomial":
+        return replace(score, family=family, **KINDS[family])
+    score = replace(score, intercept=0.0, numeric=(), categorical=())
+    class_scores = draw(st.lists(scores(), min_size=3, max_size=3))
+    class_scores = tuple(replace(each, provenance=Provenance()) for each in class_scores)
+    return replace(score, family=family, class_scores=class_scores, **KINDS[family])
+
+
+@st.composite
+def scores(draw):
     names = draw(st.lists(texts, unique=True, max_size=4))
     return LinearModel(
         intercept=draw(numbers),
         numeric=tuple(NumericTerm(name, draw(numbers), draw(optional)) for name in names),
         categorical=tuple(draw(categorical_terms(name)) for name in names[:2]),
         has_intercept=draw(st.booleans()),
-        family=draw(st.sampled_from(["gaussian", "poisson"])),
-        link=draw(st.sampled_from(["identity", "log"])),
         target=draw(st.none() | texts),
         estimator=draw(texts),
         source=draw(texts),
@@ -66,6 +86,34 @@ def test_least_document():
     model = from_document({"schema": "coordpath.coefficients/1", "intercept": 1, "numeric": []})
     assert model == LinearModel(1.0, source="declared by the author in coefficients.json")
     assert isinstance(model.intercept, float)
+
+
+def test_a_least_squares_model_is_written_as_ever():
+    """Stored reports hold models in this form: new keys would change their digests."""
+    assert list(to_document(LinearModel(1.0))) == [
+        *("schema", "intercept", "has_intercept", "numeric", "categorical", "family", "link", "target", "estimator"),
+        *("source", "regularisation", "raw", "library"),
+    ]
+
+
+def test_the_link_is_that_of_the_family():
+    model = from_document({"schema": "coordpath.coefficients/1", "intercept": 1, "numeric": [], "family": "gamma"})
+    assert model.link == "log"
+
+
+def test_least_multinomial_document():
+    score = {"intercept": 1.0, "numeric": [NUMERIC]}
+    model = from_document(
+        {
+            "schema": "coordpath.coefficients/1",
+            "family": "multinomial",
+            "classes": ["u", "v", "w"],
+            "class_scores": [score, score, {**score, "intercept": 3.0}],
+        }
+    )
+    assert (model.intercept, model.numeric, model.link, model.threshold) == (0.0, (), "softmax", None)
+    assert [each.intercept for each in model.class_scores] == [1.0, 1.0, 3.0]
+    assert model.columns == ("a",)
 
 
 def document(**changes):
@@ -110,10 +158,47 @@ CATEGORICAL = {"column": "c", "levels": ["x"], "effects": [1.0]}
         ({"regularisation": []}, "regularisation"),
         ({"regularisation": {"alpha": []}}, "regularisation"),
         ({"raw": [{"name": "a", "value": None}]}, r"raw\[0\].value"),
+        ({"power": "1.5"}, "power"),
+        ({"classes": "ab"}, "classes"),
+        ({"classes": [0, 1]}, "classes"),
+        ({"threshold": float("inf")}, "threshold"),
+        ({"class_scores": [3]}, r"class_scores\[0\]"),
+        ({"class_scores": [{"intercept": 1.0}]}, r"class_scores\[0\].numeric"),
+        ({"class_scores": [{"numeric": [], "intercept": 1.0, "class_scores": []}]}, r"class_scores\[0\].class_scores"),
+        ({"class_scores": [{"numeric": [NUMERIC, NUMERIC], "intercept": 1.0}]}, r"class_scores\[0\].numeric"),
     ],
 )
 def test_errors_name_the_key(changes, key):
     with pytest.raises(ModelReadError, match=f"'{key}"):
+        from_document(document(**changes))
+
+
+SCORE = {"intercept": 1.0, "numeric": [NUMERIC]}
+NO_TERMS = {"intercept": 0.0, "numeric": [], "categorical": [], "raw": []}
+MULTINOMIAL = {**NO_TERMS, "family": "multinomial", "link": "softmax", "classes": [*"uvw"], "class_scores": [SCORE] * 3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"family": "poisson"}, "family 'poisson' with link 'identity' is not supported; known are gaussian with identity"),
+        ({"family": "binomial", "link": "logit"}, "a binomial model has exactly two classes, and here are 0"),
+        ({"family": "binomial", "link": "logit", "classes": [*"abc"]}, "exactly two classes, and here are 3"),
+        ({"family": "binomial", "link": "logit", "classes": [*"aa"]}, "one label twice"),
+        ({"classes": [*"ab"]}, "a gaussian model has no classes"),
+        ({"power": 1.5}, "a gaussian model has no power"),
+        ({"family": "tweedie", "link": "log"}, "a tweedie model needs a power"),
+        ({"family": "tweedie", "link": "log", "power": 1.0}, "the power is 1; a tweedie model needs one between 1 and 2"),
+        ({**MULTINOMIAL, "classes": [*"uv"]}, "a multinomial model has three or more classes, and here are 2"),
+        ({**MULTINOMIAL, "class_scores": [SCORE] * 2}, "a multinomial model of 3 classes has 2 class scores"),
+        ({**MULTINOMIAL, "numeric": [NUMERIC]}, "terms of its own"),
+        ({**MULTINOMIAL, "intercept": 1.0}, "an intercept or terms of its own"),
+        ({"class_scores": [SCORE]}, "a gaussian model of 0 classes has 1 class scores"),
+    ],
+)
+def test_kinds_that_contradict_themselves(changes, fault):
+    assert from_document(document(**MULTINOMIAL)).family == "multinomial"
+    with pytest.raises(ModelReadError, match=fault):
         from_document(document(**changes))
 
 
@@ -155,3 +240,7 @@ def test_absent_and_oversized_files(tmp_path, monkeypatch):
 def test_a_file_cannot_claim_another_source(tmp_path):
     (tmp_path / "coefficients.json").write_text(json.dumps(document(source="read from the model's files")))
     assert read_coefficients(tmp_path / "coefficients.json").source == "declared by the author in coefficients.json"
+    claims = [{**SCORE, "source": "read from the model's files"}] * 3
+    (tmp_path / "coefficients.json").write_text(json.dumps(document(**{**MULTINOMIAL, "class_scores": claims})))
+    model = read_coefficients(tmp_path / "coefficients.json")
+    assert {each.source for each in (model, *model.class_scores)} == {"declared by the author in coefficients.json"}

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge, SGDClassifier, TweedieRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -19,6 +19,8 @@ from coordpath_governance.models import Provenance, model_digest, read_model, to
 from coordpath_governance.models.model_files import uncovered_path
 
 mlflow = pytest.importorskip("mlflow")
+
+TRUSTED = ["sklearn._loss.loss.HalfTweedieLoss"]
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +139,32 @@ def test_what_is_served_must_be_what_is_read(key, value, folder):
     change_mlmodel(folder, lambda settings: settings["flavors"]["python_function"].update({key: value}))
     with pytest.raises(UnsupportedModelError, match=key):
         read_model(folder)
+
+
+@pytest.mark.parametrize("served", ["predict", "predict_proba"])
+def test_a_classifier_may_serve_its_probabilities(served, tmp_path, data, predict):
+    model = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())]).fit(data[["a"]], data.c)
+    mlflow.sklearn.save_model(model, tmp_path / "model", pip_requirements=[], pyfunc_predict_fn=served)
+    folded = read_model(tmp_path / "model")
+    assert (folded.classes, folded.threshold) == (("x", "y"), 0.5)
+    found = [predict(folded, row) for row in data.head(5).to_dict("records")]
+    np.testing.assert_allclose(found, model.predict_proba(data[["a"]].head(5)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("served", ["predict_proba", "decision_function"])
+def test_another_method_than_the_prediction_is_refused(served, folder):
+    change_mlmodel(folder, lambda settings: settings["flavors"]["python_function"].update(predict_fn=served))
+    with pytest.raises(UnsupportedModelError, match=rf"predict_fn='{served}', and not with predict;"):
+        read_model(folder)
+
+
+@pytest.mark.parametrize("model", [PoissonRegressor(), TweedieRegressor(power=1.5), SGDClassifier(loss="log_loss")])
+def test_models_whose_loss_is_stored_with_them(model, tmp_path, data, predict):
+    model.fit(data[["a"]], data.c == "x")
+    mlflow.sklearn.save_model(model, tmp_path / "model", pip_requirements=[], skops_trusted_types=TRUSTED)
+    folded = read_model(tmp_path / "model")
+    expected = model.predict_proba(data[["a"]]) if folded.classes else model.predict(data[["a"]])[:, None]
+    np.testing.assert_allclose([predict(folded, row) for row in data.to_dict("records")], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("flavour", ["sklearn", "python_function"])

@@ -1,0 +1,160 @@
+"""scikit-learn's classifiers whose score is a log-odds: LogisticRegression, its CV variant, SGDClassifier with log loss.
+
+Two classes have one score s, with probability 1/(1 + e^−s) of the second class. Three or more have one score each, with
+probabilities softmax(s). One-vs-rest is neither: its probabilities are logistic ones divided by their sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.models.archive import Opaque
+from coordpath_governance.models.fitted import Fitted, as_float, plain
+from coordpath_governance.models.flows import Frame
+from coordpath_governance.models.linear_model import LinearModel, level_label
+from coordpath_governance.models.sklearn_penalties import Facts, logistic_penalty, sgd_penalty
+from coordpath_governance.models.sklearn_scores import fold_scores
+
+__all__ = ["CLASSIFIERS"]
+
+_HALF = 0.5
+_SOFTMAX_BY_CHOLESKY = (1, 6)
+"""The first scikit-learn whose solver "newton-cholesky" fits three classes as one model, not one against the rest."""
+
+
+def _fold_logistic(fitted: Fitted, frame: Frame, inputs: Sequence[str]) -> LinearModel:
+    classes = _classes(fitted)
+    _check_multi_class(fitted, len(classes))
+    return _fold_classifier(fitted, frame, inputs, classes, logistic_penalty(fitted))
+
+
+def _fold_sgd(fitted: Fitted, frame: Frame, inputs: Sequence[str]) -> LinearModel:
+    loss = fitted.text("loss", "hinge")
+    if loss not in ("log_loss", "log"):
+        raise fitted.refusal(
+            f"is a SGDClassifier with the loss '{loss}', whose score is no log-odds; supported is loss='log_loss'."
+        )
+    classes = _classes(fitted)
+    if len(classes) > 2:
+        raise _one_vs_rest(fitted, len(classes))
+    return _fold_classifier(fitted, frame, inputs, classes, sgd_penalty(fitted))
+
+
+def _fold_classifier(
+    fitted: Fitted, frame: Frame, inputs: Sequence[str], classes: tuple[str, ...], penalty: Facts
+) -> LinearModel:
+    count = 1 if len(classes) == 2 else len(classes)
+    weights: list[list[float]] = _numbers(fitted, "coef_", (count, len(frame))).tolist()
+    intercepts: list[float] = _numbers(fitted, "intercept_", (count,)).tolist()
+    scores = fold_scores(fitted, weights, intercepts, frame, inputs)
+    facts = MappingProxyType({**penalty, **_class_weight(fitted)})
+    name = fitted.archived.class_name
+    if count == 1:
+        return replace(
+            scores[0],
+            family="binomial",
+            link="logit",
+            classes=classes,
+            threshold=_HALF,
+            estimator=name,
+            regularisation=facts,
+        )
+    return LinearModel(
+        intercept=0.0,
+        has_intercept=any(score.has_intercept for score in scores),
+        family="multinomial",
+        link="softmax",
+        classes=classes,
+        class_scores=tuple(scores),
+        estimator=name,
+        regularisation=facts,
+    )
+
+
+def _classes(fitted: Fitted) -> tuple[str, ...]:
+    """The labels of the target, as text."""
+    value = fitted.required("classes_")
+    items = [plain(item) for item in value.tolist()] if isinstance(value, np.ndarray) and value.ndim == 1 else []
+    if len(items) < 2 or not all(isinstance(item, (str, int, float)) for item in items):
+        raise fitted.error("'classes_' is not a list of two or more labels")
+    labels = tuple(level_label(item) for item in items)
+    if len(set(labels)) != len(labels) or any(isinstance(item, float) and not math.isfinite(item) for item in items):
+        raise fitted.error("'classes_' has a label twice, or one that is not finite")
+    return labels
+
+
+def _check_multi_class(fitted: Fitted, count: int) -> None:
+    """Refuse what is not softmax, or is something else in another version of scikit-learn.
+
+    Up to 1.7 a parameter ``multi_class`` chose; where it chose softmax for two classes, the probability was that of twice
+    the score, and versions that no longer know the parameter predict by the score itself.
+    """
+    way = fitted.text("multi_class", "auto")
+    if way not in ("auto", "deprecated", "warn", "ovr", "multinomial"):
+        raise fitted.error(f"'multi_class' is {fitted.get('multi_class')!r}")
+    solver = fitted.text("solver", "lbfgs")
+    if count == 2:
+        if way == "multinomial":
+            raise fitted.refusal(
+                "was fitted with multi_class='multinomial' on two classes, whose probabilities differ between versions "
+                "of scikit-learn; fit it again without multi_class."
+            )
+        return
+    by_cholesky = solver == "newton-cholesky" and way != "multinomial" and fitted.has("multi_class")
+    if way in ("ovr", "warn") or solver == "liblinear" or (by_cholesky and _version(fitted) < _SOFTMAX_BY_CHOLESKY):
+        raise _one_vs_rest(fitted, count)
+
+
+def _version(fitted: Fitted) -> tuple[int, ...]:
+    """The version of scikit-learn that stored the model; () if it does not say."""
+    parts = fitted.text("_sklearn_version", "").split(".")[:2]
+    return tuple(int(part) for part in parts) if all(part.isdecimal() for part in parts) else ()
+
+
+def _one_vs_rest(fitted: Fitted, count: int) -> Exception:
+    return fitted.refusal(
+        f"tells {count} classes apart one against the rest, and its probabilities are such scores divided by their sum, "
+        "which no linear score of the classes gives; fit a LogisticRegression with the solver 'lbfgs'."
+    )
+
+
+def _numbers(fitted: Fitted, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """An array of finite numbers of exactly this shape."""
+    value = fitted.required(name)
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
+        raise fitted.error(f"'{name}' is not an array of numbers")
+    if value.shape != shape:
+        raise fitted.error(f"'{name}' has the shape {value.shape} where {shape} belongs")
+    numbers = value.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise fitted.error(f"'{name}' has entries that are not finite")
+    return numbers
+
+
+def _class_weight(fitted: Fitted) -> Facts:
+    """How the trainer weighted the classes; nothing if all rows counted alike."""
+    value = plain(fitted.get("class_weight"))
+    if value is None:
+        return {}
+    if isinstance(value, Opaque):
+        return {"class_weight": "given for each class"}
+    if isinstance(value, str) and value == "balanced":
+        return {"class_weight": value}
+    weights = {level_label(label): as_float(weight) for label, weight in value.items()} if isinstance(value, dict) else {}
+    if not weights or None in weights.values():
+        raise fitted.error("'class_weight' is neither 'balanced' nor one number a class")
+    return {"class_weight": ", ".join(f"{label}: {weight:g}" for label, weight in weights.items())}
+
+
+CLASSIFIERS: Mapping[str, Callable[[Fitted, Frame, Sequence[str]], LinearModel]] = {
+    "LogisticRegression": _fold_logistic,
+    "LogisticRegressionCV": _fold_logistic,
+    "SGDClassifier": _fold_sgd,
+}
+"""By class name: how the classifier is folded."""

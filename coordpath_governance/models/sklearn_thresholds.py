@@ -1,0 +1,88 @@
+"""scikit-learn's classifiers that set the threshold of another one: the model within, deciding at another probability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from coordpath_governance.models.archive import ArchivedObject, Opaque
+from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
+from coordpath_governance.models.linear_model import LinearModel, level_label
+
+__all__ = ["THRESHOLD_CLASSIFIERS", "classifier_within", "with_threshold"]
+
+THRESHOLD_CLASSIFIERS = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
+
+_TUNED = "TunedThresholdClassifierCV"
+_METRICS = "FunctionNode sklearn.metrics."
+
+
+def classifier_within(fitted: Fitted) -> object:
+    """The fitted classifier that is asked for probabilities; a fixed threshold may stand around one fitted before."""
+    if fitted.has("estimator_") or fitted.archived.class_name == _TUNED:
+        return fitted.required("estimator_")
+    return fitted.required("estimator")
+
+
+def with_threshold(fitted: Fitted, model: LinearModel) -> LinearModel:
+    """The model within, deciding at the threshold; one on the score s is one on the probability at 1/(1 + e^−s)."""
+    if model.family != "binomial":
+        raise fitted.refusal("sets a threshold for what is no classifier of two classes, which is not supported.")
+    name = fitted.archived.class_name
+    positive = _scorers_label(fitted, model.classes) if name == _TUNED else plain(fitted.get("pos_label"))
+    _check_positive(fitted, positive, model.classes)
+    key = "best_threshold_" if name == _TUNED else "threshold"
+    value, response = plain(fitted.required(key)), fitted.text("response_method", "auto")
+    if response not in ("auto", "predict_proba", "decision_function"):
+        raise fitted.error(f"'response_method' is {fitted.get('response_method')!r}")
+    is_auto = name != _TUNED and isinstance(value, str) and value == "auto"
+    threshold = 0.5 if is_auto else as_float(value)
+    if threshold is None:
+        raise fitted.error(f"'{key}' is {value!r}, not one finite number")
+    if response == "decision_function" and not is_auto:
+        threshold = _logistic(threshold)
+    return replace(model, threshold=threshold, estimator=f"{model.estimator} in a {name}")
+
+
+def _logistic(score: float) -> float:
+    return 1.0 / (1.0 + math.exp(-score)) if score > 0 else math.exp(score) / (1.0 + math.exp(score))
+
+
+def _check_positive(fitted: Fitted, label: object, classes: tuple[str, ...]) -> None:
+    """The threshold must be one on the probability of the second class; 1 and True are one label to scikit-learn."""
+    if label is None:
+        return
+    if not isinstance(label, (str, int, float)):
+        raise fitted.error(f"its positive label is {label!r}")
+    spelled = {level_label(label)}
+    if not isinstance(label, str) and label in (0, 1):
+        spelled |= {str(int(label)), str(bool(label))}
+    if classes[1] not in spelled:
+        raise fitted.refusal(
+            f"sets a threshold for the class '{level_label(label)}', and not for the second of '{classes[0]}' and "
+            f"'{classes[1]}', which is not supported; fit it with pos_label={classes[1]!r}."
+        )
+
+
+def _scorers_label(fitted: Fitted, classes: tuple[str, ...]) -> object:
+    """The label that the scorer behind a tuned threshold takes for positive; None is the second class.
+
+    Where it was not told one, it is the default of its metric, which in those of scikit-learn is none, or 1.
+    """
+    scorer = fitted.required("_curve_scorer")
+    if not isinstance(scorer, ArchivedObject) or sklearn_class(scorer) != "_CurveScorer":
+        raise fitted.error("'_curve_scorer' is not a scorer of scikit-learn")
+    inner = Fitted(scorer, f"{fitted.where}, its scorer")
+    options = inner.required("_kwargs")
+    if not isinstance(options, dict):
+        raise inner.error("'_kwargs' is not a dictionary")
+    if "pos_label" in options:
+        return plain(options["pos_label"])
+    metric = inner.required("_score_func")
+    own = isinstance(metric, Opaque) and metric.what.startswith(_METRICS)
+    if not own or classes[0] == "1":
+        raise fitted.refusal(
+            "chose its threshold by a metric that does not say which class is positive; make the scorer with "
+            f"pos_label={classes[1]!r}."
+        )
+    return None
