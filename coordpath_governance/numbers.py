@@ -13,6 +13,7 @@ __all__ = [
     "CostColumn",
     "cost_column",
     "count",
+    "exponentials",
     "fixed",
     "pair",
     "percent",
@@ -34,6 +35,8 @@ MOST_DIGITS = 6
 WIDEST = 9
 """Significant digits that a cost may have at most."""
 FEW = 4
+WRITABLE = 300 * math.log(10.0)
+"""The exponent of e at 10³⁰⁰."""
 
 
 def magnitude(value: float) -> int:
@@ -84,6 +87,17 @@ def pair(old: float, new: float, digits: int = 4) -> tuple[str, str]:
         if texts[0] != texts[1] or old == new:
             return texts
     return significant(old, MAX_DIGITS), significant(new, MAX_DIGITS)
+
+
+def exponentials(old: float, new: float, digits: int = 4) -> tuple[str, str]:
+    """The powers of e, with digits as of `pair`; a bound where that is too large or too small to write."""
+    if max(abs(old), abs(new)) <= WRITABLE:
+        return pair(math.exp(old), math.exp(new), digits)
+    bounds = {True: f">{power_of_ten(300)[1:]}", False: f"<{power_of_ten(-300)[1:]}"}
+    first, second = (
+        bounds[value > 0] if abs(value) > WRITABLE else significant(math.exp(value), digits) for value in (old, new)
+    )
+    return first, second
 
 
 def with_error(value: float, error: float | None, digits: int = 3) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from coordpath_governance.numbers import cost_column, pair, significant
-from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
+from coordpath_governance.rendering.caps import HTML_CAPS
+from coordpath_governance.rendering.family import family_words
+from coordpath_governance.rendering.flips_view import flips_view
+from coordpath_governance.reports.document import ChangeReportDocument, GlmMetrics, StepFacts
 from coordpath_governance.text import shorten, visible
 
 __all__ = ["show_overview"]
@@ -29,6 +34,9 @@ def show_overview(document: ChangeReportDocument) -> None:
     if document.path.steps:
         console.print()
         console.print(_table(document))
+    if document.glm is not None:
+        for line in _beside_the_cost(document):
+            console.print(line)
     for coordinate in document.coordinates:
         if coordinate.changed and not coordinate.exercised:
             console.print(f"Changed, but not exercised by this data: {visible(coordinate.label)}")
@@ -43,7 +51,7 @@ def _table(document: ChangeReportDocument) -> Table:
         table.add_column(
             header, justify="right" if header in ("step", "from", "to") else "left", no_wrap=header != "what moves"
         )
-    table.add_column(f"cost{column.suffix}", justify="right", no_wrap=True)
+    table.add_column(f"{_cost_name(document)}{column.suffix}", justify="right", no_wrap=True)
     table.add_column("change", justify="right", no_wrap=True)
     table.add_row("", "start", "", "", column.cost(path.start_cost), "")
     for step in path.steps:
@@ -51,6 +59,24 @@ def _table(document: ChangeReportDocument) -> Table:
             str(step.k), Text(_what(step)), *_values(step), column.cost(step.cost), _delta(step, column.delta(step.delta))
         )
     return table
+
+
+def _cost_name(document: ChangeReportDocument) -> str:
+    words = family_words(document, HTML_CAPS[0])
+    return "cost" if words is None else words.loss
+
+
+def _beside_the_cost(document: ChangeReportDocument) -> Iterator[str]:
+    """Discrimination, as far as it is known, and decisions that flip."""
+    old, new = document.impact.champion, document.impact.candidate
+    if isinstance(old, GlmMetrics) and isinstance(new, GlmMetrics):
+        figures = (("AUC", old.auc, new.auc), ("Gini", old.gini, new.gini))
+        known = [f"{name} {' → '.join(pair(a, b))}" for name, a, b in figures if a is not None and b is not None]
+        if known:
+            yield ", ".join(known)
+    flips = flips_view(document, HTML_CAPS[0])
+    if flips.known:
+        yield " ".join(flips.sentences)
 
 
 def _what(step: StepFacts) -> str:

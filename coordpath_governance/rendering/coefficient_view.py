@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coordpath_governance.numbers import count, pair, signed, significant
+from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.charts import Dumbbell, DumbbellRow, Picture, dumbbell
+from coordpath_governance.rendering.family import FamilyWords, arrow, family_words, ratios, standing_for
 from coordpath_governance.rendering.path_view import end_label, start_label
-from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts, RawChange
+from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts, DataFacts, RawChange
 
 __all__ = ["CoefficientRow", "CoefficientsView", "NameList", "RawRow", "coefficients_view"]
 
@@ -27,9 +29,14 @@ class CoefficientRow:
     merged: str | None
     old: str
     new: str
+    both: str
     change: str
     standardised_old: str
     standardised_new: str
+    standardised: str
+    by_unit: str
+    by_deviation: str
+    stands_for: str | None
     remarks: tuple[str, ...]
     flips: bool
 
@@ -67,6 +74,9 @@ class CoefficientsView:
     raw_sentence: str
     picture: Picture | None
     picture_left_out: int
+    score: str
+    ratio: str
+    ratio_note: str
 
 
 def coefficients_view(document: ChangeReportDocument, caps: Caps) -> CoefficientsView:
@@ -74,7 +84,9 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
     counts = document.counts
     exercised = sorted((c for c in document.coordinates if c.exercised), key=_rank)
     idle = [c for c in document.coordinates if not c.exercised]
-    rows = [_row(c, caps) for c in exercised[: caps.rows]]
+    words = family_words(document, caps)
+    stands_for = standing_for(document)
+    rows = [_row(c, stands_for.get(c.label), caps) for c in exercised[: caps.rows]]
     chart = _chart(document, exercised, caps)
     raw = [_raw_row(r, caps) for r in sorted(document.raw, key=lambda r: not r.differs)[: caps.rows]]
     flips = counts.sign_flips
@@ -86,7 +98,7 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
         lead=tuple(rows[: caps.lead_rows]),
         more=tuple(rows[caps.lead_rows :]),
         left_out=len(exercised) - len(rows),
-        not_exercised=Shown(tuple(_row(c, caps) for c in idle[: caps.entries]), max(len(idle) - caps.entries, 0)),
+        not_exercised=Shown(tuple(_row(c, None, caps) for c in idle[: caps.entries]), max(len(idle) - caps.entries, 0)),
         not_exercised_total=len(idle),
         lists=_lists(document, caps),
         raw=Shown(tuple(raw), len(document.raw) - len(raw)),
@@ -97,6 +109,19 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
         ),
         picture=dumbbell(chart) if chart else None,
         picture_left_out=len(_drawable(exercised)) - len(chart.rows) if chart else 0,
+        score="" if words is None else f" ({words.score})",
+        ratio="" if words is None else wording.sentence_start(words.ratio),
+        ratio_note="" if words is None else _ratio_note(words, document.data),
+    )
+
+
+def _ratio_note(words: FamilyWords, data: DataFacts) -> str:
+    """What a ratio compares, and what the average score is."""
+    without = f", without the {'offset' if data.exposure is None else 'exposure'}" if data.exposure or data.offset else ""
+    return (
+        f"{wording.sentence_start(words.ratio)}: what one unit, or one standard deviation, of the feature multiplies the "
+        f"{words.base} by; of a level, against the average over all rows. The baseline is the average score{without}, not "
+        f"the average prediction: beside it stands the {words.prediction} that this score {words.alone} stands for."
     )
 
 
@@ -115,9 +140,10 @@ def _texts(old: float | None, new: float | None, absent: str) -> tuple[str, str]
     return (absent if old is None else significant(old)), (absent if new is None else significant(new))
 
 
-def _row(c: CoordinateFacts, caps: Caps) -> CoefficientRow:
+def _row(c: CoordinateFacts, stands_for: str | None, caps: Caps) -> CoefficientRow:
     old, new = _texts(c.old, c.new, CANNOT_SCORE)
     standardised = _texts(c.standardised_old, c.standardised_new, NOT_DEFINED)
+    by_unit, by_deviation = ratios(c)
     change = NOT_DEFINED if c.old is None or c.new is None else signed(significant(c.new - c.old, 3))
     return CoefficientRow(
         label=caps.label(c.label),
@@ -126,9 +152,14 @@ def _row(c: CoordinateFacts, caps: Caps) -> CoefficientRow:
         merged=caps.label(", ".join(c.merged)) if c.merged else None,
         old=old,
         new=new,
+        both=arrow(old, new),
         change=change,
         standardised_old=standardised[0],
         standardised_new=standardised[1],
+        standardised=arrow(*standardised),
+        by_unit=by_unit,
+        by_deviation=by_deviation,
+        stands_for=stands_for,
         remarks=_remarks(c),
         flips=c.flips,
     )

@@ -4,36 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordpath_governance.numbers import (
-    CostColumn,
-    cost_column,
-    count,
-    pair,
-    percent,
-    signed,
-    significant,
-    with_error,
-)
+from coordpath_governance.numbers import CostColumn, cost_column, count, percent, signed, significant
+from coordpath_governance.rendering import wording
+from coordpath_governance.rendering.calibration_view import CalibrationView, calibration_view
 from coordpath_governance.rendering.caps import Caps, Shown
-from coordpath_governance.reports.document import ChangeReportDocument, Flips, Impact, ScoreShift, SegmentImpact
+from coordpath_governance.rendering.family import family_words
+from coordpath_governance.rendering.flips_view import FlipsView, flips_view
+from coordpath_governance.rendering.metrics_view import NEEDS_ROWS, MetricRow, judge, metric_rows
+from coordpath_governance.reports.document import ChangeReportDocument, ScoreShift, SegmentImpact
 
-__all__ = ["ImpactView", "MetricRow", "OrderCell", "OrderColumn", "OrdersView", "SegmentRow", "impact_view", "orders_view"]
+__all__ = ["ImpactView", "OrderCell", "OrderColumn", "OrdersView", "SegmentRow", "impact_view", "orders_view"]
 
-TWO_ERRORS = 2.0
 ROUNDING = 1e-12
-NEEDS_ROWS = "needs rows"
-NOT_DEFINED = "not defined"
-
-
-@dataclass(frozen=True)
-class MetricRow:
-    """One figure of accuracy for both versions."""
-
-    name: str
-    old: str
-    new: str
-    difference: str
-    direction: str
+SQUARED_ERROR = "Mean squared error"
 
 
 @dataclass(frozen=True)
@@ -56,11 +39,13 @@ class ImpactView:
     """Section 7."""
 
     metrics: tuple[MetricRow, ...]
+    calibration: CalibrationView | None
+    score: str
     shift: tuple[tuple[str, str], ...]
-    shift_known: bool
-    flips: tuple[str, ...]
-    has_flips: bool
+    flips: FlipsView
     segments: Shown[SegmentRow]
+    cost_title: str
+    error: str
     suffix: str
 
 
@@ -95,86 +80,40 @@ class OrdersView:
 def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
     """Section 7 of the report."""
     impact = document.impact
+    words = family_words(document, caps)
+    title = SQUARED_ERROR if words is None else wording.sentence_start(wording.cost_name(document))
     column = _segment_column(impact.segments)
     known = impact.segments[: caps.entries]
     return ImpactView(
-        metrics=_metrics(impact),
-        shift=_shift(impact.shift),
-        shift_known=impact.shift.p50 is not None,
-        flips=_flips(impact.flips),
-        has_flips=impact.flips is not None,
+        metrics=metric_rows(impact, title),
+        calibration=calibration_view(document, caps),
+        score="" if words is None else words.own_score,
+        shift=_shift(impact.shift, moments=document.glm is None or document.glm.link != "softmax"),
+        flips=flips_view(document, caps),
         segments=Shown(tuple(_segment(s, column, caps) for s in known), len(impact.segments) - len(known)),
+        cost_title=title,
+        error="error" if words is None else words.loss,
         suffix=column.suffix,
     )
 
 
-def _metrics(impact: Impact) -> tuple[MetricRow, ...]:
-    """Better or worse only where the standard error allows it; figures without one are just smaller or larger."""
-    old, new = impact.champion, impact.candidate
-    judged = _judge(impact.delta, impact.delta_se)
-    return (
-        _metric("Mean squared error", old.mse, new.mse, judged, impact.delta_se),
-        _metric("Root mean squared error", old.rmse, new.rmse, judged),
-        _metric("R²", old.r2, new.r2, judged),
-        _metric("Mean absolute error", old.mae, new.mae, _size(old.mae, new.mae), absent=NEEDS_ROWS),
-        _metric("Bias (average target minus average score)", old.bias, new.bias, _size(old.bias, new.bias) + " in size"),
-    )
-
-
-def _metric(
-    name: str,
-    old: float | None,
-    new: float | None,
-    direction: str,
-    error: float | None = None,
-    absent: str = NOT_DEFINED,
-) -> MetricRow:
-    if old is None or new is None:
-        shown = (absent if old is None else significant(old)), (absent if new is None else significant(new))
-        return MetricRow(name, *shown, "–", "not known")
-    return MetricRow(name, *pair(old, new), with_error(new - old, error), direction)
-
-
-def _judge(delta: float, error: float | None) -> str:
-    """What a difference of costs says about the candidate, given its standard error."""
-    if not delta:
-        return "the same"
-    if error is None:
-        return "not known"
-    if abs(delta) <= TWO_ERRORS * error:
-        return "no difference shown"
-    return "better" if delta < 0 else "worse"
-
-
-def _size(old: float | None, new: float | None) -> str:
-    """Smaller or larger, which is arithmetic and no judgement."""
-    before, after = abs(old or 0.0), abs(new or 0.0)
-    return "smaller" if after < before else "larger" if after > before else "the same"
-
-
-def _shift(shift: ScoreShift) -> tuple[tuple[str, str], ...]:
+def _shift(shift: ScoreShift, *, moments: bool) -> tuple[tuple[str, str], ...]:
+    """Quantiles, and moments where they are known: they are of one score a row, not of several classes."""
+    spread = (("Average shift", shift.mean), ("Standard deviation of the shift", shift.sd)) if moments else ()
     figures = (
-        ("Average shift", shift.mean),
-        ("Standard deviation of the shift", shift.sd),
+        *spread,
         ("5th percentile", shift.p05),
         ("Median", shift.p50),
         ("95th percentile", shift.p95),
         ("Largest shift of a single row", shift.largest),
     )
-    return tuple(
-        (name, NEEDS_ROWS if value is None else signed(significant(value, 3)) if index != 1 else significant(value, 3))
-        for index, (name, value) in enumerate(figures)
-    )
+    return tuple((name, _shift_text(name, value)) for name, value in figures)
 
 
-def _flips(flips: Flips | None) -> tuple[str, ...]:
-    if flips is None:
-        return ("No threshold was given, so decisions that flip were not counted.",)
-    threshold = significant(flips.threshold)
-    return (
-        f"{percent(flips.up, 2)} of the rows go from below the threshold {threshold} to at or above it.",
-        f"{percent(flips.down, 2)} of the rows go from at or above the threshold to below it.",
-    )
+def _shift_text(name: str, value: float | None) -> str:
+    if value is None:
+        return NEEDS_ROWS
+    return significant(value, 3) if name.startswith("Standard") else signed(significant(value, 3))
 
 
 def _segment_column(segments: tuple[SegmentImpact, ...]) -> CostColumn:
@@ -190,7 +129,7 @@ def _segment(s: SegmentImpact, column: CostColumn, caps: Caps) -> SegmentRow:
         old=column.cost(s.champion_cost),
         new=column.cost(s.candidate_cost),
         difference=column.delta_with_error(s.delta, s.delta_se),
-        direction=_judge(s.delta, s.delta_se),
+        direction=judge(s.delta, s.delta_se),
         shift=signed(significant(s.mean_shift, 3)),
         flips="–" if s.flips is None else percent(s.flips, 2),
     )

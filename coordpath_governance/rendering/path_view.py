@@ -65,6 +65,8 @@ class PathView:
     empty_text: str
     unexercised: str
     cost_name: str
+    cost_title: str
+    order_free: str
     suffix: str
     steps: tuple[StepView, ...]
     left_out: int
@@ -111,6 +113,7 @@ def path_view(document: ChangeReportDocument, caps: Caps) -> PathView:
     """Section 3 of the report."""
     path = document.path
     column = path_column(document)
+    cost = wording.cost_name(document)
     shown = path.steps[: caps.steps]
     chart = _chart(document, caps, column)
     low, high = chart.domain() if chart else (0.0, 0.0)
@@ -125,7 +128,9 @@ def path_view(document: ChangeReportDocument, caps: Caps) -> PathView:
         empty=not path.steps,
         empty_text=wording.EMPTY_PATH,
         unexercised=_unexercised(document),
-        cost_name=wording.cost_name(document),
+        cost_name=cost,
+        cost_title=wording.sentence_start(cost),
+        order_free=wording.order_free(document)[0],
         suffix=column.suffix,
         steps=tuple(views),
         left_out=len(path.steps) - len(shown),
@@ -138,7 +143,7 @@ def path_view(document: ChangeReportDocument, caps: Caps) -> PathView:
         has_errors=any(step.delta_se is not None for step in path.steps),
         has_share=any(step.share is not None for step in path.steps),
         has_preprocessing=any(step.kind == "preprocessing" for step in path.steps),
-        brackets=_brackets(path.steps, column, wording.cost_name(document))[: caps.entries],
+        brackets=_brackets(path.steps, column, cost)[: caps.entries],
         certificate=wording.certificate(document, column),
         status=path.status,
         solver=caps.label(path.solver),

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from coordpath_governance.numbers import count, significant
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
-from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
+from coordpath_governance.reports.document import ChangeReportDocument, DataFacts, GlmFacts, VersionFacts
 
 __all__ = ["FactRow", "PersonFact", "ProvenanceView", "RecheckView", "SideRow", "provenance_view", "recheck_view"]
 
 Lines = tuple[str, ...]
+TWO = 2
+TOP = 2
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class RecheckView:
     settings: tuple[FactRow, ...]
     problem: str | None
     problem_size: str
+    cuts: str | None
 
 
 def provenance_view(document: ChangeReportDocument, caps: Caps) -> ProvenanceView:
@@ -105,17 +108,22 @@ def _versions(champion: VersionFacts | None, candidate: VersionFacts, caps: Caps
 def _training(document: ChangeReportDocument, caps: Caps) -> tuple[SideRow, ...]:
     """Facts about how each model was made, as its reader found them."""
     old, new = document.models.get("champion"), document.models.get("candidate")
-    return tuple(
-        SideRow(name, _fact(old, key, caps), _fact(new, key, caps), code=False) for key, name in wording.MODEL_WORDS.items()
-    )
+
+    def rows(names: Mapping[str, str]) -> list[SideRow]:
+        return [SideRow(name, _fact(old, key, caps), _fact(new, key, caps), code=False) for key, name in names.items()]
+
+    known = [] if document.glm is None else [row for row in rows(wording.GLM_MODEL_WORDS) if row.old or row.new]
+    return (*rows(wording.MODEL_WORDS), *known)
 
 
 def _fact(model: Mapping[str, object] | None, key: str, caps: Caps) -> str | None:
     value = (model or {}).get(key)
-    if value is None or value in ("", {}):
+    if value is None or value in ("", {}, [], ()):
         return None
     if isinstance(value, Mapping):
         return caps.label(", ".join(f"{name} = {_plain(item)}" for name, item in value.items()))
+    if isinstance(value, (list, tuple)):
+        return caps.label(", ".join(_plain(item) for item in value))
     return caps.label(_plain(value))
 
 
@@ -129,9 +137,10 @@ def _plain(value: object) -> str:
 
 
 def _data(document: ChangeReportDocument, caps: Caps) -> tuple[FactRow, ...]:
-    data = document.data
+    data, glm = document.data, document.glm
     rows = f"{count(data.rows)} used, {count(data.rows_dropped)} dropped for missing values"
-    return (
+    spread = f"{significant(data.target_mean)}, {significant(data.target_sd)}"
+    facts = [
         FactRow("Data", caps.label(data.name)),
         FactRow("Kind", data.kind),
         FactRow("SHA-256", caps.label(data.sha256), code=True),
@@ -139,9 +148,29 @@ def _data(document: ChangeReportDocument, caps: Caps) -> tuple[FactRow, ...]:
         FactRow("Period", caps.label(data.period) if data.period else None),
         FactRow("Rows", rows),
         FactRow("Target", caps.label(data.target)),
-        FactRow("Target mean and standard deviation", f"{significant(data.target_mean)}, {significant(data.target_sd)}"),
-        FactRow("Weights", caps.label(data.weight) if data.weight else "none: every row counts the same"),
-    )
+    ]
+    if glm is None or glm.family != "multinomial":
+        facts.append(FactRow("Target mean and standard deviation", spread))
+    facts.append(FactRow("Weights", caps.label(data.weight) if data.weight else "none: every row counts the same"))
+    return (*facts, *_cost(glm, data, caps)) if glm else tuple(facts)
+
+
+def _cost(glm: GlmFacts, data: DataFacts, caps: Caps) -> tuple[FactRow, ...]:
+    """What the models are judged by, and what is added to their scores."""
+    facts = []
+    if data.exposure:
+        facts.append(FactRow("Exposure (its logarithm is added to the score)", caps.label(data.exposure)))
+    if data.offset:
+        facts.append(FactRow("Offset (added to the score)", caps.label(data.offset)))
+    if not facts:
+        facts.append(FactRow("Offset or exposure", "none"))
+    family = f"{glm.family}, link {glm.link}" + ("" if glm.power is None else f", power {_plain(glm.power)}")
+    facts += [FactRow("Family of the cost", family), FactRow("Cost", caps.label(glm.loss))]
+    if len(glm.classes) == TWO:
+        facts.append(FactRow("Class predicted", caps.label(glm.classes[1])))
+    elif glm.classes:
+        facts.append(FactRow("Classes", caps.label(", ".join(glm.classes))))
+    return (*facts, FactRow("Cost of the best constant", significant(glm.constant_cost)))
 
 
 def _people(document: ChangeReportDocument, caps: Caps) -> tuple[PersonFact, ...]:
@@ -179,23 +208,30 @@ def recheck_view(document: ChangeReportDocument, caps: Caps) -> RecheckView:
         ),
         problem=problem if len(problem) <= caps.problem else None,
         problem_size=count(len(problem)),
+        cuts=None if document.glm is None else wording.cuts(_evaluations(document.problem)),
     )
+
+
+def _evaluations(problem: Mapping[str, object]) -> int:
+    """How many evaluations of its cost a problem records."""
+    found: object = problem
+    for key in ("cost", "record", "evaluations"):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return len(found) if isinstance(found, (list, tuple)) else 0
 
 
 def problem_text(problem: Mapping[str, object]) -> str:
     """The problem as JSON, a line for each key and for each row of a matrix; ASCII, so that nothing hides in it."""
-    lines: list[str] = []
-    for key, value in problem.items():
-        inner = value.items() if isinstance(value, dict) else None
-        if inner is None or not value:
-            lines.append(f" {json.dumps(key)}: {json.dumps(value)}")
-            continue
-        parts = ",\n".join(f"  {json.dumps(name)}: {_matrix(item)}" for name, item in inner)
-        lines.append(f" {json.dumps(key)}: {{\n{parts}}}")
+    lines = [f" {json.dumps(key)}: {_laid_out(value, 2)}" for key, value in problem.items()]
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def _matrix(value: object) -> str:
-    if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple)):
-        return "[\n" + ",\n".join(f"   {json.dumps(row)}" for row in value) + "]"
+def _laid_out(value: object, depth: int) -> str:
+    """Keys, and rows below the first level, ``depth`` spaces in and one to a line."""
+    indent = " " * depth
+    if isinstance(value, dict) and value:
+        lines = [f"{indent}{json.dumps(key)}: {_laid_out(item, depth + 1)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(lines) + "}"
+    if depth > TOP and isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple, dict)):
+        return "[\n" + ",\n".join(f"{indent}{json.dumps(row)}" for row in value) + "]"
     return json.dumps(value)

@@ -6,7 +6,7 @@ from html import escape
 
 from coordpath_governance.text import visible
 
-__all__ = ["attributes", "circle", "diamond", "document", "group", "hatch", "line", "path", "rect", "text"]
+__all__ = ["attributes", "circle", "diamond", "document", "group", "hatch", "line", "number", "path", "rect", "text"]
 
 Value = str | float | int
 

@@ -8,6 +8,7 @@ from coordpath_governance.numbers import cost_column, count, percent
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.coefficient_view import CoefficientsView, coefficients_view
+from coordpath_governance.rendering.family import family_words
 from coordpath_governance.rendering.impact_view import ImpactView, OrdersView, impact_view, orders_view
 from coordpath_governance.rendering.path_view import PathView, end_label, path_column, path_view, start_label
 from coordpath_governance.rendering.policy_view import PolicyView, policy_view
@@ -103,7 +104,7 @@ def report_view(document: ChangeReportDocument, caps: Caps) -> ReportView:
         verdict_mark=wording.VERDICT_MARKS[document.assessment.verdict],
         summary=_summary(document, caps, path),
         path=path,
-        reading=wording.READING,
+        reading=wording.reading(document, family_words(document, caps)),
         coefficients=coefficients_view(document, caps),
         orders=orders_view(document, caps, path_column(document)),
         impact=impact_view(document, caps),
@@ -165,7 +166,7 @@ def _figures(document: ChangeReportDocument, caps: Caps, path: PathView) -> tupl
     costs = f"{column.cost(document.path.start_cost)} → {column.cost(end)}"
     change = column.delta_with_error(total, document.impact.delta_se) if total else "0"
     figures = [
-        KeyFigure(path.cost_name.capitalize() + unit, costs, "", ""),
+        KeyFigure(path.cost_title + unit, costs, "", ""),
         KeyFigure("Difference" + unit, change, word.get(direction, direction), direction.split()[0]),
         KeyFigure(
             "Coefficients that differ",

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from coordpath_governance.numbers import CostColumn, percent, significant
+from coordpath_governance.numbers import CostColumn, count, percent, significant
+from coordpath_governance.rendering.caps import cut
+from coordpath_governance.rendering.family import FamilyWords
 from coordpath_governance.reports.document import ChangeReportDocument
 
 __all__ = [
     "EMPTY_PATH",
+    "GLM_MODEL_WORDS",
     "KIND_WORDS",
     "MODEL_WORDS",
     "NO_POLICY",
-    "READING",
     "ROLE_WORDS",
     "SECTIONS",
     "VERDICT_MARKS",
     "VERDICT_WORDS",
     "certificate",
     "cost_name",
+    "cuts",
+    "order_free",
+    "reading",
+    "sentence_start",
     "version_label",
 ]
 
@@ -64,11 +70,16 @@ MODEL_WORDS = {
     "source": "How it was read",
 }
 
+GLM_MODEL_WORDS = {"power": "Tweedie power", "classes": "Classes", "threshold": "Own threshold"}
+"""Facts that only some generalised linear models have."""
+
+LOSS_LENGTH = 48
+
 EMPTY_PATH = "The two models are the same function on these data's coordinates: nothing to explain."
 
 NO_POLICY = "No policy was applied."
 
-READING = (
+READING_STEPS = (
     (
         "What a step is",
         (
@@ -91,21 +102,68 @@ READING = (
         "What ± covers",
         "One standard error over the rows of the reference data. It covers neither the choice of order nor future data.",
     ),
+)
+
+ORDER_FREE = (
+    "Average over all orders",
     (
-        "Average over all orders",
-        (
-            "What a step is worth on average if every order were equally likely (its Shapley value). Where it is far from "
-            "the step's own difference, the effect depends on what moved before."
-        ),
-    ),
-    (
-        "▲ and brackets",
-        (
-            "▲ marks a step that makes the model worse, at least until a later one completes it. Steps joined by a "
-            "bracket compensate one another and are to be read together."
-        ),
+        "What a step is worth on average if every order were equally likely (its Shapley value). Where it is far from "
+        "the step's own difference, the effect depends on what moved before."
     ),
 )
+
+TOGETHER = (
+    "When all move together",
+    (
+        "What a step contributes if all coefficients move together, in equal small parts (its Aumann–Shapley value: no "
+        "order comes into it, and all of them add up to the total). Where it is far from the step's own difference, the "
+        "effect depends on what moved before."
+    ),
+)
+
+MARKS = (
+    "▲ and brackets",
+    (
+        "▲ marks a step that makes the model worse, at least until a later one completes it. Steps joined by a "
+        "bracket compensate one another and are to be read together."
+    ),
+)
+
+
+def order_free(document: ChangeReportDocument) -> tuple[str, str]:
+    """What the figure beside a step that knows no order is called, and what it is."""
+    return ORDER_FREE if document.glm is None else TOGETHER
+
+
+def reading(document: ChangeReportDocument, words: FamilyWords | None) -> tuple[tuple[str, str], ...]:
+    """Section 4: terms and what they mean."""
+    entries = (*READING_STEPS, order_free(document), MARKS)
+    if words is None:
+        return entries
+    return (
+        *entries,
+        (
+            "Score and prediction",
+            (
+                f"Coefficients add up to a score, the {words.score}; a prediction is the {words.prediction} that a score "
+                "stands for. The baseline is the average score; what that stands for is not the average prediction."
+            ),
+        ),
+    )
+
+
+def cuts(evaluations: int) -> str:
+    """How a certificate is rechecked where the cost does not follow from moments."""
+    return (
+        f"The cost of these models does not follow from moments. The report keeps {count(evaluations)} evaluations of it "
+        "(“cuts”: the cost, and its slopes, at one model in between). The cost is convex, so they bound it at all models in "
+        "between; from them the certificate is rechecked without any row."
+    )
+
+
+def sentence_start(text: str) -> str:
+    """``text`` with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
 
 def version_label(role: str, label: str) -> str:
@@ -114,7 +172,9 @@ def version_label(role: str, label: str) -> str:
 
 
 def cost_name(document: ChangeReportDocument) -> str:
-    """What the cost is called; half of it where the problem is scaled so."""
+    """What the cost is called: by its family, or half the squared error where the problem is scaled so."""
+    if document.glm is not None:
+        return cut(document.glm.loss, LOSS_LENGTH)
     cost = document.problem.get("cost")
     halved = isinstance(cost, dict) and cost.get("scale") == "1/2n"
     return "half the mean squared error" if halved else "mean squared error"

@@ -7,7 +7,7 @@ from typing import Literal
 from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.numbers import cost_column, count, percent, significant, with_error
 from coordpath_governance.reference.moments import MIN_COUNT
-from coordpath_governance.reports.document import Counts, DataFacts, Impact, PathFacts, Summary
+from coordpath_governance.reports.document import Counts, DataFacts, GlmFacts, GlmMetrics, Impact, PathFacts, Summary
 
 __all__ = ["certificate_sentence", "limits", "summarise"]
 
@@ -22,11 +22,19 @@ _ROLE = {
 }
 
 
-def summarise(versions: tuple[str | None, str], data: DataFacts, counts: Counts, path: PathFacts, impact: Impact) -> Summary:
+def summarise(
+    versions: tuple[str | None, str],
+    data: DataFacts,
+    counts: Counts,
+    path: PathFacts,
+    impact: Impact,
+    glm: GlmFacts | None = None,
+) -> Summary:
     """Headline and sentences; ``versions`` are the labels of champion (None: from zero) and candidate."""
+    loss = LOSS if glm is None else glm.loss
     direction = _direction(path, impact)
     column = cost_column([path.start_cost, *(s.cost for s in path.steps)], [s.delta for s in path.steps])
-    before, after = (column.cost(cost) + column.suffix for cost in (impact.champion.mse, impact.candidate.mse))
+    before, after = (column.cost(cost) + column.suffix for cost in (impact.champion.cost, impact.candidate.cost))
     period = f", {data.period}" if data.period else ""
     change = with_error(impact.delta, impact.delta_se)
     says = {
@@ -38,13 +46,13 @@ def summarise(versions: tuple[str | None, str], data: DataFacts, counts: Counts,
     }[direction]
     rows = f"On {count(data.rows)} rows ({_ROLE[data.role]}{period})"
     sentences = [
-        f"{rows} {LOSS} goes from {before} to {after}, by {change}: {says}.",
+        f"{rows} {loss} goes from {before} to {after}, by {change}: {says}.",
         _count_sentence(counts, path),
         certificate_sentence(path),
     ]
     return Summary(
         direction=direction,
-        headline=_headline(direction, versions, counts, path, impact),
+        headline=_headline(direction, versions, counts, path, impact, loss),
         sentences=tuple(s for s in sentences if s),
     )
 
@@ -60,7 +68,7 @@ def _direction(path: PathFacts, impact: Impact) -> Direction:
 
 
 def _headline(
-    direction: Direction, versions: tuple[str | None, str], counts: Counts, path: PathFacts, impact: Impact
+    direction: Direction, versions: tuple[str | None, str], counts: Counts, path: PathFacts, impact: Impact, loss: str
 ) -> str:
     champion, candidate = (f"the {label}" if label in ("champion", "candidate") else label for label in versions)
     lower = "lower" if impact.delta < 0 else "higher"
@@ -68,7 +76,7 @@ def _headline(
         "better": f"{candidate} is more accurate than {champion} on these data.",
         "worse": f"{candidate} is less accurate than {champion} on these data.",
         "no difference": f"These data show no difference in accuracy between {champion} and {candidate}.",
-        "not known": f"{candidate} has a {lower} {LOSS} than {champion}; whether by more than chance is not known.",
+        "not known": f"{candidate} has a {lower} {loss} than {champion}; whether by more than chance is not known.",
         "no change": f"{champion} and {candidate} are the same function.",
     }[direction]
     if champion is None:
@@ -111,13 +119,24 @@ def certificate_sentence(path: PathFacts) -> str:
 
 
 def limits(
-    models: ModelPair, data: DataFacts, counts: Counts, impact: Impact, merged: tuple[str, ...], has_rows: bool
+    models: ModelPair,
+    data: DataFacts,
+    counts: Counts,
+    impact: Impact,
+    merged: tuple[str, ...],
+    has_rows: bool,
+    glm: GlmFacts | None = None,
 ) -> tuple[str, ...]:
     """What this report cannot tell, for these data and models."""
     out = [
         "These figures hold for the reference data named here. They say nothing of other populations or the future.",
         "A coefficient is not a cause: correlated features share their effect, and another model may share it differently.",
     ]
+    if glm is not None and models.has_intercept:
+        out.append(
+            "Moving a slope leaves the average score where it is; the average prediction still moves, because "
+            "predictions do not follow the score in a straight line."
+        )
     if data.role == "training":
         out.append("The reference data were used for training: accuracy on new data will be worse, for either version.")
     if data.role == "not stated":
@@ -132,22 +151,59 @@ def limits(
             f"Levels with fewer than {MIN_COUNT} rows are merged with the next smallest, so that no row can be recognised: "
             f"{', '.join(merged)}. Their effects are represented exactly, but not told one by one."
         )
-    if all(metrics.r2 is not None and metrics.r2 < 0 for metrics in (impact.champion, impact.candidate)):
-        out.append("Both versions predict these data worse than their mean would: check that the target column is right.")
+    out += _useless(impact, glm)
     if data.rows_dropped:
         why = "with a rare level or a missing value" if data.kind == "moments" else "with a missing value"
         out.append(f"{count(data.rows_dropped)} rows {why} were left out; the models were not judged on such rows.")
-    if data.target_sd == 0:
-        out.append(
-            "The target is constant in the reference data: no share of its variation can be explained, and R² is undefined."
-        )
-    if any(m.regularisation.get("kind", "none") != "none" for m in (models.champion, models.candidate)):
-        out.append(
-            "The cost is the plain mean squared error: the penalty that a version was trained with is not part of it."
-        )
+    out += _constant_target(data, glm)
+    out += _training(models, LOSS if glm is None else glm.loss)
     for who, model in (("champion", models.champion), ("candidate", models.candidate)):
         if "declared" in model.source:
             out.append(
                 f"The coefficients of the {who} are {model.source}; nobody checked that the model predicts with them."
             )
     return tuple(out)
+
+
+def _useless(impact: Impact, glm: GlmFacts | None) -> list[str]:
+    """A warning where neither version is better than a constant."""
+    sides = (impact.champion, impact.candidate)
+    explained = [side.explained if isinstance(side, GlmMetrics) else side.r2 for side in sides]
+    if any(share is None or share >= 0 for share in explained):
+        return []
+    constant = "their mean" if glm is None else "the best constant"
+    return [f"Both versions predict these data worse than {constant} would: check that the target column is right."]
+
+
+def _constant_target(data: DataFacts, glm: GlmFacts | None) -> list[str]:
+    """A warning where there is nothing to explain."""
+    if glm is None:
+        if data.target_sd:
+            return []
+        return [
+            "The target is constant in the reference data: no share of its variation can be explained, and R² is undefined."
+        ]
+    if glm.constant_cost:
+        return []
+    return ["A constant predicts these data without any error: no share of the deviance can be explained."]
+
+
+def _training(models: ModelPair, loss: str) -> list[str]:
+    """How the versions were trained, as far as the cost does not follow it."""
+    out = []
+    sides = (models.champion, models.candidate)
+    penalty = any(m.regularisation.get("kind", "none") != "none" for m in sides)
+    weights = any(m.regularisation.get("class_weight") is not None for m in sides)
+    if penalty or weights:
+        terms = {(True, False): "the penalty", (False, True): "the class weights"}.get(
+            (penalty, weights), "penalty and class weights"
+        )
+        are = "are" if weights else "is"
+        out.append(f"The cost is the plain {loss}: {terms} that a version was trained with {are} not part of it.")
+    old, new = (m.power for m in sides)
+    if old is not None and new is not None and old != new:
+        out.append(
+            f"The versions were trained for different Tweedie powers, the champion for {old:g}, the candidate for {new:g}: "
+            "both are judged by the candidate's."
+        )
+    return out

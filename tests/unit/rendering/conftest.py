@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -45,17 +46,21 @@ def load(stem: str) -> ModuleType:
 
 load("sample_cost")
 samples = load("samples")
+load("sample_glm")
+glm_samples = load("glm_samples")
 
 
 def small() -> dict[str, Any]:
     """Eight features, a categorical group, the baseline, a worsening step with its bracket."""
-    return samples.build(samples.RENT, samples.correlation, samples.Evidence.best_order)
+    return samples.build(samples.Evidence(samples.RENT, samples.correlation), samples.Evidence.best_order)
 
 
 def large() -> dict[str, Any]:
     """Two hundred coefficients, ten steps and the rest; bounded, not proved."""
     coefficients = samples.many(200)
-    made = samples.build(coefficients, samples.long_correlation, lambda evidence: evidence.greedy_order(10))
+    made = samples.build(
+        samples.Evidence(coefficients, samples.long_correlation), lambda evidence: evidence.greedy_order(10)
+    )
     made["path"] |= {"status": "bounded", "solver": "local", "gap": 0.0031, "gap_per_step": 0.00042}
     made["summary"]["sentences"][-1] = "No order can be better by more than 0.00042 per step on average."
     return made
@@ -64,7 +69,7 @@ def large() -> dict[str, Any]:
 def empty() -> dict[str, Any]:
     """Two models that are the same function."""
     same = tuple(samples.replace(c, old=c.new) for c in samples.RENT)
-    made = samples.build(same, samples.correlation, samples.Evidence.best_order)
+    made = samples.build(samples.Evidence(same, samples.correlation), samples.Evidence.best_order)
     made["summary"] = {"direction": "no change", "headline": "Nothing changed.", "sentences": []}
     made["impact"] |= {"flips": None, "segments": [], "delta_se": None}
     made["comparison"] = []
@@ -73,9 +78,8 @@ def empty() -> dict[str, Any]:
 
 def first() -> dict[str, Any]:
     """A first version: explained from nothing."""
-    made = samples.build(
-        tuple(samples.replace(c, old=0.0) for c in samples.RENT), samples.correlation, samples.Evidence.best_order
-    )
+    fresh = tuple(samples.replace(c, old=0.0) for c in samples.RENT)
+    made = samples.build(samples.Evidence(fresh, samples.correlation), samples.Evidence.best_order)
     made["subject"]["champion"] = None
     made["summary"]["headline"] = "v4 is more accurate than the zero model on these data."
     made["models"]["champion"] = None
@@ -97,9 +101,9 @@ def moments() -> dict[str, Any]:
     return made
 
 
-def hostile(text: str) -> dict[str, Any]:
-    """The small sample with ``text`` wherever a user's text can stand."""
-    made = small()
+def hostile(text: str, base: str = "small") -> dict[str, Any]:
+    """A sample with ``text`` wherever a user's text can stand."""
+    made = deepcopy(plain(base))
     made["subject"]["name"] = text
     for side in ("champion", "candidate"):
         made["subject"][side] |= dict.fromkeys(("label", "uri", "name", "version", "digest", "run_id"), text)
@@ -132,6 +136,19 @@ def hostile(text: str) -> dict[str, Any]:
     made["recheck"] |= {"command": text, "versions": {text: text}}
     made["problem"]["features"] = [text]
     made["digest"] = text
+    return hostile_classes(made, text) if "glm" in made else made
+
+
+def hostile_classes(made: dict[str, Any], text: str) -> dict[str, Any]:
+    """The same for what only generalised linear models have."""
+    made["glm"] |= {"classes": [text] * len(made["glm"]["classes"]), "loss": text}
+    made["data"] |= {"offset": text, "exposure": text}
+    for side in ("champion", "candidate"):
+        made["models"][side] |= {"classes": [text, text], "power": 1.5}
+        for balance in made["impact"][side]["classes"]:
+            balance["label"] = text
+    for step in made["impact"]["flips"]["steps"]:
+        step["feature"] = text
     return made
 
 
@@ -141,7 +158,23 @@ def plain(name: str) -> dict[str, Any]:
     return SAMPLES[name]()
 
 
+def binomial() -> dict[str, Any]:
+    """Two classes, a categorical group, thresholds that differ."""
+    return glm_samples.build_glm(glm_samples.CREDIT)
+
+
+def poisson() -> dict[str, Any]:
+    """Counts with an exposure."""
+    return glm_samples.build_glm(glm_samples.FREQUENCY)
+
+
+def multinomial() -> dict[str, Any]:
+    """Three classes: a feature moves in all of them at once."""
+    return glm_samples.build_glm(glm_samples.ROUTING)
+
+
 SAMPLES = {"small": small, "large": large, "empty": empty, "first": first, "moments": moments}
+SAMPLES |= {"binomial": binomial, "poisson": poisson, "multinomial": multinomial}
 
 
 def document(made: dict[str, Any]) -> ChangeReportDocument:
@@ -164,8 +197,8 @@ def make():
 
 @pytest.fixture
 def make_hostile():
-    """A factory: one kind of hostile text (or any text) in every place."""
-    return lambda kind: document(hostile(HOSTILE.get(kind, kind)))
+    """A factory: one kind of hostile text (or any text) in every place of a sample."""
+    return lambda kind, base="small": document(hostile(HOSTILE.get(kind, kind), base))
 
 
 @pytest.fixture(params=sorted(SAMPLES))
@@ -174,7 +207,8 @@ def sample(request: pytest.FixtureRequest) -> ChangeReportDocument:
     return document(plain(request.param))
 
 
-@pytest.fixture(params=sorted(HOSTILE))
+@pytest.fixture(params=[(base, kind) for base in ("small", "binomial") for kind in sorted(HOSTILE)], ids="-".join)
 def hostile_sample(request: pytest.FixtureRequest) -> ChangeReportDocument:
-    """Every kind of hostile text in turn."""
-    return document(hostile(HOSTILE[request.param]))
+    """Every kind of hostile text in turn, in samples of every kind of cost."""
+    base, kind = request.param
+    return document(hostile(HOSTILE[kind], base))

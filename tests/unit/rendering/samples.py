@@ -159,7 +159,7 @@ def data_facts() -> dict[str, Any]:
 
 def problem(evidence: Evidence) -> dict[str, Any]:
     coefficients = evidence.coefficients
-    gram = [[round(g, 4) for g in row] for row in evidence.gram]
+    gram = [[round(g, 4) for g in row] for row in getattr(evidence, "gram", [])]
     return {
         "schema": "coordpath.problem/1",
         "features": [c.label for c in coefficients],
@@ -200,11 +200,9 @@ def impact(start: float, end: float, error: float) -> dict[str, Any]:
     }
 
 
-def build(
-    coefficients: tuple[Coefficient, ...], correlate: Callable[[int, int], float], choose: Callable[[Evidence], list[int]]
-) -> dict[str, Any]:
+def build(evidence: Evidence, choose: Callable[[Evidence], list[int]]) -> dict[str, Any]:
     """A whole document; units that ``choose`` does not name are the rest."""
-    evidence = Evidence(coefficients, correlate)
+    coefficients = evidence.coefficients
     order = choose(evidence)
     steps = step_facts(evidence, order)
     full = [*order, *(u for u in range(len(evidence.units)) if u not in order)]

@@ -10,10 +10,13 @@ import pytest
 from coordpath_governance.numbers import cost_column
 from coordpath_governance.rendering import svg
 from coordpath_governance.rendering.charts import (
+    Calibration,
+    CalibrationPoint,
     Dumbbell,
     DumbbellRow,
     Waterfall,
     WaterfallStep,
+    calibration,
     dumbbell,
     waterfall,
 )
@@ -165,3 +168,41 @@ def test_svg_escapes_attributes_and_text():
         svg.text(0, 0, 'a"<b>', 'x" onload="y') == '<text x="0" y="0" class="x&quot; onload=&quot;y">a&quot;&lt;b&gt;</text>'
     )
     assert svg.attributes(x=-0.01, y=1.26, class_=None) == ' x="0" y="1.3"'
+
+
+def calibrated(*observed, scale=1.0):
+    points = [tuple(CalibrationPoint(scale * (k + 1), scale * o) for k, o in enumerate(side)) for side in observed]
+    column = cost_column([value for side in points for p in side for value in (p.expected, p.observed)], [])
+    return Calibration(*points, column, "told in words")
+
+
+def test_calibration_is_well_formed_and_tells_versions_apart_by_shape():
+    picture = calibration(calibrated((1.2, 1.9, 3.3), (0.9, 2.2)))
+    for drawn in (picture.wide, picture.narrow):
+        root = ET.fromstring(drawn)
+        assert root.get("role") == "img"
+        assert root.find("desc").text == "told in words"
+        classes = [element.get("class") for element in root.iter()]
+        assert (classes.count("mark-old"), classes.count("mark-new"), classes.count("diagonal")) == (3, 2, 1)
+        assert {e.tag for e in root.iter() if e.get("class") == "mark-old"} == {"circle"}
+        assert {e.tag for e in root.iter() if e.get("class") == "mark-new"} == {"path"}
+        width, height = (float(part) for part in root.get("viewBox").split()[2:])
+        for element in root.iter():
+            assert all(0 <= float(element.get(name, 0)) <= width for name in ("x", "x1", "x2", "cx"))
+            assert all(0 <= float(element.get(name, 0)) <= height for name in ("y", "y1", "y2", "cy"))
+
+
+def test_a_point_on_the_diagonal_is_drawn_on_it():
+    root = ET.fromstring(calibration(calibrated((1.0, 2.0, 3.0), ())).wide)
+    line = next(e for e in root.iter("line") if e.get("class") == "diagonal")
+    x1, y1, x2, y2 = (float(line.get(name)) for name in ("x1", "y1", "x2", "y2"))
+    for mark in root.iter("circle"):
+        along = (float(mark.get("cx")) - x1) / (x2 - x1)
+        assert y1 + along * (y2 - y1) == pytest.approx(float(mark.get("cy")), abs=0.2)
+
+
+def test_axes_of_a_calibration():
+    assert calibrated((1.0, 2.0, 3.0), ()).domain()[0] == 0.0
+    assert calibrated((1.0,), (1.05,)).domain()[0] > 0.9
+    assert calibrated((-1.0, 2.0), ()).domain()[0] < -1.0
+    assert any("×10⁶" in text for text in texts(calibration(calibrated((1.0, 2.0), (), scale=2e6)).wide))

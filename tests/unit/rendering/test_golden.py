@@ -1,4 +1,4 @@
-"""The small sample, byte for byte. To accept a change of look: COORDPATH_REGENERATE=1 pytest tests/unit/rendering."""
+"""Samples, byte for byte. To accept a change of look: COORDPATH_REGENERATE=1 pytest tests/unit/rendering."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ RENDERERS = {
     "small.html": render_html,
     "small.md": render_markdown,
     "small.summary.md": render_summary_markdown,
+    "binomial.md": render_markdown,
+    "multinomial.md": render_markdown,
+    "poisson.md": render_markdown,
 }
 
 
 @pytest.mark.parametrize("name", sorted(RENDERERS))
-def test_small_sample(make, name):
-    rendered = RENDERERS[name](make())
+def test_samples(make, name):
+    rendered = RENDERERS[name](make(name.partition(".")[0]))
     path = GOLDEN / name
     if os.environ.get("COORDPATH_REGENERATE") == "1":
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from coordpath_governance.numbers import (
     CostColumn,
     cost_column,
     count,
+    exponentials,
     fixed,
     pair,
     percent,
@@ -62,6 +63,19 @@ def test_pair_tells_two_numbers_apart():
 def test_pair_never_shows_two_numbers_as_one(old, new):
     texts = pair(old, new)
     assert (texts[0] == texts[1]) == (old == new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "texts"),
+    [
+        (0.0, math.log(2.0), ("1.000", "2.000")),
+        (1e-7, 2e-7, ("1.0000001", "1.0000002")),
+        (-800.0, 0.0, ("<10⁻³⁰⁰", "1.000")),
+        (0.5, 800.0, ("1.649", ">10³⁰⁰")),
+    ],
+)
+def test_exponentials(old, new, texts):
+    assert exponentials(old, new) == texts
 
 
 @given(finite, st.none() | st.floats(min_value=0, allow_nan=False, allow_infinity=False))

@@ -1,0 +1,47 @@
+"""The report in the terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordpath_governance.cli.overview import show_overview
+
+
+@pytest.fixture
+def shown(make, capsys, monkeypatch):
+    """A factory: what a sample looks like in a wide terminal."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+    def show(name, **sections):
+        show_overview(make(name, **sections))
+        return capsys.readouterr().out.replace("\u00a0", " ").splitlines()
+
+    return show
+
+
+def columns(lines):
+    return next(line.split() for line in lines if line.startswith("step"))
+
+
+def test_squared_errors_are_a_cost_and_nothing_beside_it(shown):
+    lines = shown("small")
+    assert columns(lines) == ["step", "what", "moves", "from", "to", "cost", "change"]
+    assert "   8  floor" in lines[-1]
+
+
+def test_two_classes(shown):
+    lines = shown("binomial")
+    assert columns(lines)[-3:] == ["log", "loss", "change"]
+    assert "AUC 0.7605 → 0.7671, Gini 0.5210 → 0.5343" in lines
+    assert lines[-1].startswith("The champion decides at 0.3, the candidate at 0.25; each version")
+
+
+def test_counts(shown):
+    lines = shown("poisson")
+    assert columns(lines)[-2:] == ["deviance", "change"]
+    assert lines[-1] == "Gini 0.3542 → 0.4722"
+
+
+def test_several_classes(shown):
+    assert shown("multinomial")[-1] == "For 23.75 % of the rows another class becomes the most probable one."
+    assert "prior_contacts (3 coefficients)" in shown("multinomial", impact={"flips": None})[-1]
