@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = ["THRESHOLD_STEP", "DecisionSums", "FlipMeasures", "FlipStepMeasures"]
 
 Array = NDArray[np.float64]
+Decisions = NDArray[np.int16]
 
 THRESHOLD_STEP = "(threshold)"
 """Title of the move from the champion's threshold to the candidate's."""
@@ -53,22 +54,23 @@ class DecisionSums:
     def add(self, prediction: Array, weight: Array) -> NDArray[np.bool_]:
         """Take in one chunk, predictions being rows × scores × models; tells which decisions flip from first to last."""
         decided = self._decided(prediction)
-        steps = np.diff(np.column_stack([decided, decided[:, :1]]), axis=1)
+        steps: Decisions = np.column_stack([decided[:, 1:], decided[:, :1]]) - decided
         steps[:, -1] *= -1  # from the last back to the first, turned round
-        up, down = (steps != 0, np.zeros_like(steps)) if self._several else (steps > 0, steps < 0)
-        self._up += weight @ up
-        self._down += weight @ down
+        self._up += weight @ (steps != 0 if self._several else steps > 0)
+        if not self._several:
+            self._down += weight @ (steps < 0)
         flipped: NDArray[np.bool_] = steps[:, -1] != 0
         return flipped
 
-    def _decided(self, prediction: Array) -> Array:
+    def _decided(self, prediction: Array) -> Decisions:
         """The decision of every row and model, and the last once more with the candidate's threshold if that is another."""
-        decided: Array
         if self._several:
-            decided = np.argmax(prediction, axis=1).astype(np.float64)
-        else:
-            decided = (prediction[:, 0] >= self._champion).astype(np.float64)
-        return np.column_stack([decided, prediction[:, 0, -1] >= self._candidate]) if self._moves else decided
+            classes: Decisions = np.argmax(prediction, axis=1).astype(np.int16)
+            return classes
+        decided = prediction[:, 0] >= self._champion
+        if self._moves:
+            decided = np.column_stack([decided, prediction[:, 0, -1] >= self._candidate])
+        return decided.astype(np.int16)
 
     def result(self, weight: float) -> FlipMeasures:
         """The shares of all rows taken in."""

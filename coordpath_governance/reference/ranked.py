@@ -32,7 +32,7 @@ class RankedSums:
 
     def add(self, key: Array, *numbers: Array) -> None:
         """Take in one chunk: a key and the numbers of every row. Sorted chunks are sorted together sooner."""
-        rounded, sums = _sorted(self._rounded(key), np.column_stack(numbers))
+        rounded, sums = _sorted(_rounded(key, self._digits), np.column_stack(numbers))
         self._keys.append(rounded)
         self._sums.append(sums)
         self._waiting += len(key)
@@ -41,15 +41,29 @@ class RankedSums:
 
     def cells(self) -> tuple[Array, Array]:
         """The different keys, ascending, and the sums of the rows that have them."""
-        key, sums = _joined(*_sorted(self._rounded(np.concatenate(self._keys)), np.concatenate(self._sums)))
-        while len(key) > MOST_CELLS:
-            self._digits -= 1
-            key, sums = _joined(self._rounded(key), sums)
+        key, sums = _sorted(_rounded(np.concatenate(self._keys), self._digits), np.concatenate(self._sums))
+        self._digits = _digits_that_fit(key, self._digits)
+        key, sums = _joined(_rounded(key, self._digits), sums)
         self._keys, self._sums, self._waiting = [key], [sums], 0
         return key, sums
 
-    def _rounded(self, key: Array) -> Array:
-        return np.rint(key * 2.0**self._digits) * 2.0**-self._digits
+
+def _rounded(key: Array, digits: int) -> Array:
+    return np.rint(key * 2.0**digits) * 2.0**-digits
+
+
+def _digits_that_fit(key: Array, digits: int) -> int:
+    """The most binary digits, up to ``digits``, with which ascending keys make no more than `MOST_CELLS` cells."""
+    if len(key) <= MOST_CELLS:
+        return digits
+    fewest = -ALL_DIGITS
+    while fewest < digits:
+        middle = (fewest + digits + 1) // 2
+        if np.count_nonzero(np.diff(_rounded(key, middle))) < MOST_CELLS:
+            fewest = middle
+        else:
+            digits = middle - 1
+    return digits
 
 
 def _sorted(key: Array, sums: Array) -> tuple[Array, Array]:
