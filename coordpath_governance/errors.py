@@ -25,6 +25,7 @@ __all__ = [
     "SignatureError",
     "SigningKeyError",
     "SolverUnavailableError",
+    "UnknownSetError",
     "UnsupportedModelError",
     "UsageError",
 ]
@@ -58,6 +59,10 @@ class ProblemError(CoordpathError, ValueError):
     """A path problem that is malformed, contradictory or cannot be computed in double precision."""
 
     exit_code = EXIT_WRONG_USE
+
+
+class UnknownSetError(ProblemError):
+    """A question about a cost that neither its record nor any rows answer."""
 
 
 class SolverUnavailableError(CoordpathError, RuntimeError):

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
-from coordpath_governance.paths.document import as_number
 from coordpath_governance.paths.front import Front, FrontPoint
 from coordpath_governance.paths.losses import path_loss
 from coordpath_governance.paths.path import Path
 from coordpath_governance.paths.problem import PathProblem, StepRange, check_solver
+from coordpath_governance.paths.reading import as_number
 from coordpath_governance.paths.solution import Solution, solve_within
 from coordpath_governance.paths.weights import FinalWeights, GeometricWeights, Weights
 
@@ -82,7 +82,7 @@ def _check(problem: PathProblem, resolution: float) -> None:
         raise ProblemError(f"resolution: {resolution} is not a part of the range of costs; give {_FINEST:g} to 1")
     if not problem.alphas(problem.most_terms)[0] > 0:
         raise ProblemError("weights: the first is 0, so that a first step is free and nothing is traded; make it positive")
-    if problem.cost.minimum() < 0:
+    if problem.quadratic.minimum() < 0:
         raise ProblemError("cost: is negative somewhere, so that longer paths would pay by themselves; add a constant")
 
 
@@ -91,7 +91,7 @@ class _Tracer:
 
     def __init__(self, problem: PathProblem, resolution: float, patience: Patience, solver: str | None) -> None:
         self.problem, self.resolution, self.patience, self.solver = problem, resolution, patience, solver
-        cost = problem.cost.value(problem.start)
+        cost = problem.quadratic.value(problem.start)
         self.points = [FrontPoint(cost, 0.0, Path(cost, (), 0), tuple(problem.start.tolist()))]
         self.known: list[_Known] = []
         self.least = self._least_cost()
@@ -113,9 +113,9 @@ class _Tracer:
     def _least_cost(self) -> float:
         """No model reached in N steps costs less."""
         if self.problem.most_terms >= len(self.problem.units):
-            return self.problem.cost.minimum()
+            return self.problem.quadratic.minimum()
         bound = self._solve(self.problem.most_terms, FinalWeights(1.0, 0.0)).certificate.lower_bound
-        return max(bound, self.problem.cost.minimum())
+        return max(bound, self.problem.quadratic.minimum())
 
     def _span(self, tolerance: float) -> None:
         """From the λ at which the start is best to one so small that the cost alone decides."""

@@ -89,9 +89,9 @@ def _choose(problem: PathProblem, walks: Walks, exponent: int, totals: _Totals, 
 
 def _minimum_doubt(problem: PathProblem, exponent: int) -> float:
     """What rounding may do to min c, in units of 2^exponent."""
-    part, _ = problem.cost.free_doubt()
+    part, _ = problem.quadratic.free_doubt()
     with np.errstate(over="ignore"):
-        return float(np.ldexp(part * problem.cost.explained(), -exponent))
+        return float(np.ldexp(part * problem.quadratic.explained(), -exponent))
 
 
 @dataclass(frozen=True)

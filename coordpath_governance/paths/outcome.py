@@ -14,8 +14,6 @@ from coordpath_governance.paths.certificate import Certificate, certify
 from coordpath_governance.paths.path import Move, Path, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.path import StepKind
@@ -44,7 +42,8 @@ class Outcome:
     """Stops of the best path known, with its excess and a bound of it.
 
     ``excess``, ``bound``, ``rounding``, ``scale`` (see `certify`) and ``weight`` (Σα) are in units of
-    2^exponents[0] of cost and 2^exponents[1] of weight.
+    2^exponents[0] of cost and 2^exponents[1] of weight. ``along``: c − min c at the start and at every stop, if that is
+    known already; otherwise the cost is asked.
     """
 
     stops: tuple[Stop, ...]
@@ -56,6 +55,7 @@ class Outcome:
     weight: float
     exponents: tuple[int, int]
     solver: str
+    along: tuple[float, ...] | None = None
 
 
 def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
@@ -71,14 +71,14 @@ def data_scale(problem: PathProblem, exponent: int) -> float:
     is left of the start's residual after it was cancelled, the square of its rounding, is nothing.
     """
     with np.errstate(over="ignore"):
-        scale = max(problem.cost.explained(), _CANCELLED * problem.cost.excess(problem.start))
+        scale = max(problem.quadratic.explained(), _CANCELLED * problem.quadratic.excess(problem.start))
         return float(np.ldexp(scale, -exponent))
 
 
-def trace(problem: PathProblem, stops: Sequence[Stop], terms: int) -> Path:
+def trace(problem: PathProblem, outcome: Outcome) -> Path:
     """The path through the stops; a stop at which nothing moves is a rest and is not listed."""
-    cost = problem.cost
-    excess, *along = cost.excesses(np.stack([problem.start, *(stop.beta for stop in stops)]))
+    cost, stops = problem.cost, outcome.stops
+    excess, *along = outcome.along or problem.quadratic.excesses(np.stack([problem.start, *(s.beta for s in stops)]))
     start_cost = cost.minimum() + excess
     before = problem.start
     steps: list[Step] = []
@@ -89,7 +89,7 @@ def trace(problem: PathProblem, stops: Sequence[Stop], terms: int) -> Path:
             value, delta = _plain(cost.minimum() + reached), _plain(reached - excess)
             steps.append(Step(stop.k, stop.kind, stop.label, moves, value, delta))
             before, excess = stop.beta, reached
-    return Path(_plain(start_cost), tuple(steps), terms)
+    return Path(_plain(start_cost), tuple(steps), outcome.terms)
 
 
 def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certificate:
@@ -102,7 +102,7 @@ def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certi
             excess=outcome.excess,
             bound=outcome.bound,
             rounding=outcome.rounding,
-            own=partial(_own_rounding, problem, outcome),
+            own=partial(_own_rounding, problem, outcome) if outcome.along is None else lambda: outcome.rounding,
             scale=outcome.scale,
             weight=outcome.weight,
             exponents=outcome.exponents,
@@ -117,7 +117,7 @@ def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certi
 
 def _own_rounding(problem: PathProblem, outcome: Outcome) -> float:
     """What floating point may do to Σαₖ·excess of the path's own models, each by its own residual and length."""
-    cost = problem.cost
+    cost = problem.quadratic
     curvature, slope = cost.left_out()
     reached = {stop.k: stop.beta for stop in outcome.stops}
     beta, total = problem.start, 0.0

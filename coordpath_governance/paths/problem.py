@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.convex.record import RecordedCost, RecordedSets
+from coordpath_governance.paths.convex.set_costs import KnownSets
 from coordpath_governance.paths.weights import GeometricWeights, Weights, checked_alphas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from coordpath_governance.costs import QuadraticCost
+    from coordpath_governance.costs.glm import GlmCost
     from coordpath_governance.paths.path import StepKind
 
 __all__ = [
@@ -70,7 +74,7 @@ class PathProblem:
     """
 
     features: tuple[str, ...]
-    cost: QuadraticCost
+    cost: QuadraticCost | GlmCost | RecordedCost
     start: NDArray[np.float64]
     target: NDArray[np.float64] | None = None
     steps: int | StepRange | None = None
@@ -108,6 +112,7 @@ class PathProblem:
         ):
             object.__setattr__(self, name, value)
         self._check_counts()
+        self._check_record()
         check_solver(self.solver, self.target)
         if self.time_limit is not None and not (np.isfinite(self.time_limit) and self.time_limit >= 0):
             raise ProblemError(f"time_limit: {self.time_limit} is not a number of seconds; give 0 or more, or null")
@@ -115,6 +120,36 @@ class PathProblem:
             raise ProblemError(f"seed: {self.seed} is not an integer from 0 to 2⁶³−1")
         for terms in {self.least_terms, self.most_terms}:
             checked_alphas(self.weights, terms)
+
+    @property
+    def quadratic(self) -> QuadraticCost:
+        """The cost, where only a quadratic one will do."""
+        if isinstance(self.cost, QuadraticCost):
+            return self.cost
+        raise ProblemError("cost.kind: this needs a quadratic cost; `solve` takes others")
+
+    @cached_property
+    def sets(self) -> KnownSets:
+        """What was asked of a cost that is not quadratic about sets of moved units."""
+        depth = max(self.most_terms - 1, 0)
+        if isinstance(self.cost, RecordedCost):
+            return KnownSets(RecordedSets(self.cost), depth, self.cost.evaluations)
+        from coordpath_governance.costs.glm import GlmCost
+        from coordpath_governance.paths.convex.row_sets import RowSets
+
+        if isinstance(self.cost, GlmCost) and self.target is not None:
+            return KnownSets(RowSets(self, self.cost), depth)
+        raise ProblemError("target: sets of moved units need a target, and a cost that is not quadratic")
+
+    def _check_record(self) -> None:
+        if not isinstance(self.cost, RecordedCost):
+            return
+        if not self.moves_once:
+            raise ProblemError("cost.record: is of sets of moved units, so every unit moves once; leave steps null")
+        if len(self.cost.curvature) != len(self.changed):
+            raise ProblemError(
+                f"cost.record.curvature: is for {len(self.cost.curvature)} units, but {len(self.changed)} change"
+            )
 
     def _check_counts(self) -> None:
         if self.max_steps is not None:

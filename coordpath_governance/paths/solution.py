@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.paths.chains.set_function import build_set_function
+from coordpath_governance.paths.convex.once import convex_greedy_order, measure_convex_order, solve_convex_once
 from coordpath_governance.paths.how_far import NeverWorse
 from coordpath_governance.paths.longer import solve_longer
 from coordpath_governance.paths.once import measure_order, solve_once
@@ -94,20 +96,27 @@ def solve_within(problem: PathProblem, patience: Patience, solver: str | None = 
     """The same within a patience that several problems may share."""
     name = problem.solver if solver is None else solver
     check_solver(name, problem.target)
-    solve = solve_once if problem.moves_once else solve_longer
-    return _conclude(problem, solve(problem, name, patience.telling(NeverWorse())))
+    told = patience.telling(NeverWorse())
+    if isinstance(problem.cost, QuadraticCost):
+        solve = solve_once if problem.moves_once else solve_longer
+    else:
+        solve = solve_convex_once
+    return _conclude(problem, solve(problem, name, told))
 
 
 def evaluate_order(problem: PathProblem, order: Sequence[int]) -> Solution:
     """A given order (indices into ``problem.changed``) as a solution; its bound is only Σα·min c."""
-    return _conclude(problem, measure_order(problem, order))
+    measure = measure_order if isinstance(problem.cost, QuadraticCost) else measure_convex_order
+    return _conclude(problem, measure(problem, order))
 
 
 def greedy_order(problem: PathProblem) -> tuple[int, ...]:
     """The order that always moves the unit that lowers the cost most, as indices into ``problem.changed``."""
-    return tuple(forward_order(build_set_function(problem)))
+    if isinstance(problem.cost, QuadraticCost):
+        return tuple(forward_order(build_set_function(problem)))
+    return convex_greedy_order(problem)
 
 
 def _conclude(problem: PathProblem, outcome: Outcome) -> Solution:
-    path = trace(problem, outcome.stops, outcome.terms)
+    path = trace(problem, outcome)
     return Solution(problem, path, certify_outcome(problem, outcome, path))

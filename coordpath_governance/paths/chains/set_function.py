@@ -25,19 +25,45 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["SetFunction", "build_set_function", "order_chain"]
+__all__ = ["Lifts", "SetFunction", "build_set_function", "order_chain", "positive"]
 
 EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
+class Lifts:
+    """Linear functions of the set: whatever is positive of the largest of them is added to e(S)."""
+
+    constants: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+
+    def along(self, order: Sequence[int]) -> NDArray[np.float64]:
+        """What is added to e(S₁), e(S₂), … along an order of units."""
+        return positive(self.constants[:, None] + np.cumsum(self.slopes[:, list(order)], axis=1))
+
+    def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> Lifts:
+        """The same functions of the units ``kept`` after ``moved`` have moved."""
+        return Lifts(self.constants + self.slopes[:, list(moved)].sum(axis=1), self.slopes[:, list(kept)])
+
+
+def positive(functions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest along the first axis, or zero."""
+    largest: NDArray[np.float64] = np.max(functions, axis=0, initial=0.0)
+    return largest
+
+
+@dataclass(frozen=True, eq=False)
 class SetFunction:
-    """e(S) over D units; real excess = e·2^exponent. ``doubt``: what the input's own rounding may do to it."""
+    """e(S) over D units; real excess = e·2^exponent. ``doubt``: what the input's own rounding may do to it.
+
+    ``lifts``: the function is larger than e by these (see `Lifts`), so that whatever lies below e lies below it.
+    """
 
     base: NDArray[np.float64]
     columns: NDArray[np.float64]
     exponent: int = 0
     doubt: Doubt | None = None
+    lifts: Lifts | None = None
 
     @property
     def size(self) -> int:
@@ -92,12 +118,13 @@ class SetFunction:
         """The same function of the units ``kept`` after ``moved`` have moved; all others stay."""
         base = self.base + self.columns[:, list(moved)].sum(axis=1)
         doubt = None if self.doubt is None else self.doubt.restrict(moved, kept)
-        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(kept)]), self.exponent, doubt)
+        lifts = None if self.lifts is None else self.lifts.restrict(moved, kept)
+        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(kept)]), self.exponent, doubt, lifts)
 
 
 def build_set_function(problem: PathProblem) -> SetFunction:
     """e(S) over the changed units of a problem with a fixed end."""
-    cost, start = problem.cost, problem.start
+    cost, start = problem.quadratic, problem.start
     target = start if problem.target is None else problem.target
     base = cost.residual(start)
     columns = np.zeros((len(base), len(problem.changed)))

@@ -19,7 +19,7 @@ from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LARGEST", "Lattice", "best_chain"]
+__all__ = ["LARGEST", "Lattice", "best_chain", "read_order"]
 
 LARGEST = 26
 """Most units whose table of 2^D numbers is made (650 MB)."""
@@ -36,7 +36,9 @@ class Lattice:
         self.most_units = most_units
 
     def lacks(self, task: ChainTask) -> str | None:
-        """Its table has 2^D numbers."""
+        """Its table has 2^D numbers, of a quadratic."""
+        if task.function.lifts is not None:
+            return "takes quadratic costs only"
         return None if task.function.size <= self.most_units else f"takes up to {self.most_units} units"
 
     def solve(self, task: ChainTask) -> Found:
@@ -54,7 +56,7 @@ def best_chain(task: ChainTask) -> Found | None:
     if table is None:
         return None
     best, last = _best_set(table, depth, low, task.tie)
-    order = _backtrack(table.reshape(-1), last, task.tie)
+    order = read_order(table.reshape(-1), last, task.tie)
     task.report("all orders", best, best)
     return Found(order_chain(order, size), best, Lattice.name)
 
@@ -125,7 +127,7 @@ def _best_set(table: NDArray[np.float64], depth: int, low: int, tie: float) -> t
     return best, min(mask for value, mask in candidates if value <= best + tie)
 
 
-def _backtrack(values: NDArray[np.float64], last: int, tie: float) -> list[int]:
+def read_order(values: NDArray[np.float64], last: int, tie: float) -> list[int]:
     """The order that ends at a set; among equals the unit listed last moves last."""
     order: list[int] = []
     mask = last

@@ -16,7 +16,7 @@ import numpy as np
 from coordpath_governance.paths.chains.chained_bounds import ChainedBounds, Refinement
 from coordpath_governance.paths.chains.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
 from coordpath_governance.paths.chains.relaxation import LevelBounds, bound_levels
-from coordpath_governance.paths.chains.set_function import order_chain
+from coordpath_governance.paths.chains.set_function import Lifts, order_chain, positive
 from coordpath_governance.paths.solvers.improvement import first_polish, shuffle
 from coordpath_governance.paths.solvers.lattice import LARGEST, best_chain
 from coordpath_governance.paths.solvers.protocol import ChainTask, Found
@@ -130,7 +130,8 @@ class Levels:
         run.lift(run.bound, "a first order")
         if not task.expired():
             self._attempt(run, min(_QUICK_WORK, self.work), _CAPACITY, 0)
-        if not run.proved and task.function.size <= LARGEST and 1 << task.function.size <= self.work:
+        small = task.function.lifts is None and task.function.size <= LARGEST and 1 << task.function.size <= self.work
+        if not run.proved and small:
             found = best_chain(task)
             if found is not None:
                 return found
@@ -234,6 +235,11 @@ def _expand(task: ChainTask, rests: list[_Rest], level: _Level, k: int, aim: flo
         excess = here[rows] + change[rows, units]
         g = so_far[rows] + alpha * excess
         children = add_unit(masks[rows], units)
+        if task.function.lifts is not None:
+            raised = alpha * _lifted(task.function.lifts, inside, rows, units)
+            g, totals = g + raised, totals + raised
+            left = totals < aim
+            totals, excess, g, children, rows, units = (part[left] for part in (totals, excess, g, children, rows, units))
         for bound in others:
             slopes = bound.slopes[k + 1]
             rest = (inside @ slopes)[rows] + slopes[units] - bound.before[k + 1] * excess
@@ -247,6 +253,14 @@ def _expand(task: ChainTask, rests: list[_Rest], level: _Level, k: int, aim: flo
         if len(merged.g) > most or task.expired():
             return None
     return _merge([merged, *parts])
+
+
+def _lifted(
+    lifts: Lifts, inside: NDArray[np.float64], rows: NDArray[np.intp], units: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """What the sets of ``rows`` with one of ``units`` more are lifted by."""
+    before = lifts.constants[:, None] + lifts.slopes @ inside.T
+    return positive(before[:, rows] + lifts.slopes[:, units])
 
 
 def _merge(parts: list[_Level]) -> _Level:

@@ -51,8 +51,11 @@ class ChainTask:
         return 4 * EPS * self.function.magnitude * float(self.alphas.sum())
 
     def evaluate(self, order: Sequence[int]) -> float:
-        """Σ_{k≤n} αₖ e(S_k) along an order."""
-        return float(self.alphas @ self.function.prefix_excess(order[: self.depth]))
+        """Σ_{k≤n} αₖ e(S_k) along an order, with what e is lifted by."""
+        along = self.function.prefix_excess(order[: self.depth])
+        if self.function.lifts is not None:
+            along = along + self.function.lifts.along(order[: self.depth])
+        return float(self.alphas @ along)
 
     def padded(self) -> NDArray[np.float64]:
         """Weights of the D positions, zero beyond n."""

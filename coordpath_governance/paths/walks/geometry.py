@@ -85,7 +85,7 @@ class Walks:
 
     def excess(self, beta: NDArray[np.float64]) -> float:
         """Excess of a model in these units."""
-        residual = np.ldexp(self.problem.cost.residual(beta), -self.shift)
+        residual = np.ldexp(self.problem.quadratic.residual(beta), -self.shift)
         return float(residual @ residual)
 
     def rounding(self, excess: float, stops: Sequence[Stop] = ()) -> float:
@@ -94,7 +94,7 @@ class Walks:
         models = [problem.start, *(stop.beta for stop in stops)]
         if problem.target is not None:
             models.append(problem.target)
-        blur = math.ldexp(problem.cost.blur(np.stack(models)) + problem.cost.goal_blur(), -self.shift)
+        blur = math.ldexp(problem.quadratic.blur(np.stack(models)) + problem.quadratic.goal_blur(), -self.shift)
         return 64 * EPS * excess + blur * (2 * math.sqrt(excess) + blur)
 
     def doubt(self, excess: float, weight: float) -> float:
@@ -102,7 +102,7 @@ class Walks:
 
         Free values may grow until only the smallest eigenvalue holds them, so it is relative to the excess.
         """
-        part, root = self.problem.cost.free_doubt()
+        part, root = self.problem.quadratic.free_doubt()
         return part * excess + math.ldexp(root, -self.shift) * math.sqrt(excess * weight)
 
     def value(self, sequence: Sequence[int], alphas: NDArray[np.float64]) -> tuple[float, tuple[Stop, ...]]:
@@ -119,7 +119,7 @@ class Walks:
         """Σαₖ·excess along the sequence, each unit moving by its increment (None: to its target), and the stops."""
         stops = self._stops(sequence, increments)
         models = np.stack([self.problem.start, *(stop.beta for stop in stops)])
-        residuals = np.ldexp(self.problem.cost.residual(models), -self.shift)
+        residuals = np.ldexp(self.problem.quadratic.residual(models), -self.shift)
         at = np.cumsum([u != REST for u in sequence])
         return float(alphas @ np.einsum("mr,mr->m", residuals, residuals)[at]), stops
 
@@ -177,12 +177,12 @@ class Walks:
 
 def prepare_walks(problem: PathProblem) -> Walks:
     """Prepare a problem; columns are brought to length 1, so that units of any scale are fitted alike."""
-    base = problem.cost.residual(problem.start)
-    ends = [base] if problem.target is None else [base, problem.cost.residual(problem.target)]
+    base = problem.quadratic.residual(problem.start)
+    ends = [base] if problem.target is None else [base, problem.quadratic.residual(problem.target)]
     shift = math.frexp(max(float(np.max(np.abs(end), initial=0.0)) for end in ends))[1]
     blocks, norms = [], []
     for unit in problem.units:
-        columns = problem.cost.directions(np.array(unit.members))
+        columns = problem.quadratic.directions(np.array(unit.members))
         lengths = np.sqrt(np.sum(np.square(columns / _largest(columns)), axis=0)) * _largest(columns)
         lengths[lengths == 0] = 1.0
         blocks.append(columns / lengths)
@@ -199,7 +199,7 @@ def _changes(problem: PathProblem, shift: int) -> tuple[NDArray[np.float64], ...
         delta = np.zeros(len(change))
         members = list(unit.members)
         delta[members] = change[members]
-        moves.append(np.ldexp(problem.cost.direction(delta), -shift))
+        moves.append(np.ldexp(problem.quadratic.direction(delta), -shift))
     return tuple(moves)
 
 

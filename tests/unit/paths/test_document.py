@@ -79,7 +79,7 @@ def test_a_range_is_raised_to_the_number_of_changed_units(toy):
         (("features",), "ab", "^features: is 'ab'; give a list"),
         (("features",), ["a", "b", "c"], "^cost.gram: has 2 rows"),
         (("cost",), [1], r"^cost: is \[1\]; give an object"),
-        (("cost", "kind"), "logistic", "^cost.kind: "),
+        (("cost", "kind"), "hinge", "^cost.kind: .hinge. is not known; use quadratic, logistic"),
         (("cost", "gram", 1), [1], r"^cost.gram\[1\]: has 1 entries"),
         (("cost", "gram", 1, 0), "0.9", r"^cost.gram\[1\]\[0\]: is '0.9'; give a number"),
         (("cost", "gram", 1, 0), True, r"^cost.gram\[1\]\[0\]: is true; give a number"),

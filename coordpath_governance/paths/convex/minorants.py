@@ -1,0 +1,88 @@
+"""Minorants: quadratics below f that touch it where it was evaluated.
+
+At any point t of the cube and with ∇²f ⪰ M ⪰ 0 in it,
+
+    f(x) ≥ f(t) + ∇f(t)ᵀ(x − t) + ½(x − t)ᵀM(x − t) = ½xᵀMx + (∇f(t) − Mt)ᵀx + (f(t) − ∇f(t)ᵀt + ½tᵀMt).
+
+All of them share ½xᵀMx, so the best of them is that plus a maximum of linear functions. Rounding of the sums is taken off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.paths.convex.set_costs import is_cut
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordpath_governance.paths.convex.set_costs import Evaluation, FloatArray
+
+__all__ = ["EPS", "SetBounds", "best_minorant", "linear_parts", "rounding_of"]
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def linear_parts(curvature: FloatArray, cuts: Sequence[Evaluation]) -> tuple[FloatArray, FloatArray]:
+    """Constants and slopes of the linear parts of the minorants that touch f at these points."""
+    points = np.stack([cut.at for cut in cuts])
+    slopes = np.stack([cut.slopes for cut in cuts if cut.slopes is not None])
+    moved = points @ curvature
+    constants = np.array([cut.value for cut in cuts]) - np.sum(slopes * points, axis=1) + np.sum(moved * points, axis=1) / 2
+    return constants, slopes - moved
+
+
+def best_minorant(curvature: FloatArray, cuts: Sequence[Evaluation], points: FloatArray) -> FloatArray:
+    """The largest of the minorants at each point."""
+    constants, slopes = linear_parts(curvature, cuts)
+    best: FloatArray = np.max(points @ slopes.T + constants, axis=1) + np.sum((points @ curvature) * points, axis=1) / 2
+    return best
+
+
+def rounding_of(curvature: FloatArray, evaluations: Sequence[Evaluation]) -> float:
+    """What floating point may do to one evaluation or to a minorant anywhere in the cube."""
+    values = max((abs(each.value) for each in evaluations), default=0.0)
+    slopes = max((float(np.abs(each.slopes).sum()) for each in evaluations if each.slopes is not None), default=0.0)
+    return 64.0 * EPS * (values + slopes + float(np.abs(curvature).sum()))
+
+
+class SetBounds:
+    """A lower bound of f for each of the 2^D sets, exact where f was evaluated; set S is number Σ_{u∈S} 2^u."""
+
+    def __init__(self, curvature: FloatArray) -> None:
+        self.size = len(curvature)
+        self._curvature = curvature
+        self._bent = _half_quadratic(curvature)
+        self._linear = np.full(1 << self.size, -np.inf)
+        self.exact = np.zeros(1 << self.size, dtype=bool)
+        self.values = np.full(1 << self.size, -np.inf)
+
+    def add(self, evaluations: Sequence[Evaluation], depth: int, rounding: float) -> None:
+        """Take in what was evaluated: its cuts for all sets of up to ``depth`` units, its values for those that are sets."""
+        cuts = [each for each in evaluations if is_cut(each, depth)]
+        for constant, slopes in zip(*linear_parts(self._curvature, cuts), strict=True) if cuts else ():
+            np.maximum(self._linear, constant + _subset_sums(slopes), out=self._linear)
+        self.values = np.where(self.exact, self.values, self._linear + self._bent - rounding)
+        powers = np.left_shift(1, np.arange(self.size))
+        for each in evaluations:
+            if np.isin(each.at, (0.0, 1.0)).all():
+                number = int(powers @ (each.at > 0))
+                self.values[number], self.exact[number] = each.value, True
+
+
+def _subset_sums(terms: FloatArray) -> FloatArray:
+    """Σ_{u∈S} terms[u] for all sets S."""
+    sums = np.zeros(1 << len(terms))
+    for u, term in enumerate(terms.tolist()):
+        np.add(sums[: 1 << u], term, out=sums[1 << u : 2 << u])
+    return sums
+
+
+def _half_quadratic(matrix: FloatArray) -> FloatArray:
+    """½xᵀMx for all sets."""
+    values = np.zeros(1 << len(matrix))
+    for u, row in enumerate(matrix):
+        np.add(values[: 1 << u], row[u] / 2.0 + _subset_sums(row[:u]), out=values[1 << u : 2 << u])
+    return values

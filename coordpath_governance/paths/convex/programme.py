@@ -1,0 +1,92 @@
+"""Lazy subset programme: few sets are evaluated, and what is known of them bounds all the others.
+
+The programme V(S) = α_|S| b(S) + min_{u∈S} V(S∖u) over the bounds b gives a chain that no other can beat even if every set
+that was not evaluated is as good as its bound allows. Its sets are evaluated, all in one pass over the rows, which lifts the
+bounds of their neighbours; and again, until the best chain has nothing but evaluated sets: then its sum is the bound.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.errors import UnknownSetError
+from coordpath_governance.paths.chains.set_function import order_chain
+from coordpath_governance.paths.convex.minorants import EPS, SetBounds, rounding_of
+from coordpath_governance.paths.convex.set_costs import corners
+from coordpath_governance.paths.solvers.lattice import read_order
+from coordpath_governance.paths.solvers.protocol import Found
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coordpath_governance.paths.convex.set_costs import FloatArray
+    from coordpath_governance.paths.convex.task import ConvexTask
+
+__all__ = ["LARGEST", "solve_programme"]
+
+LARGEST = 18
+"""Most units whose 2^D bounds are kept."""
+
+
+def solve_programme(task: ConvexTask) -> Found:
+    """The best chain, proved; or, where the work or the time ends first, the best known and what the bounds leave open."""
+    known = task.known
+    bounds = SetBounds(known.curvature())
+    known.ask(task.first_points)
+    bounds.add(known.evaluations, known.depth, rounding_of(known.curvature(), known.evaluations))
+    levels = _levels(known.size, task.depth)
+    best, value, bound = task.best_known, np.inf, -np.inf
+    while True:
+        least, sets = _best_chain(bounds.values, task.alphas, levels)
+        bound = max(bound, least)
+        missing = [number for number in sets if not bounds.exact[number]]
+        if missing and task.over():
+            break
+        try:
+            found = known.ask(corners(known.size, [_members(number) for number in missing])) if missing else []
+        except UnknownSetError:
+            break
+        bounds.add(found, known.depth, rounding_of(known.curvature(), known.evaluations))
+        reached = float(task.alphas @ bounds.values[sets])
+        if reached < value:
+            best, value = _order(sets), reached
+        task.report("sets that could be better", value, min(bound, value))
+        if not missing:
+            break
+    return Found(order_chain(best, known.size), min(bound, value), task.name)
+
+
+def _best_chain(values: FloatArray, alphas: FloatArray, levels: list[NDArray[np.int64]]) -> tuple[float, NDArray[np.int64]]:
+    """The least Σ αₖ values(S_k) over chains, and the sets S₁ ⊂ … ⊂ S_n of the first chain that has it."""
+    size = len(values).bit_length() - 1
+    total = np.full(len(values), np.inf)
+    total[0] = 0.0
+    for alpha, sets in zip(alphas.tolist(), levels, strict=True):
+        before = np.full(len(sets), np.inf)
+        for u in range(size):
+            np.minimum(before, total[sets ^ (1 << u)], out=before)
+        total[sets] = before + alpha * values[sets]
+    ends = total[levels[-1]] if levels else np.zeros(1)
+    tie = 4 * EPS * float(alphas.sum()) * float(np.abs(values).max())
+    last = int(levels[-1][np.flatnonzero(ends <= ends.min() + tie)[0]]) if levels else 0
+    order = read_order(total, last, tie)
+    return float(ends.min()), np.cumsum([1 << u for u in order], dtype=np.int64)
+
+
+def _levels(size: int, depth: int) -> list[NDArray[np.int64]]:
+    """The sets of 1, 2, … n units."""
+    counts = np.zeros(1, dtype=np.int64)
+    for _ in range(size):
+        counts = np.concatenate([counts, counts + 1])
+    return [np.flatnonzero(counts == k) for k in range(1, depth + 1)]
+
+
+def _order(sets: NDArray[np.int64]) -> list[int]:
+    """The unit that each set of a chain adds."""
+    return [int(step).bit_length() - 1 for step in np.diff(sets, prepend=0)]
+
+
+def _members(number: int) -> list[int]:
+    return [u for u in range(int(number).bit_length()) if number >> u & 1]

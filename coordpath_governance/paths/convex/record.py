@@ -1,0 +1,126 @@
+"""RecordedCost: a convex cost as far as it was evaluated, enough to find the path again and to prove it, without rows.
+
+What the rows said is taken as it stands, but not if it contradicts itself: every value must lie above every minorant, and
+no value below the minimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coordpath_governance.errors import ProblemError, UnknownSetError
+from coordpath_governance.paths.convex.minorants import best_minorant, rounding_of
+from coordpath_governance.paths.convex.set_costs import Evaluation, is_cut
+
+if TYPE_CHECKING:
+    from coordpath_governance.paths.convex.set_costs import FloatArray
+
+__all__ = ["CostKind", "RecordedCost", "RecordedSets", "record_document"]
+
+_DEFINITENESS = 1e-10
+
+
+@dataclass(frozen=True)
+class CostKind:
+    """Which loss it is: its name in a problem's document, the power of a Tweedie deviance, the number of classes."""
+
+    kind: str
+    power: float | None = None
+    classes: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in a problem's document."""
+        told = {"kind": self.kind, "power": self.power, "classes": self.classes}
+        return {key: value for key, value in told.items() if value is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedCost:
+    """What rows said of f over the units that change.
+
+    ``least`` is the minimum of c, ``curvature`` M for sets of up to ``depth`` units.
+    """
+
+    kind: CostKind
+    size: int
+    depth: int
+    least: float
+    curvature: FloatArray
+    evaluations: tuple[Evaluation, ...]
+
+    def __post_init__(self) -> None:
+        curvature = self.curvature
+        scale = max(float(np.abs(curvature).max(initial=0.0)), np.finfo(np.float64).tiny)
+        if np.abs(curvature - curvature.T).max(initial=0.0) > _DEFINITENESS * scale:
+            raise ProblemError("cost.record.curvature: is not symmetric")
+        if len(curvature) and np.linalg.eigvalsh(curvature / scale)[0] < -_DEFINITENESS:
+            raise ProblemError("cost.record.curvature: is not positive semi-definite; it bounds that of a convex cost")
+        if not self.evaluations:
+            raise ProblemError("cost.record.evaluations: is empty; nothing is known of the cost")
+        rounding = 4.0 * rounding_of(curvature, self.evaluations)
+        values = np.array([each.value for each in self.evaluations])
+        below = np.full(len(values), self.least)
+        cuts = [each for each in self.evaluations if is_cut(each, self.depth)]
+        within = [i for i, each in enumerate(self.evaluations) if float(each.at.sum()) <= self.depth]
+        if cuts and within:
+            points = np.stack([self.evaluations[i].at for i in within])
+            below[within] = np.maximum(best_minorant(curvature, cuts, points), self.least)
+        wrong = np.flatnonzero(below > values + rounding)
+        if len(wrong):
+            raise ProblemError(
+                f"cost.record.evaluations[{wrong[0]}]: contradicts the minimum or the slopes of another one; "
+                "no convex cost has them all"
+            )
+
+    def minimum(self) -> float:
+        """Least c over all β, as the rows gave it."""
+        return self.least
+
+
+class RecordedSets:
+    """Answers nothing beyond the record."""
+
+    rows = 0
+
+    def __init__(self, cost: RecordedCost) -> None:
+        self._cost = cost
+
+    @property
+    def size(self) -> int:
+        """D."""
+        return len(self._cost.curvature)
+
+    def curvature(self, depth: int) -> FloatArray:
+        """M, as it was recorded for these sets."""
+        if depth > self._cost.depth:
+            raise UnknownSetError(f"cost.record.depth: is {self._cost.depth}, but sets of up to {depth} units are needed")
+        return self._cost.curvature
+
+    def evaluate(self, points: FloatArray, *, slopes: bool) -> list[Evaluation]:
+        """Only what was recorded is known, and that is never asked for."""
+        what = "slopes" if slopes else "value"
+        raise UnknownSetError(
+            f"cost.record: lacks the {what} of {len(points)} sets that are needed; give the rows, or make the report again"
+        )
+
+
+def record_document(cost: RecordedCost) -> dict[str, Any]:
+    """The ``cost`` of a problem's document."""
+    record = {
+        "minimum": cost.least,
+        "depth": cost.depth,
+        "curvature": cost.curvature.tolist(),
+        "evaluations": [_evaluation(each) for each in cost.evaluations],
+    }
+    return cost.kind.to_dict() | {"record": record}
+
+
+def _evaluation(each: Evaluation) -> dict[str, Any]:
+    is_set = np.isin(each.at, (0.0, 1.0)).all()
+    where: Mapping[str, Any] = {"moved": np.flatnonzero(each.at).tolist()} if is_set else {"at": each.at.tolist()}
+    slopes = {} if each.slopes is None else {"slopes": each.slopes.tolist()}
+    return {**where, "value": each.value, **slopes}

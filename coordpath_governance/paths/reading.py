@@ -1,0 +1,119 @@
+"""Reading untrusted JSON values by hand: every refusal begins with the path of the key, and says what to give."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coordpath_governance.errors import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "as_integer",
+    "as_list",
+    "as_mapping",
+    "as_number",
+    "as_text",
+    "as_texts",
+    "as_vector",
+    "needed",
+    "only",
+    "optional",
+    "shown",
+]
+
+
+def as_mapping(value: object, where: str) -> Mapping[str, Any]:
+    """An object, by its keys."""
+    if not isinstance(value, Mapping):
+        raise ProblemError(f"{where}: is {shown(value)}; give an object")
+    return value
+
+
+def only(given: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
+    """Refuse a key that nobody reads."""
+    for key in given:
+        if key not in known:
+            raise ProblemError(f"{prefix}{key}: is not a known key; use {', '.join(known)}")
+
+
+def needed(given: Mapping[str, Any], key: str, prefix: str) -> Any:  # noqa: ANN401 - any JSON value
+    """What has no default."""
+    if key not in given:
+        raise ProblemError(f"{prefix}{key}: is missing; it has no default")
+    return given[key]
+
+
+def as_list(value: object, where: str) -> list[Any]:
+    """A list, also where it is an array."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        raise ProblemError(f"{where}: is {shown(value)}; give a list")
+    return list(value)
+
+
+def as_vector(value: object, where: str, size: int | None, what: str = "features") -> NDArray[np.float64]:
+    """Finite numbers, ``size`` of them if that is given."""
+    values = as_list(value, where)
+    if size is not None and len(values) != size:
+        raise ProblemError(f"{where}: has {len(values)} entries, but there are {size} {what}; give one for each")
+    return np.array([as_number(entry, f"{where}[{i}]") for i, entry in enumerate(values)], dtype=np.float64)
+
+
+def as_texts(value: object, where: str) -> tuple[str, ...]:
+    """A list of texts."""
+    return tuple(as_text(entry, f"{where}[{i}]") for i, entry in enumerate(as_list(value, where)))
+
+
+def as_text(value: object, where: str) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise ProblemError(f"{where}: is {shown(value)}; give a text")
+    return str(value)
+
+
+def as_number(value: object, where: str) -> float:
+    """A finite number; whatever else it is, is an error that begins with ``where``."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ProblemError(f"{where}: is {shown(value)}; give a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number):
+        raise ProblemError(f"{where}: is NaN; give a finite number")
+    if math.isinf(number):
+        raise ProblemError(f"{where}: is {shown(value)}, not a finite number in double precision; rescale it")
+    return number
+
+
+def as_integer(value: object, where: str) -> int:
+    """A whole number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ProblemError(f"{where}: is {shown(value)}; give an integer")
+    return int(value)
+
+
+def optional(value: object, where: str, read: Callable[[object, str], Any]) -> Any:  # noqa: ANN401 - what read returns
+    """None stays None."""
+    return None if value is None else read(value, where)
+
+
+def shown(value: object) -> str:
+    """A value as JSON spells it (but texts as in all messages), short enough for one."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**20:
+        return "a very large integer"
+    try:
+        text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
