@@ -71,7 +71,7 @@ class Family(Protocol):
         ...
 
     def link(self, mean: FloatArray) -> FloatArray:
-        """The scores, (C,), at which the prediction is ``mean``, (C,); none is further than 700 from zero."""
+        """The scores, (C,), at which the prediction is ``mean``, (C,); ±30 where they would be infinite."""
         ...
 
     def outside(self, target: FloatArray) -> NDArray[np.bool_]:

@@ -53,6 +53,10 @@ class GlmCost:
         classes: Sequence[str] = (),
         centres: ArrayLike | None = None,
     ) -> None:
+        if rows.width == 0:
+            raise ProblemError("cost.rows: have no columns; a cost needs at least one coordinate")
+        if names and len(names) != rows.width:
+            raise ProblemError(f"cost.rows: have {rows.width} columns, but there are {len(names)} names; give one for each")
         self.family = family
         self.rows = rows
         self.size = rows.width * family.scores
@@ -177,7 +181,7 @@ def _search(loss: MeanLoss, largest: FloatArray, constant: float, watch: Callabl
     """A search that ends when the decrement is nothing beside what is explained, or beside the rounding of the cost."""
     return Search(
         loss,
-        reach=lambda step: float(np.max(np.abs(step).reshape(len(largest), -1).T @ largest)),
+        largest,
         tolerance=lambda value: _EXACT * abs(constant - value) + _ROUNDING * value + _NOTHING,
         watch=watch,
     )

@@ -19,8 +19,8 @@ __all__ = ["Gamma", "Poisson", "Tweedie", "bounded_log"]
 _LEAST = math.exp(-46.0)
 """Losses are expanded around the target, but not around a smaller one than this: there they are told relative to it."""
 
-_FURTHEST = 700.0
-"""A score that stands for infinity: its exponential is still a number."""
+_FAR = 30.0
+"""A score that stands for infinity where a search begins."""
 
 
 class _LogLink:
@@ -183,9 +183,9 @@ class Tweedie(_LogLink):
 
 
 def bounded_log(mean: FloatArray, other: float | FloatArray = 1.0) -> FloatArray:
-    """log(mean/other), at most `_FURTHEST` from zero."""
+    """log(mean/other), and ±30 where that is infinite."""
     with np.errstate(divide="ignore"):
-        score: FloatArray = np.clip(np.log(mean) - np.log(other), -_FURTHEST, _FURTHEST)
+        score: FloatArray = np.nan_to_num(np.log(mean) - np.log(other), posinf=_FAR, neginf=-_FAR)
     return score
 
 

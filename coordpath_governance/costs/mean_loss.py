@@ -134,7 +134,7 @@ class MeanLoss:
             for other in range(c):
                 products = part.columns.T @ (part.columns * bend[:, c, other, None])
                 by_class[:, c, :, other] += products
-                by_class[:, other, :, c] += products
+                by_class[:, other, :, c] += products.T
 
 
 def _products(columns: FloatArray, weight: FloatArray) -> FloatArray:

@@ -2,8 +2,10 @@
 
 A Newton step solves H·step = −gradient in coordinates scaled to a unit diagonal. Eigenvalues below 10⁻¹² of the largest
 are raised to it: along dependent columns the gradient is zero but for rounding, so nothing moves there, and where a flat
-region only looks like dependence there is still a step. Its decrement gᵀH⁻¹g is twice what a parabola would gain, and
-all that an exponential tail would: a coefficient that runs away because its level has one class only leaves no more.
+region only looks like dependence there is still a step. If the whole step does not lower the cost, parts and multiples of
+it are tried in one pass, and of two shorter ones, closer to the gradient, in another. The decrement gᵀH⁻¹g is twice what
+a parabola would gain, and all that an exponential tail would: a coefficient that runs away because its level has one
+class only leaves no more.
 
 With more than `MANY` coordinates a matrix of second derivatives costs as much as dozens of gradients. There L-BFGS runs
 first, in coordinates that make the matrix at the start about the unit matrix (a Kronecker product of one factor for the
@@ -13,7 +15,7 @@ is then judged by the matrix at the start.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,8 +41,12 @@ _QUASI_ROUNDS = 500
 _ROUNDING = 1e-15
 _FAR = 1e4
 """No step moves a score further: beyond, nothing changes but overflow."""
-_LENGTHS = 0.5 ** np.arange(-5.0, 45.0)
+_LENGTHS = 2.0 ** np.array([*range(5, -5, -1), *range(-5, -31, -2)])
 """Parts and multiples of a step that are tried at once, where the whole step does not do."""
+_POOR = 0.05
+"""A step is not to be trusted if it gains less than this part of the decrement, of which a parabola would gain half."""
+_DAMPING = (1e-6, 1e-2)
+"""So much of the largest second derivative is then added to all of them."""
 _SLOW = 0.25
 """A step that leaves more of the decrement than this was short of where it should have gone, or went too far."""
 
@@ -58,12 +64,12 @@ class Lowest:
 class Search:
     """A search for the least mean loss.
 
-    ``reach`` bounds how far a step moves any score; it ends when the decrement is at most ``tolerance`` of the value;
+    ``largest`` is the largest size in every column; it ends when the decrement is at most ``tolerance`` of the value;
     ``watch`` sees every point reached, with its value, and may raise.
     """
 
     loss: MeanLoss
-    reach: Callable[[FloatArray], float]
+    largest: FloatArray
     tolerance: Callable[[float], float]
     watch: Callable[[FloatArray, float], None]
 
@@ -76,35 +82,55 @@ class Search:
 
     def _newton(self, start: FloatArray) -> Lowest:
         beta, (value, slope, curvature) = start, self.loss.expansion(start)
-        before = np.inf
         self._expect_finite(curvature, beta)
+        before = np.inf
         for _ in range(_ROUNDS):
-            step, decrement = _newton_step(slope, curvature)
+            step, decrement = self._step(slope, curvature, 0.0)
             if decrement <= self.tolerance(value):
                 break
-            whole = self.loss.expansion(beta + step) if decrement <= _SLOW * before and self.reach(step) <= _FAR else None
+            whole = self.loss.expansion(beta + step) if decrement <= _SLOW * before and self._reach(step) <= _FAR else None
             if whole is None or not whole[0] <= value * (1.0 + _ROUNDING):
-                length = self._length(beta, step, value)
-                if length == 0.0:
+                step, reached = self._best_part(beta, [step])
+                if not reached < value - _POOR * decrement:
+                    shorter = [self._step(slope, curvature, damping)[0] for damping in _DAMPING]
+                    step, reached = min((step, reached), self._best_part(beta, shorter), key=lambda found: found[1])
+                if not reached < value * (1.0 - _ROUNDING):
                     break
-                step *= length
                 whole = self.loss.expansion(beta + step)
             before = decrement
             beta, (value, slope, curvature) = beta + step, whole
             self.watch(beta, value)
         return Lowest(beta, value, decrement)
 
+    def _step(self, slope: FloatArray, curvature: FloatArray, damping: float) -> tuple[FloatArray, float]:
+        """−H⁻¹g and gᵀH⁻¹g, after adding a part of the largest second derivative to all of them."""
+        sizes = np.repeat(np.where(self.largest > 0.0, self.largest, 1.0), self.loss.family.scores)
+        scaled = curvature / sizes[:, None] / sizes
+        diagonal = np.diag(scaled) + damping * np.diag(scaled).max()
+        np.fill_diagonal(scaled, diagonal)
+        spread = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        values, vectors = np.linalg.eigh(scaled / spread[:, None] / spread)
+        values = np.maximum(values, _FLOOR * max(float(values[-1]), _FLOOR))
+        spread *= sizes
+        along = vectors.T @ (slope / spread)
+        step: FloatArray = -(vectors @ (along / values)) / spread
+        return step, float(along @ (along / values))
+
+    def _best_part(self, beta: FloatArray, steps: Sequence[FloatArray]) -> tuple[FloatArray, float]:
+        """The part or multiple of one of the steps that leads to the lowest cost, and that cost."""
+        tried = np.concatenate([_LENGTHS[:, None] * min(1.0, _FAR / self._reach(step)) * step for step in steps])
+        values = self.loss.values(beta + tried)
+        values[np.isnan(values)] = np.inf
+        best = int(np.argmin(values))
+        return tried[best], float(values[best])
+
+    def _reach(self, step: FloatArray) -> float:
+        """A bound on how far a step moves any score."""
+        return float(np.max(self.largest @ np.abs(step).reshape(len(self.largest), -1)))
+
     def _expect_finite(self, matrix: FloatArray, beta: FloatArray) -> None:
         if not np.isfinite(matrix).all():
             raise overflow(self.loss.lost(beta[None]))
-
-    def _length(self, beta: FloatArray, step: FloatArray, value: float) -> float:
-        """The part or multiple of a step that lowers the cost most; 0 if none does."""
-        lengths = _LENGTHS * min(1.0, _FAR / self.reach(step))
-        values = self.loss.values(beta + lengths[:, None] * step)
-        values[np.isnan(values)] = np.inf
-        best = int(np.argmin(values))
-        return float(lengths[best]) if values[best] < value else 0.0
 
     def _quasi_newton(self, start: FloatArray) -> Lowest:
         """L-BFGS on Γ with β = start + AΓBᵀ, where A and B make unit matrices of the factors at the start."""
@@ -123,29 +149,24 @@ class Search:
             if not np.isfinite(value):
                 return np.inf, np.zeros(len(point))
             self.watch(beta, value)
-            return value, (columns.T @ slope.reshape(len(columns), -1) @ classes).ravel()
+            return value / scale, (columns.T @ slope.reshape(len(columns), -1) @ classes).ravel() / scale
 
-        value, slope = cost(np.zeros(shape[0] * shape[1]))
-        least = np.sqrt(self.tolerance(value) / len(slope))
+        scale = self.loss.slope(start)[0]
+        origin = np.zeros(shape[0] * shape[1])
         found = optimize.minimize(
             cost,
-            np.zeros(len(slope)),
+            origin,
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": _QUASI_ROUNDS, "maxcor": 20, "ftol": 0.0, "gtol": least},
+            options={
+                "maxiter": _QUASI_ROUNDS,
+                "maxfun": 2 * _QUASI_ROUNDS,
+                "maxcor": 20,
+                "ftol": _ROUNDING,
+                "gtol": np.sqrt(self.tolerance(scale) / len(origin)) / scale,
+            },
         )
-        return Lowest(at(found.x), float(found.fun), float(found.jac @ found.jac))
-
-
-def _newton_step(slope: FloatArray, curvature: FloatArray) -> tuple[FloatArray, float]:
-    """−H⁻¹g and gᵀH⁻¹g."""
-    spread = np.sqrt(np.diag(curvature))
-    spread[spread == 0.0] = 1.0
-    values, vectors = np.linalg.eigh(curvature / spread[:, None] / spread)
-    values = np.maximum(values, _FLOOR * max(float(values[-1]), _FLOOR))
-    along = vectors.T @ (slope / spread)
-    step: FloatArray = -(vectors @ (along / values)) / spread
-    return step, float(along @ (along / values))
+        return Lowest(at(found.x), scale * float(found.fun), scale**2 * float(found.jac @ found.jac))
 
 
 def _whitening(matrix: FloatArray) -> FloatArray:
