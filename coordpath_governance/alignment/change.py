@@ -6,6 +6,9 @@ With m_c the mean effect of categorical column c over the reference population a
 
 So scalers, dummy codings and dropped levels leave no trace, and moving a slope leaves the average score where it is. If
 neither model has an intercept, x is not centred and the baseline holds only the Σ m_c that the levels gave up.
+
+A multinomial model has such a score for every class (see `class_scores`): a column gives one coordinate a class, side by
+side, and they move as one unit.
 """
 
 from __future__ import annotations
@@ -17,9 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coordpath_governance.alignment.differences import SCORE_TOLERANCE, changed_coordinates, differ
 from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.alignment.precision import check_precision
-from coordpath_governance.alignment.rare_levels import mean_effects
+from coordpath_governance.alignment.rare_levels import Means, mean_effects
+from coordpath_governance.alignment.score_pair import ScorePair
 from coordpath_governance.errors import AlignmentError
 from coordpath_governance.paths.problem import BASELINE
 from coordpath_governance.reference.design import DesignColumn
@@ -27,8 +32,6 @@ from coordpath_governance.reference.moments import Moments
 
 __all__ = ["Change", "Coordinate", "align"]
 
-RELATIVE_TOLERANCE = 1e-9
-SCORE_TOLERANCE = 1e-12
 _NO_VARIANCE = 1e-12
 
 Array = NDArray[np.float64]
@@ -61,7 +64,10 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Change:
-    """All coordinates, the exercised ones with their Gram matrix, products with the target and the target's square."""
+    """All coordinates, the exercised ones with their Gram matrix, products with the target and the target's square.
+
+    With several classes, ``gram`` and ``linear`` are those of the columns, which are the same for every class.
+    """
 
     coordinates: tuple[Coordinate, ...]
     centred: bool
@@ -71,7 +77,7 @@ class Change:
 
     @property
     def exercised(self) -> tuple[Coordinate, ...]:
-        """The coordinates of ``gram``, in its order."""
+        """The coordinates that the reference data exercise, in the order of ``gram``."""
         return tuple(c for c in self.coordinates if c.exercised)
 
     @property
@@ -86,37 +92,41 @@ class Change:
 def align(pair: ModelPair, moments: Moments) -> Change:
     """Put both models on the coordinates of ``moments``; raises if two coordinates would have one name."""
     centred = pair.has_intercept
-    means = mean_effects(pair, moments)
-    old, new = _coefficients(pair, moments, means)
+    means = [mean_effects(scores, moments) for scores in pair.scores]
+    both = [_coefficients(scores, moments, own) for scores, own in zip(pair.scores, means, strict=True)]
     mean, sd = moments.mean[:-1], np.sqrt(np.maximum(np.diag(moments.covariance)[:-1], 0.0))
     spread = sd if centred else np.hypot(sd, mean)
+    old, new = both[0]
     scorable = ~(np.isnan(old) | np.isnan(new))
     exercised = scorable & (spread > _NO_VARIANCE * np.abs(mean))
-    scale = max(_score_scale(moments, beta, centred) for beta in (old, new))
+    scale = max(_score_scale(moments, beta, centred) for sides in both for beta in sides)
     units = _unit_labels(moments.columns)
-    changed = _changed(pair, moments, means, (old, new), spread, scale)
+    changed = changed_coordinates(pair, moments, means, both, spread, scale)
 
-    coordinates = [_baseline(pair, moments, means, scale)] if centred or means else []
+    has_baseline = bool(centred or means[0])
+    coordinates = _baselines(pair, moments, means, scale) if has_baseline else []
     for i, (column, unit) in enumerate(zip(moments.columns, units, strict=True)):
-        if column.kind == "other" and not moments.counts[i] and not changed[i] and np.isnan(old[i]) == np.isnan(new[i]):
+        by_one = np.isnan(old[i]) != np.isnan(new[i])
+        if column.kind == "other" and not moments.counts[i] and not changed[:, i].any() and not by_one:
             continue
-        unchanged_rare = column.kind.startswith("rare") and not changed[i]
-        coordinates.append(
-            Coordinate(
-                label=_label(column),
-                unit=unit,
-                source=column,
-                old=_number(old[i]),
-                new=_number(old[i] if unchanged_rare else new[i]),
-                mean=float(mean[i]),
-                sd=float(sd[i]),
-                rows=moments.counts[i],
-                exercised=bool(exercised[i]),
-                changed=bool(changed[i]),
+        for scores, (before, after), differs in zip(pair.scores, both, changed[:, i], strict=True):
+            unchanged_rare = column.kind.startswith("rare") and not differs
+            coordinates.append(
+                Coordinate(
+                    label=_label(column, scores.label),
+                    unit=unit,
+                    source=column,
+                    old=_number(before[i]),
+                    new=_number(before[i] if unchanged_rare else after[i]),
+                    mean=float(mean[i]),
+                    sd=float(sd[i]),
+                    rows=moments.counts[i],
+                    exercised=bool(exercised[i]),
+                    changed=bool(differs),
+                )
             )
-        )
     _check_labels(coordinates)
-    gram, linear, constant = _quadratic(moments, exercised, centred, with_baseline=bool(centred or means))
+    gram, linear, constant = _quadratic(moments, exercised, centred, has_baseline)
     if pair.candidate.family == "gaussian":
         averages = [
             _average_score(coordinates, side, beta, None if centred else mean) for side, beta in enumerate((old, new))
@@ -135,7 +145,7 @@ def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value) + 0.0
 
 
-def _coefficients(pair: ModelPair, moments: Moments, means: dict[str, tuple[float, float]]) -> tuple[Array, Array]:
+def _coefficients(pair: ScorePair, moments: Moments, means: Means) -> tuple[Array, Array]:
     """Both coefficient vectors, level effects minus their mean; NaN where a model would raise."""
     both = np.full((2, len(moments.columns)), np.nan)
     for i, column in enumerate(moments.columns):
@@ -154,64 +164,41 @@ def _score_scale(moments: Moments, beta: Array, centred: bool) -> float:
     return float(np.hypot(np.sqrt(max(variance, 0.0)), offset))
 
 
-def _changed(
-    pair: ModelPair,
-    moments: Moments,
-    means: dict[str, tuple[float, float]],
-    both: tuple[Array, Array],
-    spread: Array,
-    scale: float,
-) -> NDArray[np.bool_]:
-    """Which coordinates differ by more than rounding: 1e-9 of the coefficient plus 1e-12 of the score's scale.
-
-    The merged levels of a column differ if any of them does.
-    """
-    old, new = both
-    changed = np.zeros(len(old), dtype=bool)
-    for i, column in enumerate(moments.columns):
-        if column.kind in ("numeric", "missing"):
-            if not np.isnan(old[i] + new[i]):
-                allowance = SCORE_TOLERANCE * scale / (math.hypot(spread[i], moments.mean[i]) or 1.0)
-                changed[i] = _differ(old[i], new[i], max(abs(old[i]), abs(new[i])), allowance)
-            continue
-        raw = [effect for level in _levels_of(moments, column.column) for effect in pair.level_effects(column.column, level)]
-        size = max(abs(effect or 0.0) for effect in raw) if raw else 0.0
-        allowance = SCORE_TOLERANCE * (scale + size)
-        shift = means[column.column]
-        for level in column.merged or (str(column.level),):
-            before, after = pair.level_effects(column.column, level)
-            if before is not None and after is not None:
-                changed[i] |= _differ(before - shift[0], after - shift[1], size, allowance)
-    for name in {c.column for c in moments.columns if c.kind.startswith("rare")}:
-        members = [i for i, c in enumerate(moments.columns) if c.column == name and c.kind.startswith("rare")]
-        changed[members] = changed[members].any()
-    return changed
+def _baselines(pair: ModelPair, moments: Moments, means: Sequence[Means], scale: float) -> list[Coordinate]:
+    """The average score of both models over the reference population, one for every class."""
+    averages = [_averages(scores, moments, own, pair.has_intercept) for scores, own in zip(pair.scores, means, strict=True)]
+    taken = _averages(pair.common, moments, mean_effects(pair.common, moments), pair.has_intercept) if pair.common else []
+    size = max(abs(value) for sides in averages for value, _ in sides)
+    rounding = max(parts for sides in [*averages, taken] for _, parts in sides)
+    return [
+        Coordinate(
+            label=_of_class(BASELINE, scores.label),
+            unit=BASELINE,
+            source=None,
+            old=old,
+            new=new,
+            mean=1.0,
+            sd=0.0,
+            rows=None,
+            exercised=True,
+            changed=differ(old, new, size, SCORE_TOLERANCE * (scale + rounding)),
+        )
+        for scores, ((old, _), (new, _)) in zip(pair.scores, averages, strict=True)
+    ]
 
 
-def _differ(before: float, after: float, size: float, allowance: float) -> bool:
-    return bool(abs(after - before) > RELATIVE_TOLERANCE * size + allowance)
-
-
-def _levels_of(moments: Moments, column: str) -> list[str]:
-    own = [c for c in moments.columns if c.column == column and c.kind in ("level", "other", "rare")]
-    return [level for c in own for level in (c.merged or (str(c.level),))]
-
-
-def _baseline(pair: ModelPair, moments: Moments, means: dict[str, tuple[float, float]], scale: float) -> Coordinate:
-    """The average score of both models over the reference population."""
-    values, sizes = [], []
-    for side, model in enumerate((pair.champion, pair.candidate)):
-        parts = [model.intercept, *(mean[side] for mean in means.values())]
-        if pair.has_intercept:
+def _averages(scores: ScorePair, moments: Moments, means: Means, centred: bool) -> list[tuple[float, float]]:
+    """Both models' average score that is not in columns of their own, each with the sum of its parts' sizes."""
+    out = []
+    for side, intercept in enumerate(scores.intercepts):
+        parts = [intercept, *(mean[side] for mean in means.values())]
+        if centred:
             for column, mean in zip(moments.columns, moments.mean[:-1], strict=True):
-                value = pair.coefficients(column)[side]
+                value = scores.coefficients(column)[side]
                 if column.kind in ("numeric", "missing") and value is not None:
                     parts.append(value * float(mean))
-        values.append(math.fsum(parts))
-        sizes.append(math.fsum(abs(part) for part in parts))
-    old, new = values
-    changed = _differ(old, new, max(abs(old), abs(new)), SCORE_TOLERANCE * (scale + max(sizes)))
-    return Coordinate(BASELINE, BASELINE, None, old, new, 1.0, 0.0, None, exercised=True, changed=changed)
+        out.append((math.fsum(parts), math.fsum(abs(part) for part in parts)))
+    return out
 
 
 def _quadratic(
@@ -230,16 +217,21 @@ def _quadratic(
     return second[:-1, :-1].copy(), second[:-1, -1].copy(), float(second[-1, -1])
 
 
-def _label(column: DesignColumn) -> str:
+def _label(column: DesignColumn, class_label: str | None) -> str:
     if column.kind == "numeric":
-        return column.column
+        return _of_class(column.column, class_label)
     if column.kind == "missing":
-        return f"{column.column} is missing"
+        return _of_class(f"{column.column} is missing", class_label)
     if column.kind.startswith("rare"):
         what = f"{column.column} = ({len(column.merged)} merged levels)"
         side = {"rare": "", "rare-champion": ", as in the champion", "rare-candidate": ", as in the candidate"}
-        return what + side[column.kind]
-    return f"{column.column} = {column.level}"
+        whose = "" if column.level is None else f"'s '{column.level}'"
+        return _of_class(what + side[column.kind] + whose, class_label)
+    return _of_class(f"{column.column} = {column.level}", class_label)
+
+
+def _of_class(label: str, class_label: str | None) -> str:
+    return label if class_label is None else f"{label} [{class_label}]"
 
 
 def _unit_labels(columns: Sequence[DesignColumn]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which design columns two models need, what each model's coefficient on a column is, and where a model would raise."""
+"""Champion and candidate side by side: what makes them comparable, and which design columns the two need."""
 
 from __future__ import annotations
 
@@ -6,59 +6,41 @@ import math
 from collections import Counter
 from types import MappingProxyType
 
+from coordpath_governance.alignment.class_scores import without_common_part
+from coordpath_governance.alignment.score_pair import ScorePair
 from coordpath_governance.errors import AlignmentError
 from coordpath_governance.models.kinds import fault_of_kind
-from coordpath_governance.models.linear_model import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm
-from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design, DesignColumn, NumericColumn
-from coordpath_governance.reference.levels import number_of, number_text
+from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design, NumericColumn
+from coordpath_governance.reference.levels import number_text
 
 __all__ = ["ModelPair", "lay_out"]
 
-_RARE = {"rare": (0.0, 0.0), "rare-champion": (1.0, 0.0), "rare-candidate": (0.0, 1.0)}
-
 
 class ModelPair:
-    """Champion and candidate; without a champion the change starts from the zero model, as in the paper."""
+    """Champion and candidate; without a champion the change starts from the zero model, as in the paper.
+
+    ``scores`` holds one pair of scores a class of a multinomial model, and ``common`` what was taken off all of them; of
+    any other model the one pair of scores, and None. All pairs of scores have the same columns and levels.
+    """
 
     def __init__(self, champion: LinearModel | None, candidate: LinearModel) -> None:
         self.has_champion = champion is not None
         self.champion = champion if champion is not None else _zero_model(candidate)
         self.candidate = candidate
-        self._numeric = [{t.column: t for t in m.numeric} for m in (self.champion, candidate)]
-        self._categorical = [{t.column: t for t in m.categorical} for m in (self.champion, candidate)]
-        _check_terms(self.champion, "champion")
-        _check_terms(candidate, "candidate")
+        for who, model in (("champion", self.champion), ("candidate", candidate)):
+            _check_terms(model, who)
+            for label, score in zip(model.classes, model.class_scores, strict=False):
+                _check_terms(score, f"{who}'s class '{label}'")
         self._check_comparable()
-        for side in (0, 1):
-            self._read_numbers_as_levels(side)
-
-    def _read_numbers_as_levels(self, side: int) -> None:
-        """Write a slope as effects of levels where the other model encodes the same column and raises on anything else.
-
-        On every value that both can score β·x is an effect of the level x, so a 0/1 column and its dummy are one coordinate.
-        """
-        other = 1 - side
-        for column, term in list(self._numeric[side].items()):
-            encoded = self._categorical[other].get(column)
-            used_twice = column in self._categorical[side] or column in self._numeric[other]
-            if encoded is None or encoded.unknown is not None or used_twice:
-                continue
-            effects = {level: _effect_of_number(term, level) for level in encoded.levels}
-            known = {level: effect for level, effect in effects.items() if effect is not None}
-            if set(effects) - set(known) <= {MISSING_LEVEL}:
-                numbers = encoded.numeric_levels
-                self._categorical[side][column] = CategoricalTerm(column, tuple(known), tuple(known.values()), None, numbers)
-                del self._numeric[side][column]
-
-    @property
-    def columns_as_numbers(self) -> list[str]:
-        """Raw columns with a numeric term: the candidate's, then what was dropped."""
-        return list(dict.fromkeys([*self._numeric[1], *self._numeric[0]]))
-
-    @property
-    def columns_as_levels(self) -> list[str]:
-        """Raw columns with a categorical term: the candidate's, then what was dropped."""
-        return list(dict.fromkeys([*self._categorical[1], *self._categorical[0]]))
+        self.scores: tuple[ScorePair, ...] = (ScorePair(self.champion, candidate),)
+        self.common: ScorePair | None = None
+        if candidate.class_scores:
+            (old, old_common), (new, new_common) = map(
+                without_common_part, (self.champion.class_scores, candidate.class_scores)
+            )
+            self.scores = tuple(map(ScorePair, old, new, candidate.classes))
+            self.common = ScorePair(old_common, new_common)
 
     def _check_comparable(self) -> None:
         for what in ("family", "link", "classes", "target"):
@@ -76,35 +58,8 @@ class ModelPair:
     @property
     def has_intercept(self) -> bool:
         """True if either model has an intercept, fitted or a constant all the same: then coordinates are centred."""
-        return any(m.has_intercept or m.intercept != 0.0 for m in (self.champion, self.candidate))
-
-    def numeric_terms(self, column: str) -> tuple[NumericTerm | None, NumericTerm | None]:
-        """Both models' numeric terms on a raw column."""
-        return self._numeric[0].get(column), self._numeric[1].get(column)
-
-    def categorical_terms(self, column: str) -> tuple[CategoricalTerm | None, CategoricalTerm | None]:
-        """Both models' categorical terms on a raw column."""
-        return self._categorical[0].get(column), self._categorical[1].get(column)
-
-    def coefficients(self, column: DesignColumn) -> tuple[float | None, float | None]:
-        """Champion's and candidate's coefficient on a design column: 0 if absent, None where the model would raise."""
-        if column.kind in _RARE:
-            return _RARE[column.kind]
-        if column.kind == "numeric":
-            old, new = self.numeric_terms(column.column)
-            return (old.coefficient if old else 0.0), (new.coefficient if new else 0.0)
-        if column.kind == "missing":
-            old, new = self.numeric_terms(column.column)
-            return (old.missing if old else 0.0), (new.missing if new else 0.0)
-        return self.level_effects(column.column, str(column.level))
-
-    def level_effects(self, column: str, level: str) -> tuple[float | None, float | None]:
-        """Both models' effect of a level, by their own encoders; `OTHER_LEVEL` asks for a level never seen."""
-        first, second = (
-            0.0 if term is None else (term.unknown if level == OTHER_LEVEL else term.effect(level))
-            for term in self.categorical_terms(column)
-        )
-        return first, second
+        models = [each for model in (self.champion, self.candidate) for each in (model, *model.class_scores)]
+        return any(each.has_intercept or each.intercept != 0.0 for each in models)
 
 
 def _quoted(value: str | tuple[str, ...]) -> str:
@@ -134,35 +89,29 @@ def _zero_model(candidate: LinearModel) -> LinearModel:
         link=candidate.link,
         power=candidate.power,
         classes=candidate.classes,
+        class_scores=tuple(LinearModel(0.0, has_intercept=False) for _ in candidate.class_scores),
         target=candidate.target,
         estimator="the zero model",
     )
 
 
-def _effect_of_number(term: NumericTerm, level: str) -> float | None:
-    """What a slope adds for a level that is a number (or missing); None for a level that is none, or where it raises."""
-    if level == MISSING_LEVEL:
-        return term.missing
-    number = number_of(level)
-    return None if number is None else term.coefficient * number
-
-
 def lay_out(pair: ModelPair) -> Design:
     """The design of the union of both models' columns: the candidate's order first, then what was dropped."""
+    scores = pair.scores[0]
     return Design(
-        numeric=tuple(NumericColumn(name, _missing_refused_by(pair, name)) for name in pair.columns_as_numbers),
-        categorical=tuple(_categorical_column(pair, name) for name in pair.columns_as_levels),
+        numeric=tuple(NumericColumn(name, _missing_refused_by(scores, name)) for name in scores.columns_as_numbers),
+        categorical=tuple(_categorical_column(scores, name) for name in scores.columns_as_levels),
     )
 
 
-def _missing_refused_by(pair: ModelPair, column: str) -> str | None:
+def _missing_refused_by(pair: ScorePair, column: str) -> str | None:
     for who, term in zip(("champion", "candidate"), pair.numeric_terms(column), strict=True):
         if term is not None and term.missing is None:
             return who
     return None
 
 
-def _categorical_column(pair: ModelPair, column: str) -> CategoricalColumn:
+def _categorical_column(pair: ScorePair, column: str) -> CategoricalColumn:
     old, new = pair.categorical_terms(column)
     terms = [term for term in (new, old) if term is not None]
     levels = tuple(dict.fromkeys(level for term in terms for level in term.levels))

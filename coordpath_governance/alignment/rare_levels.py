@@ -6,29 +6,35 @@ The merged levels of a column c become three columns that hold no count of a sin
     R_new(row) = Σ_{ℓ merged} e_new(ℓ)·1[c = ℓ]   with coefficient 0 → 1,
 
 where e(ℓ) is a level's effect in the champion or the candidate. Since the levels of a column move together, champion,
-candidate and every model on the path are represented exactly.
+candidate and every model on the path are represented exactly. A multinomial model has R_old and R_new of every class, which
+hold the class as their level; they count in the score of that class alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.alignment.layout import ModelPair
+from coordpath_governance.alignment.score_pair import ScorePair
 from coordpath_governance.reference.design import ColumnKind, DesignColumn
 from coordpath_governance.reference.moments import MIN_COUNT, Moments
 from coordpath_governance.reference.small_cells import levels_to_merge
 
-__all__ = ["mean_effects", "merge_rare_levels", "merged_weights"]
+__all__ = ["Means", "mean_effects", "merge_rare_levels", "merged_weights"]
+
+Means: TypeAlias = dict[str, tuple[float, float]]
+"""By categorical column: both models' mean effect."""
 
 _SIDES: tuple[ColumnKind, ColumnKind] = ("rare-champion", "rare-candidate")
 
 
-def mean_effects(pair: ModelPair, moments: Moments) -> dict[str, tuple[float, float]]:
+def mean_effects(pair: ScorePair, moments: Moments) -> Means:
     """Both models' mean effect of each categorical column over the reference population, Σ p(ℓ)·e(ℓ)."""
-    means: dict[str, tuple[float, float]] = {}
+    means: Means = {}
     for column, share in zip(moments.columns, moments.mean[:-1], strict=True):
         if column.kind in ("numeric", "missing"):
             continue
@@ -52,9 +58,9 @@ def merge_rare_levels(pair: ModelPair, moments: Moments, min_count: int = MIN_CO
     for name, group in groups.items():
         levels = tuple(str(moments.columns[i].level) for i in group)
         merged = [DesignColumn("rare", name, None, levels)]
-        for side, kind in enumerate(_SIDES):
-            if pair.categorical_terms(name)[side] is not None:
-                merged.append(DesignColumn(kind, name, None, levels))
+        for scores in pair.scores:
+            terms = zip(_SIDES, scores.categorical_terms(name), strict=True)
+            merged.extend(DesignColumn(kind, name, scores.label, levels) for kind, term in terms if term is not None)
         columns.extend(merged)
         counts.extend([sum(moments.counts[i] or 0 for i in group), *[None] * (len(merged) - 1)])
         rows.extend(merged_weights(pair, moments.columns, column) for column in merged)
@@ -63,11 +69,15 @@ def merge_rare_levels(pair: ModelPair, moments: Moments, min_count: int = MIN_CO
 
 def merged_weights(pair: ModelPair, columns: Sequence[DesignColumn], merged: DesignColumn) -> NDArray[np.float64]:
     """The weights with which the design's ``columns`` add up to a ``merged`` one."""
+    members = [
+        i
+        for i, column in enumerate(columns)
+        if column.kind in ("level", "other") and column.column == merged.column and column.level in merged.merged
+    ]
     weights = np.zeros(len(columns))
-    for i, column in enumerate(columns):
-        if column.kind in ("level", "other") and column.column == merged.column and column.level in merged.merged:
-            if merged.kind == "rare":
-                weights[i] = 1.0
-            else:
-                weights[i] = pair.level_effects(column.column, str(column.level))[_SIDES.index(merged.kind)] or 0.0
+    weights[members] = 1.0
+    if merged.kind in _SIDES:
+        side = _SIDES.index(merged.kind)
+        scores = next(scores for scores in pair.scores if scores.label == merged.level)
+        weights[members] = [scores.level_effects(merged.column, str(columns[i].level))[side] or 0.0 for i in members]
     return weights

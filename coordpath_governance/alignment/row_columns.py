@@ -5,7 +5,8 @@ With z the design columns of a row and μ their means, coordinate j has the colu
     1 for the baseline,   z_j − μ_j if coordinates are centred,   z_j if they are not,
 
 and a merged column of `rare_levels` is a sum of design columns before it is centred. So the score of a model whose
-coefficients are β is columns·β, and any model on a path is scored by one product.
+coefficients are β is columns·β, and any model on a path is scored by one product. With C classes the coefficients of class
+c are every C-th of β, from the c-th on, and the columns are the same for all classes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RowColumns:
-    """From the design columns of rows to the exercised coordinates of a change.
+    """From the design columns of rows to the exercised coordinates of a change, of one class if there are several.
 
     ``picked`` are positions in the design, ``centres`` what is taken off; the columns at ``merged`` are replaced by sums of
     design columns with the weights ``sums``.
@@ -43,14 +44,15 @@ class RowColumns:
     def of(cls, pair: ModelPair, moments: Moments, change: Change) -> RowColumns:
         """From the design's moments before any level was merged."""
         position = {column: i for i, column in enumerate(moments.columns)}
-        sources = [c.source for c in change.exercised if c.source is not None]
+        own = change.exercised[:: len(pair.scores)]
+        sources = [c.source for c in own if c.source is not None]
         merged = [j for j, source in enumerate(sources) if source not in position]
         sums = np.array([merged_weights(pair, moments.columns, sources[j]) for j in merged])
         picked = np.array([position.get(source, 0) for source in sources], dtype=np.intp)
         centres = moments.mean[picked]
         centres[merged] = sums @ moments.mean[:-1] if merged else 0.0
         return cls(
-            has_baseline=len(sources) < len(change.exercised),
+            has_baseline=len(sources) < len(own),
             picked=picked,
             merged=np.array(merged, dtype=np.intp),
             sums=sums.reshape(len(merged), len(moments.columns)),

@@ -37,19 +37,20 @@ class UnitScores:
 
     @classmethod
     def of(cls, pair: ModelPair, moments: Moments, change: Change) -> UnitScores:
-        """From the design's moments before any level was merged."""
+        """From the design's moments before any level was merged; for models with one score."""
+        (scores,) = pair.scores
         units = tuple(change.units)
         position = {unit: i for i, unit in enumerate(units)}
         unit_of = {
             (c.source.column, c.source.kind in ("numeric", "missing")): c.unit for c in change.coordinates if c.source
         }
-        means = mean_effects(pair, moments)
+        means = mean_effects(scores, moments)
         width = len(moments.columns)
         champion = np.zeros(width)
         differences = np.zeros((width, len(units)))
         offsets = np.zeros(len(units))
         for j, column in enumerate(moments.columns):
-            old, new = pair.coefficients(column)
+            old, new = scores.coefficients(column)
             if old is None or new is None:
                 continue
             slope = column.kind in ("numeric", "missing")

@@ -53,10 +53,15 @@ def _fault_of_classes(model: LinearModel) -> str | None:
         return f"a {family} model of {count} classes has {len(model.class_scores)} class scores"
     if model.class_scores and (model.numeric or model.categorical or model.intercept != 0.0):
         return "a multinomial model has an intercept or terms of its own, which belong into its class scores"
-    if any(fault_of_kind(score) or score.family != "gaussian" for score in model.class_scores):
+    plain = (score.family == "gaussian" and score.threshold is None for score in model.class_scores)
+    if not all(plain) or any(fault_of_kind(score) for score in model.class_scores):
         return "a class score is a plain linear score: gaussian, identity, without classes, power or threshold"
     return None
 
 
 def _fault_of_threshold(model: LinearModel) -> str | None:
-    return None if model.threshold is None or math.isfinite(model.threshold) else "the threshold is not a finite number"
+    if model.threshold is None:
+        return None
+    if model.family == "multinomial":
+        return "a multinomial model decides for the likeliest class and has no threshold"
+    return None if math.isfinite(model.threshold) else "the threshold is not a finite number"

@@ -193,6 +193,7 @@ MULTINOMIAL = {**NO_TERMS, "family": "multinomial", "link": "softmax", "classes"
         ({**MULTINOMIAL, "class_scores": [SCORE] * 2}, "a multinomial model of 3 classes has 2 class scores"),
         ({**MULTINOMIAL, "numeric": [NUMERIC]}, "terms of its own"),
         ({**MULTINOMIAL, "intercept": 1.0}, "an intercept or terms of its own"),
+        ({**MULTINOMIAL, "threshold": 0.5}, "a multinomial model decides for the likeliest class and has no threshold"),
         ({"class_scores": [SCORE]}, "a gaussian model of 0 classes has 1 class scores"),
     ],
 )

@@ -1,0 +1,72 @@
+"""The scores of a multinomial model in the one form that its probabilities determine.
+
+softmax does not see what is added to the scores of all classes alike, so every coefficient is taken minus its mean over
+the classes:
+
+    β_jc − (1/C) Σ_k β_jk,
+
+and so are intercepts, effects of levels and what is added for a missing value. All scores get the same columns and levels: a
+column that a class does not use has coefficient 0 there, and where one class cannot score a row the model cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
+
+__all__ = ["without_common_part"]
+
+
+def without_common_part(scores: Sequence[LinearModel]) -> tuple[tuple[LinearModel, ...], LinearModel]:
+    """The scores of the classes minus their mean over the classes, and that mean as a score."""
+    numeric = [_numeric(scores, column) for column in dict.fromkeys(t.column for s in scores for t in s.numeric)]
+    categorical = [_categorical(scores, column) for column in dict.fromkeys(t.column for s in scores for t in s.categorical)]
+    intercepts = _apart([score.intercept for score in scores])
+    has_intercept = any(score.has_intercept for score in scores)
+    *own, common = (
+        LinearModel(
+            intercept=intercept,
+            numeric=tuple(terms[place] for terms in numeric),
+            categorical=tuple(terms[place] for terms in categorical),
+            has_intercept=has_intercept,
+        )
+        for place, intercept in enumerate(intercepts)
+    )
+    return tuple(own), common
+
+
+def _apart(values: Sequence[float]) -> list[float]:
+    """The values minus their mean, and then the mean."""
+    mean = sum(value / len(values) for value in values)
+    return [*(value - mean for value in values), mean]
+
+
+def _apart_if_all(values: Sequence[float | None]) -> Sequence[float | None]:
+    """As `_apart`; None for all where one of them is None."""
+    known = [value for value in values if value is not None]
+    return _apart(known) if len(known) == len(values) else [None] * (len(values) + 1)
+
+
+def _numeric(scores: Sequence[LinearModel], column: str) -> list[NumericTerm]:
+    """One column's terms of all classes, and then of their mean."""
+    found = [next((t for t in score.numeric if t.column == column), NumericTerm(column, 0.0, 0.0)) for score in scores]
+    slopes, missing = _apart([t.coefficient for t in found]), _apart_if_all([t.missing for t in found])
+    return [NumericTerm(column, slope, value) for slope, value in zip(slopes, missing, strict=True)]
+
+
+def _categorical(scores: Sequence[LinearModel], column: str) -> list[CategoricalTerm]:
+    """One column's terms of all classes, and then of their mean."""
+    absent = CategoricalTerm(column, (), (), 0.0)
+    found = [next((t for t in score.categorical if t.column == column), absent) for score in scores]
+    effects = {
+        level: _apart([effect for effect in by_class if effect is not None])
+        for level in dict.fromkeys(level for term in found for level in term.levels)
+        if None not in (by_class := [term.effect(level) for term in found])
+    }
+    unknown = _apart_if_all([term.unknown for term in found])
+    numbers = any(term.numeric_levels for term in found)
+    return [
+        CategoricalTerm(column, tuple(effects), tuple(values[place] for values in effects.values()), unknown[place], numbers)
+        for place in range(len(scores) + 1)
+    ]

@@ -1,0 +1,79 @@
+"""Which coordinates differ between two models by more than rounding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.alignment.layout import ModelPair
+from coordpath_governance.alignment.rare_levels import Means
+from coordpath_governance.reference.moments import Moments
+
+__all__ = ["SCORE_TOLERANCE", "changed_coordinates", "differ"]
+
+RELATIVE_TOLERANCE = 1e-9
+SCORE_TOLERANCE = 1e-12
+
+Array = NDArray[np.float64]
+
+
+def changed_coordinates(
+    pair: ModelPair,
+    moments: Moments,
+    means: Sequence[Means],
+    both: Sequence[tuple[Array, Array]],
+    spread: Array,
+    scale: float,
+) -> NDArray[np.bool_]:
+    """Which coordinates, classes × columns, differ by more than rounding: 1e-9 of the coefficient plus 1e-12 of the score.
+
+    The coefficient is the largest of a column, over levels and classes; what was taken off all classes left rounding, too.
+    The merged levels of a column differ if any of them does.
+    """
+    changed = np.zeros((len(both), len(moments.columns)), dtype=bool)
+    sizes = {name: _level_sizes(pair, moments, name) for name in means[0]}
+    for i, column in enumerate(moments.columns):
+        if column.kind in ("numeric", "missing"):
+            size = max(abs(beta[i]) for sides in both for beta in sides)
+            common = _largest(pair.common.coefficients(column)) if pair.common else 0.0
+            allowance = SCORE_TOLERANCE * scale / (math.hypot(spread[i], moments.mean[i]) or 1.0) + SCORE_TOLERANCE * common
+            for k, (old, new) in enumerate(both):
+                changed[k, i] = not np.isnan(old[i] + new[i]) and differ(old[i], new[i], size, allowance)
+            continue
+        size, common = sizes[column.column]
+        allowance = SCORE_TOLERANCE * (scale + size + common)
+        for k, (scores, own) in enumerate(zip(pair.scores, means, strict=True)):
+            shift = own[column.column]
+            for level in column.merged or (str(column.level),):
+                before, after = scores.level_effects(column.column, level)
+                if before is not None and after is not None:
+                    changed[k, i] |= differ(before - shift[0], after - shift[1], size, allowance)
+    for name in {c.column for c in moments.columns if c.kind.startswith("rare")}:
+        members = [i for i, c in enumerate(moments.columns) if c.column == name and c.kind.startswith("rare")]
+        any_differs = changed[:, members].any()
+        for i in members:
+            changed[:, i] = [any_differs and moments.columns[i].level in (None, scores.label) for scores in pair.scores]
+    return changed
+
+
+def _level_sizes(pair: ModelPair, moments: Moments, column: str) -> tuple[float, float]:
+    """The largest effect of a column's levels in any score, and in what was taken off all of them."""
+    own = [c for c in moments.columns if c.column == column and c.kind in ("level", "other", "rare")]
+    levels = [level for c in own for level in (c.merged or (str(c.level),))]
+    size, common = (
+        max((_largest(scores.level_effects(column, level)) for scores in each for level in levels), default=0.0)
+        for each in (pair.scores, [pair.common] if pair.common else [])
+    )
+    return size, common
+
+
+def _largest(values: Iterable[float | None]) -> float:
+    return max(abs(value or 0.0) for value in values)
+
+
+def differ(before: float, after: float, size: float, allowance: float) -> bool:
+    """Tell whether two numbers differ by more than 1e-9 of ``size`` plus ``allowance``."""
+    return bool(abs(after - before) > RELATIVE_TOLERANCE * size + allowance)

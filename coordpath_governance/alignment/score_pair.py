@@ -1,0 +1,90 @@
+"""Two linear scores over raw columns: what each adds for a design column, and where it would raise."""
+
+from __future__ import annotations
+
+from coordpath_governance.models.linear_model import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm
+from coordpath_governance.reference.design import OTHER_LEVEL, DesignColumn
+from coordpath_governance.reference.levels import number_of
+
+__all__ = ["ScorePair"]
+
+_RARE = {"rare-champion": (1.0, 0.0), "rare-candidate": (0.0, 1.0)}
+
+
+class ScorePair:
+    """The champion's and the candidate's score: of a model with one score that one, of a multinomial model a class's.
+
+    ``label`` is that class, None for a model with one score.
+    """
+
+    def __init__(self, champion: LinearModel, candidate: LinearModel, label: str | None = None) -> None:
+        self.label = label
+        self.intercepts = (champion.intercept, candidate.intercept)
+        self._numeric = [{t.column: t for t in m.numeric} for m in (champion, candidate)]
+        self._categorical = [{t.column: t for t in m.categorical} for m in (champion, candidate)]
+        for side in (0, 1):
+            self._read_numbers_as_levels(side)
+
+    def _read_numbers_as_levels(self, side: int) -> None:
+        """Write a slope as effects of levels where the other model encodes the same column and raises on anything else.
+
+        On every value that both can score β·x is an effect of the level x, so a 0/1 column and its dummy are one coordinate.
+        """
+        other = 1 - side
+        for column, term in list(self._numeric[side].items()):
+            encoded = self._categorical[other].get(column)
+            used_twice = column in self._categorical[side] or column in self._numeric[other]
+            if encoded is None or encoded.unknown is not None or used_twice:
+                continue
+            effects = {level: _effect_of_number(term, level) for level in encoded.levels}
+            known = {level: effect for level, effect in effects.items() if effect is not None}
+            if set(effects) - set(known) <= {MISSING_LEVEL}:
+                numbers = encoded.numeric_levels
+                self._categorical[side][column] = CategoricalTerm(column, tuple(known), tuple(known.values()), None, numbers)
+                del self._numeric[side][column]
+
+    @property
+    def columns_as_numbers(self) -> list[str]:
+        """Raw columns with a numeric term: the candidate's, then what was dropped."""
+        return list(dict.fromkeys([*self._numeric[1], *self._numeric[0]]))
+
+    @property
+    def columns_as_levels(self) -> list[str]:
+        """Raw columns with a categorical term: the candidate's, then what was dropped."""
+        return list(dict.fromkeys([*self._categorical[1], *self._categorical[0]]))
+
+    def numeric_terms(self, column: str) -> tuple[NumericTerm | None, NumericTerm | None]:
+        """Both models' numeric terms on a raw column."""
+        return self._numeric[0].get(column), self._numeric[1].get(column)
+
+    def categorical_terms(self, column: str) -> tuple[CategoricalTerm | None, CategoricalTerm | None]:
+        """Both models' categorical terms on a raw column."""
+        return self._categorical[0].get(column), self._categorical[1].get(column)
+
+    def coefficients(self, column: DesignColumn) -> tuple[float | None, float | None]:
+        """Champion's and candidate's coefficient on a design column: 0 if absent, None where the model would raise."""
+        if column.kind.startswith("rare"):
+            return _RARE.get(column.kind, (0.0, 0.0)) if column.level == self.label else (0.0, 0.0)
+        if column.kind == "numeric":
+            old, new = self.numeric_terms(column.column)
+            return (old.coefficient if old else 0.0), (new.coefficient if new else 0.0)
+        if column.kind == "missing":
+            old, new = self.numeric_terms(column.column)
+            return (old.missing if old else 0.0), (new.missing if new else 0.0)
+        return self.level_effects(column.column, str(column.level))
+
+    def level_effects(self, column: str, level: str) -> tuple[float | None, float | None]:
+        """Both models' effect of a level, by their own encoders; `OTHER_LEVEL` asks for a level never seen."""
+        first, second = (
+            0.0 if term is None else (term.unknown if level == OTHER_LEVEL else term.effect(level))
+            for term in self.categorical_terms(column)
+        )
+        return first, second
+
+
+def _effect_of_number(term: NumericTerm, level: str) -> float | None:
+    """What a slope adds for a level that is a number (or missing); None for a level that is none, or where it raises."""
+    if level == MISSING_LEVEL:
+        return term.missing
+    number = number_of(level)
+    return None if number is None else term.coefficient * number
