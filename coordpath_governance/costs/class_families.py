@@ -56,7 +56,7 @@ class Logistic:
 
     def link(self, mean: FloatArray) -> FloatArray:
         """The logarithm of the odds."""
-        return bounded_log(mean, 1.0 - mean)
+        return bounded_log(mean, np.maximum(1.0 - mean, 0.0))
 
     def outside(self, target: FloatArray) -> NDArray[np.bool_]:
         """Targets other than 0 and 1."""

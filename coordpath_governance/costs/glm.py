@@ -103,15 +103,14 @@ class GlmCost:
         even = np.flatnonzero((self._facts.low == self._facts.high) & (self._facts.low != 0.0))
         if len(even):
             start[even[0]] = scores / self._facts.low[even[0]]
-        largest = np.maximum(np.abs(self._facts.low), np.abs(self._facts.high))
-        return _floor(_search(self._loss, largest, cost, self._refuse_separation).run(start.ravel()))
+        return _floor(_search(self._loss, start.ravel(), cost, self._refuse_separation).run())
 
     @cached_property
     def _constant(self) -> tuple[FloatArray, float]:
         """The best constant scores and their cost."""
         loss = MeanLoss(self.family, _Ones(self.rows), self.weight)
         start = self.family.link(self._facts.mean) - self._facts.offset
-        reached = _search(loss, np.ones(1), 0.0, lambda _beta, _value: None).run(start)
+        reached = _search(loss, start, 0.0, lambda _beta, _value: None).run()
         return reached.beta, _floor(reached)
 
     def _refuse_separation(self, beta: FloatArray, value: float) -> None:
@@ -177,11 +176,11 @@ class _Ones:
             yield RowChunk(np.ones((len(chunk), 1)), chunk.target, chunk.weight, chunk.offset)
 
 
-def _search(loss: MeanLoss, largest: FloatArray, constant: float, watch: Callable[[FloatArray, float], None]) -> Search:
+def _search(loss: MeanLoss, start: FloatArray, constant: float, watch: Callable[[FloatArray, float], None]) -> Search:
     """A search that ends when the decrement is nothing beside what is explained, or beside the rounding of the cost."""
     return Search(
         loss,
-        largest,
+        start,
         tolerance=lambda value: _EXACT * abs(constant - value) + _ROUNDING * value + _NOTHING,
         watch=watch,
     )

@@ -76,17 +76,15 @@ class MeanLoss:
                 self._add_curvature(part, score, curvature)
             return value / self.weight, slope / self.weight, curvature / self.weight
 
-    def about(self, vector: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Two factors, d×d and C×C, whose Kronecker product is about the matrix of second derivatives; exact if C = 1."""
-        scores, width = self.family.scores, self.rows.width
-        columns, classes = np.zeros((width, width)), np.zeros((scores, scores))
+    def shape(self, vector: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean products of the columns, d×d, and the mean curvature in the scores at a point, C×C."""
+        products, bends = np.zeros((self.rows.width, self.rows.width)), np.zeros((self.family.scores, self.family.scores))
         with np.errstate(over="ignore", invalid="ignore"):
             for part in self._parts(min(self.size, _NARROW)):
+                products += _products(part.columns, part.weight)
                 bend = self.family.curvature(part.target, self._scores(part, vector[None])[:, :, 0])
-                bend *= part.weight[:, None, None]
-                columns += _products(part.columns, np.trace(bend, axis1=1, axis2=2))
-                classes += bend.sum(axis=0)
-            return columns / self.weight, classes / np.trace(classes)
+                bends += np.tensordot(part.weight, bend, axes=1)
+            return products / self.weight, bends / self.weight
 
     def least_margin(self, vector: FloatArray) -> float:
         """Over all rows the least lead of the true class's score, without the offset, before that of any other class."""

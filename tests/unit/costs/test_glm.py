@@ -152,6 +152,15 @@ def test_size_of_columns_and_weights_changes_nothing(kind):
 
 
 @pytest.mark.parametrize("kind", ALL_KINDS)
+def test_columns_that_almost_depend_on_each_other(kind):
+    columns, target, weight, offset = data(kind)
+    plain = GlmCost(family(kind), RowsInMemory(columns, target, weight, offset))
+    mixed = np.column_stack([columns[:, :3], columns[:, 2] + 1e-5 * columns[:, 3]])
+    cost = GlmCost(family(kind), RowsInMemory(mixed, target, weight, offset))
+    assert cost.minimum() == pytest.approx(plain.minimum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
 def test_dependent_columns(kind):
     columns, target, weight, offset = data(kind)
     plain = GlmCost(family(kind), RowsInMemory(columns, target, weight, offset))
@@ -162,6 +171,20 @@ def test_dependent_columns(kind):
     assert GlmCost(family(kind), RowsInMemory(without_constant, target, weight, offset)).minimum() == pytest.approx(
         plain.minimum(), rel=1e-11
     )
+
+
+@pytest.mark.parametrize("many", [300, 1])
+def test_columns_of_zeros_explain_nothing(many, monkeypatch):
+    monkeypatch.setattr(newton, "MANY", many)
+    cost = GlmCost(family("logistic"), RowsInMemory(np.zeros((9, 2)), np.arange(9.0) % 2))
+    assert cost.minimum() == pytest.approx(np.log(2), rel=1e-12)
+    assert cost.constant_cost() < cost.minimum()
+
+
+def test_scores_so_far_away_that_nothing_bends():
+    offset = np.array([1000.0, -1000.0, 1000.0, -1000.0])
+    cost = GlmCost(family("logistic"), RowsInMemory(np.ones((4, 1)), [0.0, 1.0, 1.0, 0.0], None, offset))
+    assert cost.minimum() == pytest.approx(500.0)
 
 
 @pytest.mark.parametrize("kind", ["poisson", "gamma", "tweedie"])
@@ -214,11 +237,11 @@ def test_a_search_ends_where_rounding_hides_all_progress():
     seen = []
     search = newton.Search(
         MeanLoss(cost.family, cost.rows, cost.weight),
-        np.abs(columns).max(axis=0),
+        np.zeros(4),
         tolerance=lambda _value: -1.0,
         watch=lambda _beta, value: seen.append(value),
     )
-    found = search.run(np.zeros(4))
+    found = search.run()
     assert found.value == pytest.approx(cost.minimum(), rel=1e-12)
     assert len(seen) < 60
 
@@ -272,7 +295,9 @@ def test_huge_offsets_of_rates(kind):
         assert cost.minimum() == pytest.approx(small.minimum(), rel=1e-9)
 
 
-def test_only_one_class_or_only_zeros():
+@pytest.mark.parametrize("many", [300, 1])
+def test_only_one_class_or_only_zeros(many, monkeypatch):
+    monkeypatch.setattr(newton, "MANY", many)
     columns = np.column_stack([np.ones(50), np.arange(50.0)])
     for kind, target in (("logistic", np.ones(50)), ("poisson", np.zeros(50)), ("multinomial", np.full(50, 2.0))):
         cost = GlmCost(family(kind), RowsInMemory(columns, target))
@@ -323,11 +348,13 @@ def test_what_overflows_is_refused_with_the_number_of_rows():
 
 
 @pytest.mark.parametrize("many", [300, 1])
-def test_a_search_that_cannot_start_is_refused(many, monkeypatch):
+@pytest.mark.parametrize(("offset", "rows_lost"), [(712.0, 1), (690.0, 4)])
+def test_a_search_that_cannot_start_is_refused(many, offset, rows_lost, monkeypatch):
+    """One row overflows, or the second derivatives do."""
     monkeypatch.setattr(newton, "MANY", many)
     columns = np.array([[1e6, 0.0], [2e6, 1.0], [1e6, 1.0], [3e6, 2.0]])
-    cost = GlmCost(family("poisson"), RowsInMemory(columns, np.ones(4), None, np.array([690.0, 0.0, 0.0, 0.0])))
-    with pytest.raises(ProblemError, match="overflows double precision for 4 rows"):
+    cost = GlmCost(family("poisson"), RowsInMemory(columns, np.ones(4), None, np.array([offset, 0.0, 0.0, 0.0])))
+    with pytest.raises(ProblemError, match=f"overflows double precision for {rows_lost} rows"):
         cost.minimum()
 
 
