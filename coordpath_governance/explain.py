@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,12 +37,15 @@ def explain_change(
     data: Any = None,  # noqa: ANN401 - a path or a DataFrame
     target: Any = None,  # noqa: ANN401 - a column name or the target's values
     weight: str | None = None,
+    offset: str | None = None,
+    exposure: str | None = None,
     role: Role | None = None,
     period: str | None = None,
     missing: Literal["fail", "drop"] = "fail",
     max_steps: int | None = DEFAULT_MAX_STEPS,
     gamma: float = 1.0,
     threshold: float | None = None,
+    champion_threshold: float | None = None,
     segments: Sequence[str] = (),
     reason: str | None = None,
     change_type: str | None = None,
@@ -56,16 +60,19 @@ def explain_change(
     Models are registry URIs (``models:/name/3``, ``models:/name@champion``), fitted scikit-learn estimators or pipelines, or
     `LinearModel`s. ``data`` is a path (csv, parquet, folder of parquet) or a DataFrame that holds the features and the
     column ``target``; ``target`` may also be the values themselves. Without ``data``, what the candidate's run logged
-    is used.
+    is used. ``offset`` is a column that is added to the score, ``exposure`` one whose logarithm is (logistic, Poisson,
+    gamma and Tweedie models). Without ``threshold`` each version decides at its own, if it has one.
     """
     before, champion_facts = (None, None) if champion is None else _resolve(champion, "champion")
     after, candidate_facts = _resolve(candidate, "candidate")
-    reference = _reference(candidate, data, target, weight, role, period, missing)
+    reference = replace(_reference(candidate, data, target, weight, role, period, missing), offset=offset, exposure=exposure)
     subject = Subject(name=name or candidate_facts.name or "model", champion=champion_facts, candidate=candidate_facts)
     request = Request(
         subject=subject,
         facts=ChangeFacts(owner=owner, purpose=purpose, reason=reason, change_type=change_type, planned=planned),
-        settings=settings_for(max_steps=max_steps, gamma=gamma, threshold=threshold, segments=segments),
+        settings=settings_for(
+            max_steps=max_steps, gamma=gamma, threshold=threshold, champion_threshold=champion_threshold, segments=segments
+        ),
     )
     return make_report(before, after, reference, request, progress)
 

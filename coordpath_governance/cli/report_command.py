@@ -23,7 +23,10 @@ from coordpath_governance.text import visible
 __all__ = ["command"]
 
 NO_CHAMPION = "none"
-_PINNED = ("target", "weight", "role", "period", "missing", "max_steps", "all_steps", "gamma", "threshold", "segments")
+_PINNED = (
+    *("target", "weight", "offset", "exposure", "role", "period", "missing"),
+    *("max_steps", "all_steps", "gamma", "threshold", "champion_threshold", "segments"),
+)
 ROLES = ("training", "holdout", "out-of-time", "not stated")
 
 
@@ -47,6 +50,8 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 )
 @click.option("--target", metavar="COL", help="The column of the reference data that both models predict.")
 @click.option("--weight", metavar="COL", help="A column of row weights.")
+@click.option("--offset", metavar="COL", help="A column that is added to the score (logistic, Poisson, gamma, Tweedie).")
+@click.option("--exposure", metavar="COL", help="The same for the logarithm of a column, such as years insured.")
 @click.option("--role", type=click.Choice(ROLES), help="What the reference data are to the models.")
 @click.option("--period", help="The period that the reference data cover, in words.")
 @click.option(
@@ -68,7 +73,18 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
     callback=_finite,
     help="Weight γᵏ of step k.",
 )
-@click.option("--threshold", type=float, callback=_finite, help="Count decisions 'score ≥ threshold' that flip.")
+@click.option(
+    "--threshold",
+    type=float,
+    callback=_finite,
+    help="Count decisions 'prediction ≥ threshold' that flip; default: each version's own threshold, if it has one.",
+)
+@click.option(
+    "--champion-threshold",
+    type=float,
+    callback=_finite,
+    help="The same for the champion alone, if its decisions were made at another threshold.",
+)
 @click.option(
     "--segment",
     "segments",
@@ -186,6 +202,7 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
         max_steps=None if options["all_steps"] else options["max_steps"],
         gamma=options["gamma"],
         threshold=options["threshold"],
+        champion_threshold=options["champion_threshold"],
         segments=tuple(dict.fromkeys(options["segments"])),
     )
     reference = _reference(client, candidate, options)
@@ -199,12 +216,15 @@ def _reference(client: Any, candidate: Any, options: dict[str, Any]) -> Any:  # 
     from coordpath_governance.registry.reference import reference_of
     from coordpath_governance.reports.make import Reference
 
-    target, weight, role, period, missing = (options[key] for key in ("target", "weight", "role", "period", "missing"))
+    target, role = options["target"], options["role"]
+    weight, period, missing, offset, exposure = (
+        options[key] for key in ("weight", "period", "missing", "offset", "exposure")
+    )
     if options["data"] is None:
-        return reference_of(client, candidate, target, weight, role, period, missing)
+        return reference_of(client, candidate, target, weight, role, period, missing, offset, exposure)
     if target is None:
         raise UsageError("--data needs --target COL, the column that both models predict")
-    return Reference(open_source(options["data"]), target, weight, role or "not stated", period, missing)
+    return Reference(open_source(options["data"]), target, weight, role or "not stated", period, missing, offset, exposure)
 
 
 def _champion(client: Any, name: str, alias: str, which: str | None, candidate: Any) -> Any:  # noqa: ANN401 - pointers

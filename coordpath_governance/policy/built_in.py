@@ -55,6 +55,9 @@ def _settings(pinned: PinnedReference, document: ChangeReportDocument) -> Findin
         "segments": (sorted(pinned.segments), sorted(settings.segments)),
         "max_steps": (pinned.max_steps, settings.max_steps),
         "gamma": (pinned.gamma, settings.gamma),
+        "offset": (pinned.offset, data.offset),
+        "exposure": (pinned.exposure, data.exposure),
+        "champion's threshold": (None, settings.champion_threshold),
     }
     if pinned.period is not None:
         wanted["period"] = (pinned.period, data.period)

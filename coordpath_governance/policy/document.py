@@ -98,6 +98,8 @@ class PinnedReference(Part):
     segments: Annotated[tuple[Text, ...], AfterValidator(_unique)] = ()
     max_steps: Annotated[int, Field(ge=1)] | None = 10
     gamma: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    offset: Text | None = None
+    exposure: Text | None = None
 
 
 class ApprovalRule(Part):

@@ -17,7 +17,7 @@ _NEEDS_THRESHOLD = "Give a threshold in the policy's reference, and make the rep
 NEEDS_CHAMPION = "There is no champion to compare with: a first version needs a person."
 _NOT_EXERCISED = "A coefficient that changed is not exercised by the reference data: pin data that exercise it."
 _NO_COST = "The champion's cost is zero, so nothing is relative to it: give an absolute limit."
-_NO_SPREAD = "The target is constant in the reference data: give an absolute limit."
+_NO_SPREAD = "The target is constant in the reference data, or the score is not in its unit: give an absolute limit."
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,9 @@ def standardised_move(c: CoordinateFacts) -> float | None:
 
 
 def _relative_to_target(document: ChangeReportDocument) -> float | None:
+    """Only where score and target have one unit."""
+    if document.glm is not None:
+        return None
     largest = _standardised(document)
     return None if largest is None else _ratio(largest, document.data.target_sd)
 

@@ -36,7 +36,8 @@ reference:
   role: holdout
   target: %(target)s
   # weight: column of row weights
-  # threshold: 0.5              # decisions "score >= threshold"; needed by decision_flips
+  # exposure: years             # or offset: column; of logistic, Poisson, gamma and Tweedie models
+  # threshold: 0.5              # decisions "prediction >= threshold"; a classifier has its own
   # segments: [region]          # needed by the limits by_segment
   missing: fail
   max_steps: 10

@@ -30,7 +30,16 @@ def pinned_reference(policy: Policy, data: Path | None = None) -> Iterator[Refer
                 f"'{source.name}' is not the reference data that policy '{policy.name}' pins: its SHA-256 is "
                 f"{source.sha256[:12]}…, not {pinned.sha256[:12]}…; give the pinned file with --data"
             )
-        yield Reference(source, pinned.target, pinned.weight, pinned.role, pinned.period, pinned.missing)
+        yield Reference(
+            source,
+            pinned.target,
+            pinned.weight,
+            pinned.role,
+            pinned.period,
+            pinned.missing,
+            pinned.offset,
+            pinned.exposure,
+        )
 
 
 def pinned_settings(policy: Policy) -> Settings:

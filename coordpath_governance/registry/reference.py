@@ -84,6 +84,8 @@ def reference_of(
     role: Role | None,
     period: str | None,
     missing: Literal["fail", "drop"],
+    offset: str | None = None,
+    exposure: str | None = None,
 ) -> Reference:
     """What MLflow knows of the candidate's reference data; what the caller says of role and period goes before."""
     found = find_reference(client, candidate)
@@ -99,7 +101,7 @@ def reference_of(
             f"the run's dataset '{found.source.name}' can be read, but MLflow does not record its target column; "
             "give --target"
         )
-    return Reference(found.source, target, weight, role or found.role, period, missing)
+    return Reference(found.source, target, weight, role or found.role, period, missing, offset, exposure)
 
 
 def find_reference(client: Any, candidate: ModelPointer) -> LoggedReference | FoundRows:  # noqa: ANN401 - MlflowClient

@@ -55,6 +55,9 @@ def raw_changes(pair: ModelPair) -> tuple[RawChange, ...]:
 def _raw(model: LinearModel, present: bool) -> dict[str, float]:
     if not present:
         return {}
+    if model.class_scores:
+        scores = zip(model.classes, model.class_scores, strict=True)
+        return {f"{name} [{label}]": value for label, score in scores for name, value in _raw(score, present=True).items()}
     values = {INTERCEPT: model.intercept} if model.has_intercept else {}
     if model.raw:
         return values | {raw.name: raw.value for raw in model.raw}
@@ -79,7 +82,7 @@ def count_changes(pair: ModelPair, change: Change, raw: tuple[RawChange, ...]) -
     added = [c for c in new.columns if c not in old.columns] if pair.has_champion else []
     dropped = [c for c in old.columns if c not in new.columns]
     levels = {side: _levels(model) for side, model in (("old", old), ("new", new))}
-    shared = {t.column for t in old.categorical} & {t.column for t in new.categorical}
+    shared = {column for column, _ in levels["old"]} & {column for column, _ in levels["new"]}
     return Counts(
         coefficients=len(change.coordinates),
         changed=sum(c.changed for c in change.coordinates),
@@ -99,4 +102,5 @@ def count_changes(pair: ModelPair, change: Change, raw: tuple[RawChange, ...]) -
 
 
 def _levels(model: LinearModel) -> dict[tuple[str, str], None]:
-    return {(term.column, level): None for term in model.categorical for level in term.levels}
+    scores = model.class_scores or (model,)
+    return {(term.column, level): None for score in scores for term in score.categorical for level in term.levels}

@@ -19,6 +19,8 @@ Allowance = Callable[[Place], float]
 _RELATIVE = 1e-9
 _ROUNDING = 1e-13
 _PURE = 1e-9
+_SUMMED = 1e-11
+"""Of the largest cost: what a sum over many rows, in another order, may be off by, and a minimum found by iteration."""
 
 _COSTS = frozenset(
     [
@@ -38,6 +40,7 @@ _COSTS = frozenset(
         "constant",
     ]
 )
+_RECORDED = frozenset(("value", "slopes", "curvature", "minimum", "constant_cost", "champion_cost", "candidate_cost"))
 _COST_ERRORS = frozenset(("delta_se", "total_se", "step_se"))
 _SCORES = frozenset(
     [
@@ -59,14 +62,29 @@ _SCORES = frozenset(
         "standardised_new",
     ]
 )
-_PURE_NUMBERS = frozenset(("r2", "gap", "share", "up", "down", "flips"))
+_PURE_NUMBERS = frozenset(
+    ("r2", "gap", "share", "up", "down", "flips", "auc", "gini", "explained", "expected", "observed", "at")
+)
+
+
+def _largest_cost(again: dict[str, Any]) -> float:
+    """The size that a mean loss is a sum of."""
+    told = [each["value"] for each in again["problem"]["cost"]["record"]["evaluations"]]
+    return float(max(abs(value) for value in [again["glm"]["constant_cost"], *told]))
+
+
+def _largest_score(again: dict[str, Any]) -> float:
+    """The size of the parts that scores are made of."""
+    parts = (c[key] for c in again["coordinates"] for key in ("old", "new", "standardised_old", "standardised_new"))
+    return 1.0 + max((abs(part) for part in parts if part is not None), default=0.0)
 
 
 def rounding_of(again: dict[str, Any]) -> Allowance:
     """What rounding may do to each leaf of a report like ``again``."""
-    square = float(again["problem"]["cost"]["constant"])
-    size = math.sqrt(max(square, 0.0))
-    gram = again["problem"]["cost"]["gram"]
+    glm = again.get("glm")
+    square = _largest_cost(again) if glm else float(again["problem"]["cost"]["constant"])
+    size = _largest_score(again) if glm else math.sqrt(max(square, 0.0))
+    gram = glm["gram"] if glm else again["problem"]["cost"]["gram"]
     spread = [math.sqrt(max(row[i], 0.0)) for i, row in enumerate(gram)]
     effects = {c["label"] for c in again["coordinates"] if c["kind"] not in ("numeric", "missing")}
     excess = abs(again["path"]["objective"] - again["path"]["minimum_cost"]) or square
@@ -76,6 +94,8 @@ def rounding_of(again: dict[str, Any]) -> Allowance:
         name = names[-1] if names else ""
         if name in _COSTS or name in _COST_ERRORS:
             return _ROUNDING * square * 10
+        if name in _RECORDED:
+            return _SUMMED * square
         if name in _SCORES or names[:2] == ["impact", "shift"]:
             return _ROUNDING * size * 10
         if name in _PURE_NUMBERS:

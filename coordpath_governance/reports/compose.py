@@ -19,6 +19,7 @@ from coordpath_governance.reports.document import (
     ChangeFacts,
     ChangeReportDocument,
     DataFacts,
+    GlmFacts,
     Recheck,
     RowEvidence,
     Settings,
@@ -26,7 +27,7 @@ from coordpath_governance.reports.document import (
     Tool,
 )
 from coordpath_governance.reports.impact import impact_facts
-from coordpath_governance.reports.problem import problem_document
+from coordpath_governance.reports.problem import stored_problem
 from coordpath_governance.reports.steps import Labels, compare_orders, path_facts
 from coordpath_governance.reports.words import limits, summarise
 
@@ -46,6 +47,7 @@ class ReportFacts:
     data: DataFacts
     settings: Settings
     versions: dict[str, str]
+    glm: GlmFacts | None = None
 
 
 def compose(
@@ -54,10 +56,11 @@ def compose(
     """The whole document with its digest."""
     labels = Labels.of(change)
     path = path_facts(problem, solution, labels, rows)
+    comparison = compare_orders(problem, solution, labels) if path.steps else ()
     raw = raw_changes(pair)
     counts = count_changes(pair, change, raw)
     costs = (path.start_cost, path.steps[-1].cost if path.steps else path.start_cost)
-    impact = impact_facts(change, problem, told.data, costs, rows)
+    impact = impact_facts(change, problem, told.data, costs, rows, told.glm)
     champion = told.subject.champion
     data_name = shlex.quote(told.data.name) if told.data.kind in ("file", "folder") else "FILE"
     document = ChangeReportDocument(
@@ -67,7 +70,7 @@ def compose(
         assessment=NOT_ASSESSED,
         facts=told.facts,
         summary=summarise(
-            (champion.label if champion else None, told.subject.candidate.label), told.data, counts, path, impact
+            (champion.label if champion else None, told.subject.candidate.label), told.data, counts, path, impact, told.glm
         ),
         counts=counts,
         data=told.data,
@@ -78,18 +81,19 @@ def compose(
         },
         coordinates=coordinate_facts(change),
         raw=raw,
-        problem=problem_document(change, told.settings),
+        problem=stored_problem(change, told.settings, problem),
         path=path,
-        comparison=compare_orders(problem, solution, labels) if path.steps else (),
+        comparison=comparison,
         impact=impact,
         rows=rows,
-        limits=limits(pair, told.data, counts, impact, merged_levels(change), rows is not None),
+        limits=limits(pair, told.data, counts, impact, merged_levels(change), rows is not None, told.glm),
         recheck=Recheck(
             command=f"coordpath verify change_report.json --data {data_name}",
             versions=told.versions,
             seed=told.settings.seed,
         ),
         digest="",
+        glm=told.glm,
     )
     return document.model_copy(update={"digest": document_digest(document)})
 

@@ -69,7 +69,11 @@ class Sparse(Part):
     @model_serializer(mode="wrap")
     def _without_blanks(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         content: dict[str, Any] = serialise(self)
-        return {key: value for key, value in content.items() if value not in (None, [], ()) or key not in self.left_out_when_blank}
+        return {
+            key: value
+            for key, value in content.items()
+            if value not in (None, [], ()) or key not in self.left_out_when_blank
+        }
 
 
 class Tool(Part):

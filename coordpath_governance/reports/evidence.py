@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.errors import CoordpathError, ReportFormatError
@@ -14,8 +15,11 @@ from coordpath_governance.paths import PathProblem, parse_problem
 from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.glm import is_glm, thresholds
 
 __all__ = ["Evidence", "evidence_of"]
+
+Array = NDArray[np.float64]
 
 _INDICATOR_TOLERANCE = 1e-9
 
@@ -37,7 +41,8 @@ def evidence_of(document: ChangeReportDocument) -> Evidence:
         old = None if champion is None else from_document(champion)
         new = from_document(document.models.get("candidate") or {})
         problem = parse_problem(document.problem)
-        moments = _moments(document, problem, ModelPair(old, new).has_intercept)
+        pair = ModelPair(old, new)
+        moments = _moments(document, problem, pair)
     except CoordpathError as error:
         raise ReportFormatError(f"the evidence in the report cannot be read: {error}") from error
     if not problem.moves_once:
@@ -46,19 +51,48 @@ def evidence_of(document: ChangeReportDocument) -> Evidence:
         raise ReportFormatError(
             f"the report has {len(document.rows.step_se)} standard errors for {problem.most_terms} steps"
         )
+    if is_glm(pair) != (document.glm is not None):
+        raise ReportFormatError(f"what the report says of its cost does not fit models of the family '{new.family}'")
     if document.rows is not None:
-        flips, segments = document.rows.flips, {segment.segment for segment in document.rows.segments}
-        if (None if flips is None else flips.threshold) != document.settings.threshold or segments - set(
-            document.settings.segments
-        ):
-            raise ReportFormatError("the row evidence is not for the threshold and segments that the settings name")
+        segments = {segment.segment for segment in document.rows.segments}
+        if not _decides_as_asked(document, pair) or segments - set(document.settings.segments):
+            raise ReportFormatError("the row evidence is not for the thresholds and segments that settings and models name")
     return Evidence(old, new, moments, problem)
 
 
-def _moments(document: ChangeReportDocument, problem: PathProblem, centred: bool) -> Moments:
-    """Undo `align`: covariances from the problem's Gram matrix, means and counts from the coordinates."""
-    coordinates = [c for c in document.coordinates if c.kind != "baseline"]
-    at = {label: i for i, label in enumerate(problem.features)}
+def _decides_as_asked(document: ChangeReportDocument, pair: ModelPair) -> bool:
+    """Whether the flips are for the thresholds that settings and models name."""
+    settings, flips = document.settings, None if document.rows is None else document.rows.flips
+    champion, candidate = thresholds(pair, settings) if is_glm(pair) else (settings.threshold, settings.threshold)
+    if champion is None or candidate is None:
+        return flips is None
+    return flips is not None and (flips.threshold, flips.champion_threshold) == (
+        candidate,
+        None if champion == candidate else champion,
+    )
+
+
+def _second_moments(document: ChangeReportDocument, problem: PathProblem) -> tuple[Array, Array]:
+    """E[zzᵀ] and E[zy] of the exercised coordinates of one score; what a loss that needs rows does not use of E[zy] is 0."""
+    if document.glm is None:
+        return np.array(problem.quadratic.gram), np.array(problem.quadratic.linear)
+    gram = np.array(document.glm.gram)
+    width = len(problem.features) // _scores(document)
+    if gram.shape != (width, width):
+        raise ReportFormatError(f"glm.gram: has shape {gram.shape}, but there are {width} exercised coordinates a score")
+    return gram, np.zeros(width)
+
+
+def _scores(document: ChangeReportDocument) -> int:
+    """Coordinates that a column has: one a class where there are several."""
+    return len(document.glm.classes) if document.glm is not None and document.glm.link == "softmax" else 1
+
+
+def _moments(document: ChangeReportDocument, problem: PathProblem, pair: ModelPair) -> Moments:
+    """Undo `align`: covariances from the Gram matrix, means and counts from the coordinates, one for every column."""
+    centred = pair.has_intercept
+    coordinates = [c for c in document.coordinates[:: _scores(document)] if c.kind != "baseline"]
+    at = {label: i for i, label in enumerate(problem.features[:: _scores(document)])}
     if [c.label for c in document.coordinates if c.exercised] != list(problem.features):
         raise ReportFormatError("the problem's features are not the exercised coordinates of the report")
     _check_indicators(document)
@@ -66,9 +100,11 @@ def _moments(document: ChangeReportDocument, problem: PathProblem, centred: bool
     mean = np.array([*(c.mean for c in coordinates), document.data.target_mean])
     covariance = np.diag(np.array([*(c.sd for c in coordinates), document.data.target_sd]) ** 2)
     places = [i for i, c in enumerate(coordinates) if c.exercised]
+    if any(coordinates[i].label not in at for i in places):
+        raise ReportFormatError("the coordinates of the report do not stand class by class")
     chosen = [at[coordinates[i].label] for i in places]
-    gram = np.array(problem.cost.gram)[np.ix_(chosen, chosen)]
-    linear = np.array(problem.cost.linear)[chosen]
+    gram, linear = (part[chosen] for part in _second_moments(document, problem))
+    gram = gram[:, chosen]
     if not centred:
         gram = gram - np.outer(mean[places], mean[places])
         linear = linear - mean[places] * mean[-1]

@@ -8,19 +8,25 @@ from dataclasses import dataclass
 from importlib.metadata import version as installed_version
 from typing import Literal
 
+import numpy as np
+
 from coordpath_governance._version import __version__
 from coordpath_governance.alignment.change import Change, align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
+from coordpath_governance.alignment.row_columns import RowColumns
 from coordpath_governance.alignment.unit_scores import UnitScores
 from coordpath_governance.errors import UsageError
 from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.paths import PathProblem, Solution, parse_problem, solve_problem
+from coordpath_governance.paths import PathProblem, Solution, solve_problem
+from coordpath_governance.paths.convex.set_costs import Evaluation
 from coordpath_governance.paths.how_far import how_far
-from coordpath_governance.reference.collect import collect_moments
-from coordpath_governance.reference.encode import ReadingPlan
+from coordpath_governance.reference.collect import CollectedRows, collect_moments
+from coordpath_governance.reference.glm_rows import measure_glm_rows
 from coordpath_governance.reference.logged import LoggedReference, Role, moments_for_design
 from coordpath_governance.reference.moments import Moments
+from coordpath_governance.reference.plan import ReadingPlan
+from coordpath_governance.reference.row_passes import GlmRows
 from coordpath_governance.reference.rows import PathOnRows, RowMeasures, measure_rows
 from coordpath_governance.reference.sources import RowSource
 from coordpath_governance.reports.change_report import ChangeReport
@@ -29,14 +35,16 @@ from coordpath_governance.reports.document import (
     ChangeFacts,
     DataFacts,
     Flips,
+    GlmFacts,
     RowEvidence,
     SegmentImpact,
     Settings,
     Subject,
     VersionFacts,
 )
+from coordpath_governance.reports.glm import cost_on_rows, glm_facts, glm_path_on_rows, glm_row_evidence, is_glm
 from coordpath_governance.reports.impact import shift_moments
-from coordpath_governance.reports.problem import problem_document
+from coordpath_governance.reports.problem import problem_on_moments, problem_on_rows
 from coordpath_governance.reports.steps import Labels, steps_as_units
 
 __all__ = ["DEFAULT_MAX_STEPS", "Progress", "Reference", "Request", "make_report", "settings_for", "version_facts"]
@@ -57,6 +65,8 @@ class Reference:
     role: Role = "not stated"
     period: str | None = None
     missing: Literal["fail", "drop"] = "fail"
+    offset: str | None = None
+    exposure: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,7 @@ def settings_for(
     max_steps: int | None = DEFAULT_MAX_STEPS,
     gamma: float = 1.0,
     threshold: float | None = None,
+    champion_threshold: float | None = None,
     segments: Sequence[str] = (),
     seed: int = 0,
 ) -> Settings:
@@ -84,6 +95,7 @@ def settings_for(
         time_limit=None,
         seed=seed,
         threshold=threshold,
+        champion_threshold=champion_threshold,
         segments=tuple(segments),
     )
 
@@ -108,38 +120,23 @@ def make_report(
     reference: Reference,
     request: Request,
     progress: Progress | None = None,
+    asked: Sequence[Evaluation] = (),
 ) -> ChangeReport:
-    """Align, solve, measure, compose. ``progress`` is told a stage and a count as rows go by."""
+    """Align, solve, measure, compose. ``progress`` is told a stage and a count as rows go by.
+
+    ``asked``: sets of an earlier report, to be evaluated on these rows before any others.
+    """
     pair = ModelPair(champion, candidate)
-    design = lay_out(pair)
     told = progress or (lambda _stage, _count: None)
-    source = reference.data
-    plan = kept = None
-    if isinstance(source, LoggedReference):
-        if request.settings.threshold is not None or request.settings.segments:
-            raise UsageError("a threshold or segments need rows; the reference data are logged moments only: give --data")
-        moments = moments_for_design(source, design)
-        dropped = source.document.rows_dropped
+    flow = _Flow(pair, reference, request.settings, told)
+    if isinstance(reference.data, LoggedReference):
+        findings = flow.on_logged_moments(reference.data)
     else:
-        plan = ReadingPlan(design, reference.target, reference.weight, request.settings.segments, reference.missing)
-        collected = collect_moments(source, plan, lambda n: told("reading rows", n))
-        moments, dropped, kept = collected.moments, collected.rows_dropped, collected.kept
-    change = align(pair, merge_rare_levels(pair, moments))
-    problem = parse_problem(problem_document(change, request.settings))
-    told("finding the best order", len(problem.changed))
-    solution = solve_problem(
-        problem, progress=lambda stage, best, bound: told(f"finding the best order, {stage}", how_far(best, bound))
-    )
-    rows = None
-    if plan is not None and not isinstance(source, LoggedReference):
-        on_rows = _path_on_rows(change, problem, solution, request.settings.threshold)
-        scores = UnitScores.of(pair, moments, change)
-        measures = measure_rows(source, plan, scores, on_rows, lambda n: told("measuring rows", n), kept)
-        rows = _row_evidence(measures, request.settings.threshold)
+        findings = flow.on_rows(reference.data, asked)
     facts = ReportFacts(
         subject=request.subject,
         facts=request.facts,
-        data=_data_facts(reference, moments, dropped),
+        data=_data_facts(reference, findings.moments, findings.rows_dropped),
         settings=request.settings,
         versions={
             "coordpath-governance": __version__,
@@ -147,8 +144,93 @@ def make_report(
             "numpy": installed_version("numpy"),
             "scipy": installed_version("scipy"),
         },
+        glm=findings.glm,
     )
-    return ChangeReport(compose(facts, pair, change, problem, solution, rows))
+    return ChangeReport(compose(facts, pair, findings.change, findings.problem, findings.solution, findings.rows))
+
+
+@dataclass(frozen=True)
+class _Findings:
+    """What the reference data say of the change."""
+
+    moments: Moments
+    rows_dropped: int
+    change: Change
+    problem: PathProblem
+    solution: Solution
+    rows: RowEvidence | None = None
+    glm: GlmFacts | None = None
+
+
+class _Flow:
+    """Align, solve, measure: on rows, or on moments that somebody logged."""
+
+    def __init__(self, pair: ModelPair, reference: Reference, settings: Settings, told: Progress) -> None:
+        self.pair, self.reference, self.settings, self.told = pair, reference, settings, told
+
+    def on_logged_moments(self, logged: LoggedReference) -> _Findings:
+        """A quadratic cost needs nothing else, but says nothing of rows."""
+        if self.settings.threshold is not None or self.settings.segments:
+            raise UsageError("a threshold or segments need rows; the reference data are logged moments only: give --data")
+        if is_glm(self.pair):
+            raise UsageError(
+                f"the {self.pair.candidate.family} loss needs rows; the reference data are logged moments only: give --data"
+            )
+        moments = moments_for_design(logged, lay_out(self.pair))
+        change = align(self.pair, merge_rare_levels(self.pair, moments))
+        problem = problem_on_moments(change, self.settings)
+        return _Findings(moments, logged.document.rows_dropped, change, problem, self._solve(problem))
+
+    def on_rows(self, source: RowSource, asked: Sequence[Evaluation]) -> _Findings:
+        """Two passes under the squared error; under other losses as many as the proof takes."""
+        reference, model = self.reference, self.pair.candidate
+        plan = ReadingPlan(
+            lay_out(self.pair),
+            reference.target,
+            reference.weight,
+            self.settings.segments,
+            reference.missing,
+            classes=model.classes,
+            family=model.family,
+            offset=reference.offset,
+            exposure=reference.exposure,
+        )
+        collected = collect_moments(source, plan, lambda n: self.told("reading rows", n))
+        change = align(self.pair, merge_rare_levels(self.pair, collected.moments))
+        if is_glm(self.pair):
+            return self._generalised(source, plan, collected, change, asked)
+        problem = problem_on_moments(change, self.settings)
+        solution = self._solve(problem)
+        on_rows = _path_on_rows(change, problem, solution, self.settings.threshold)
+        scores = UnitScores.of(self.pair, collected.moments, change)
+        measures = measure_rows(source, plan, scores, on_rows, lambda n: self.told("measuring rows", n), collected.kept)
+        rows = _row_evidence(measures, self.settings.threshold)
+        return _Findings(collected.moments, collected.rows_dropped, change, problem, solution, rows)
+
+    def _generalised(
+        self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, asked: Sequence[Evaluation]
+    ) -> _Findings:
+        pair, settings = self.pair, self.settings
+        rows = GlmRows(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
+        cost = cost_on_rows(pair, change, rows, plan.target)
+        problem = problem_on_rows(change, settings, cost)
+        for slopes in (True, False):
+            points = [each.at for each in asked if (each.slopes is not None) == slopes]
+            if points:
+                problem.sets.ask(np.stack(points), slopes=slopes)
+        solution = self._solve(problem)
+        path = glm_path_on_rows(pair, problem, solution, Labels.of(change), settings)
+        measures = measure_glm_rows(rows, cost.family, path, lambda n: self.told("measuring rows", n))
+        glm = glm_facts(pair, cost.constant_cost(), change.gram.tolist())
+        evidence = glm_row_evidence(measures, path)
+        return _Findings(collected.moments, collected.rows_dropped, change, problem, solution, evidence, glm)
+
+    def _solve(self, problem: PathProblem) -> Solution:
+        self.told("finding the best order", len(problem.changed))
+        return solve_problem(
+            problem,
+            progress=lambda stage, best, bound: self.told(f"finding the best order, {stage}", how_far(best, bound)),
+        )
 
 
 def _path_on_rows(change: Change, problem: PathProblem, solution: Solution, threshold: float | None) -> PathOnRows:
@@ -201,4 +283,6 @@ def _data_facts(reference: Reference, moments: Moments, dropped: int) -> DataFac
         weight_square_sum=moments.weight_square_sum,
         target_mean=moments.target_mean,
         target_sd=max(moments.target_variance, 0.0) ** 0.5,
+        offset=reference.offset,
+        exposure=reference.exposure,
     )

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from coordpath_governance.alignment.change import Change
+from coordpath_governance.costs.glm import GlmCost
+from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.errors import AlignmentError
+from coordpath_governance.paths import PathProblem, parse_problem
+from coordpath_governance.paths.convex.document import convex_cost_document, recorded
+from coordpath_governance.paths.convex.record import RecordedCost
+from coordpath_governance.paths.document import PROBLEM_SCHEMA
+from coordpath_governance.paths.weights import GeometricWeights
 from coordpath_governance.reports.document import Settings
 
-__all__ = ["MAX_COORDINATES", "moving_units", "problem_document"]
+__all__ = ["MAX_COORDINATES", "moving_units", "problem_document", "problem_on_moments", "problem_on_rows", "stored_problem"]
 
 MAX_COORDINATES = 1000
 """Most coordinates whose Gram matrix a report can hold."""
@@ -19,8 +28,54 @@ def moving_units(change: Change) -> set[str]:
     return {c.unit for c in change.coordinates if c.changed and c.exercised}
 
 
-def problem_document(change: Change, settings: Settings) -> dict[str, Any]:
+def problem_on_moments(change: Change, settings: Settings) -> PathProblem:
+    """The problem under the squared error, whose cost is the change's own moments."""
+    return parse_problem(problem_document(change, settings, _squared_error(change)))
+
+
+def problem_on_rows(change: Change, settings: Settings, cost: GlmCost) -> PathProblem:
+    """The problem under a cost that only rows can tell."""
+    asked = _without_cost(change, settings)
+    return PathProblem(
+        features=tuple(asked["features"]),
+        cost=cost,
+        start=np.array(asked["start"]),
+        target=np.array(asked["target"]),
+        max_steps=settings.max_steps,
+        groups=tuple(tuple(group) for group in asked["groups"]),
+        weights=GeometricWeights(settings.gamma),
+        solver=settings.solver,
+        time_limit=settings.time_limit,
+        seed=settings.seed,
+    )
+
+
+def stored_problem(change: Change, settings: Settings, problem: PathProblem) -> dict[str, Any]:
+    """The document that a report stores: with the moments, or with the record of all that was asked of the rows."""
+    cost = problem.cost
+    if isinstance(cost, QuadraticCost):
+        return problem_document(change, settings, _squared_error(change))
+    record = cost if isinstance(cost, RecordedCost) else recorded(problem, cost)
+    return problem_document(change, settings, convex_cost_document(record))
+
+
+def problem_document(change: Change, settings: Settings, cost: dict[str, Any]) -> dict[str, Any]:
     """`coordpath.problem/1` over the exercised coordinates; a unit that does not move has target = start."""
+    asked = _without_cost(change, settings)
+    return {key: cost if key == "cost" else value for key, value in asked.items()}
+
+
+def _squared_error(change: Change) -> dict[str, Any]:
+    return {
+        "kind": "quadratic",
+        "gram": change.gram.tolist(),
+        "linear": change.linear.tolist(),
+        "constant": change.constant,
+        "scale": "1/n",
+    }
+
+
+def _without_cost(change: Change, settings: Settings) -> dict[str, Any]:
     exercised = change.exercised
     if not exercised:
         raise AlignmentError("the reference data exercise none of the coefficients: no column varies in them")
@@ -36,15 +91,9 @@ def problem_document(change: Change, settings: Settings) -> dict[str, Any]:
         if len(members) > 1 and any(c.exercised for c in members)
     ]
     return {
-        "schema": "coordpath.problem/1",
+        "schema": PROBLEM_SCHEMA,
         "features": [c.label for c in exercised],
-        "cost": {
-            "kind": "quadratic",
-            "gram": change.gram.tolist(),
-            "linear": change.linear.tolist(),
-            "constant": change.constant,
-            "scale": "1/n",
-        },
+        "cost": {},
         "start": [c.old for c in exercised],
         "target": [c.new if c.unit in moving else c.old for c in exercised],
         "steps": None,

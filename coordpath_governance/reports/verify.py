@@ -19,6 +19,7 @@ from coordpath_governance.canonical import canonical_bytes
 from coordpath_governance.errors import CoordpathError, NotFoundError, PolicyError, ReferenceDataError, UsageError
 from coordpath_governance.paths import Certificate, PathProblem, Solution, evaluate_order, solve_problem
 from coordpath_governance.paths.certificate import OPTIMAL_GAP
+from coordpath_governance.paths.convex.record import RecordedCost
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.reference.logged import LoggedReference, read_reference
@@ -30,6 +31,7 @@ from coordpath_governance.reports.compare import differences, rounding_of
 from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose, document_digest
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.evidence import Evidence, evidence_of
+from coordpath_governance.reports.glm import glm_facts
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report
 from coordpath_governance.reports.steps import Labels
 from coordpath_governance.reports.words import limits, summarise
@@ -122,7 +124,14 @@ def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Che
         if [c.label for c in change.exercised] != list(evidence.problem.features):
             return Check("arithmetic", what, ("coordinates: are not those that follow from the models and the data",))
         solution = _recorded_solution(document, evidence.problem, Labels.of(change))
-        told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
+        told = ReportFacts(
+            document.subject,
+            document.facts,
+            document.data,
+            document.settings,
+            document.recheck.versions,
+            None if document.glm is None else glm_facts(pair, document.glm.constant_cost, document.glm.gram),
+        )
         again = compose(told, pair, change, evidence.problem, solution, document.rows)
     except (CoordpathError, ValidationError) as error:
         return Check("arithmetic", what, (f"the report cannot be recomputed: {str(error)[:300]}",))
@@ -145,10 +154,10 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     """Sentences are laid out from the recorded figures, so they must agree to the letter."""
     champion = document.subject.champion
     labels = (champion.label if champion else None, document.subject.candidate.label)
-    summary = summarise(labels, document.data, document.counts, document.path, document.impact)
+    summary = summarise(labels, document.data, document.counts, document.path, document.impact, document.glm)
     pair = ModelPair(evidence.champion, evidence.candidate)
     merged = merged_levels(align(pair, evidence.moments))
-    stated = limits(pair, document.data, document.counts, document.impact, merged, document.rows is not None)
+    stated = limits(pair, document.data, document.counts, document.impact, merged, document.rows is not None, document.glm)
     findings = [] if summary == document.summary else ["summary: the sentences do not say what the figures say"]
     findings += [] if stated == document.limits else ["limits: the list is not the one that follows from models and data"]
     return Check("arithmetic", "the sentences follow from the figures", tuple(findings))
@@ -211,7 +220,8 @@ def _certificate_with_bound(fresh: Solution, problem: PathProblem, document: Cha
 def _check_certificate(document: ChangeReportDocument, problem: PathProblem) -> Check:
     """Solve again: the recorded claim must not be stronger than what is proved now."""
     recorded = document.path
-    what = f"status '{recorded.status}' and lower bound are re-established from the moments"
+    source = "moments" if document.glm is None else "recorded evaluations of the cost"
+    what = f"status '{recorded.status}' and lower bound are re-established from the {source}"
     again = solve_problem(problem).certificate
     weight = float(problem.alphas(problem.most_terms).sum()) if problem.most_terms else 0.0
     excess = again.objective - weight * problem.cost.minimum()
@@ -236,15 +246,29 @@ def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, 
         same = source.sha256 == facts.sha256
         found = () if same else (f"the report names {facts.sha256[:16]}…, the data are {source.sha256[:16]}…",)
         checks.append(Check("data", "these are the data that the report names (SHA-256)", found))
-    reference = Reference(source, facts.target, facts.weight, facts.role, facts.period, facts.missing)
+    reference = Reference(
+        source, facts.target, facts.weight, facts.role, facts.period, facts.missing, facts.offset, facts.exposure
+    )
     request = Request(document.subject, document.facts, document.settings)
     what = "moments, standard errors and impact follow from the data"
     try:
-        again = make_report(evidence.champion, evidence.candidate, reference, request, progress).document
+        asked = evidence.problem.cost.evaluations if isinstance(evidence.problem.cost, RecordedCost) else ()
+        again = make_report(evidence.champion, evidence.candidate, reference, request, progress, asked).document
     except ReferenceDataError as error:
         return [*checks, Check("data", what, (str(error),))]
+    again = _as_far_as_recorded(again, len(asked))
     found_again = [f for f in _differences(document, again) if not f.startswith(_HOW_THE_FILE_IS_CALLED)]
     return [*checks, Check("data", what, tuple(found_again))]
+
+
+def _as_far_as_recorded(again: ChangeReportDocument, evaluations: int) -> ChangeReportDocument:
+    """Without what a search asks beyond the sets it was told: rounding may make it look at another one."""
+    record = again.problem["cost"].get("record")
+    if record is None:
+        return again
+    shortened = {**record, "evaluations": record["evaluations"][:evaluations]}
+    problem = {**again.problem, "cost": {**again.problem["cost"], "record": shortened}}
+    return again.model_copy(update={"problem": problem})
 
 
 def _logged(document: ChangeReportDocument, path: Path) -> LoggedReference:

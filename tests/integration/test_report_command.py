@@ -187,10 +187,10 @@ def random_forest(rows):
     return RandomForestRegressor(n_estimators=2, max_depth=2).fit(rows[["area"]], rows[TARGET])
 
 
-def logistic(rows):
-    from sklearn.linear_model import LogisticRegression
+def hinge(rows):
+    from sklearn.linear_model import SGDClassifier
 
-    return LogisticRegression().fit(rows[["area"]], rows[TARGET] > rows[TARGET].median())
+    return SGDClassifier(loss="hinge").fit(rows[["area"]], rows[TARGET] > rows[TARGET].median())
 
 
 def ridge(rows):
@@ -203,7 +203,7 @@ def ridge(rows):
     ("make", "how", "says"),
     [
         (random_forest, {"serialization_format": "skops"}, "RandomForestRegressor"),
-        (logistic, {"serialization_format": "skops"}, "LogisticRegression"),
+        (hinge, {"serialization_format": "skops"}, "SGDClassifier"),
         (ridge, {"serialization_format": "cloudpickle"}, "stored as cloudpickle"),
         (ridge, {"serialization_format": "pickle"}, "stored as pickle"),
     ],
@@ -232,11 +232,12 @@ def coefficients(**changes):
     ("old", "new", "says"),
     [
         ({"target": "rent"}, {"target": TARGET}, "differ in target: the champion has 'rent', the candidate 'price'"),
-        ({"family": "binomial", "link": "logit"}, {}, "differ in family"),
+        ({"family": "binomial", "link": "logit", "classes": ["no", "yes"]}, {}, "differ in family"),
+        ({"family": "poisson", "link": "log"}, {"family": "gamma", "link": "log"}, "differ in family"),
         (
-            {"family": "poisson", "link": "log"},
-            {"family": "poisson", "link": "log"},
-            "'poisson' with link 'log' is not supported",
+            {"family": "binomial", "link": "logit", "classes": ["no", "yes"]},
+            {"family": "binomial", "link": "logit", "classes": ["yes", "no"]},
+            "differ in classes",
         ),
     ],
 )

@@ -14,13 +14,13 @@ from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.errors import NotFoundError, ReportFormatError, UsageError
 from coordpath_governance.models import from_document, to_document
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
-from coordpath_governance.paths import Certificate, Solution, evaluate_order, parse_problem, solve_problem
+from coordpath_governance.paths import Certificate, Solution, evaluate_order, solve_problem
 from coordpath_governance.reference.logged import collect_reference, read_reference
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.compose import ReportFacts, compose, document_digest
 from coordpath_governance.reports.evidence import evidence_of
 from coordpath_governance.reports.make import Reference, Request, make_report
-from coordpath_governance.reports.problem import problem_document
+from coordpath_governance.reports.problem import problem_on_moments
 from coordpath_governance.reports.verify import verify_report
 
 NOT_DERIVED = ("rows.", "recheck.versions", "settings.time_limit", "settings.seed", "problem.time_limit", "problem.seed")
@@ -247,7 +247,7 @@ def test_a_hidden_coordinate_is_found(report, hidden):
     )
     pair = ModelPair(evidence.champion, evidence.candidate)
     change = align(pair, moments)
-    problem = parse_problem(problem_document(change, document.settings))
+    problem = problem_on_moments(change, document.settings)
     told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
     forged = ChangeReport(compose(told, pair, change, problem, solve_problem(problem), None))
     result = verify_report(forged)

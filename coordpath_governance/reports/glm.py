@@ -1,0 +1,129 @@
+"""Reports on generalised linear models: their cost on the rows, the facts told of it, and what the rows say of the path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.alignment.change import Change
+from coordpath_governance.alignment.layout import ModelPair
+from coordpath_governance.costs.families import Family, family_of
+from coordpath_governance.costs.glm import GlmCost
+from coordpath_governance.paths import PathProblem, Solution
+from coordpath_governance.reference.glm_rows import GlmPathOnRows, GlmRowMeasures
+from coordpath_governance.reference.row_passes import GlmRows
+from coordpath_governance.reports.document import (
+    Flips,
+    FlipStep,
+    GlmFacts,
+    GlmRowMetrics,
+    RowEvidence,
+    SegmentImpact,
+    Settings,
+)
+from coordpath_governance.reports.steps import Labels
+
+__all__ = ["cost_on_rows", "glm_facts", "glm_path_on_rows", "glm_row_evidence", "is_glm", "thresholds"]
+
+_KINDS = {"binomial": "logistic"}
+"""Families whose cost has another name."""
+
+
+def is_glm(pair: ModelPair) -> bool:
+    """Whether the cost is something else than the squared error."""
+    return pair.candidate.family != "gaussian"
+
+
+def family_of_models(pair: ModelPair) -> Family:
+    """The family of both models; of a Tweedie family the candidate's power is the yardstick."""
+    model = pair.candidate
+    return family_of(_KINDS.get(model.family, model.family), power=model.power, classes=len(model.classes))
+
+
+def cost_on_rows(pair: ModelPair, change: Change, rows: GlmRows, target: str) -> GlmCost:
+    """The mean loss over the rows as a function of the exercised coordinates."""
+    family = family_of_models(pair)
+    names = [c.unit for c in change.exercised[:: family.scores]]
+    return GlmCost(family, rows, names, target)
+
+
+def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[float]]) -> GlmFacts:
+    """What the cost is, from the models; ``constant_cost`` and ``gram`` are what the rows say."""
+    model = pair.candidate
+    facts: dict[str, Any] = {
+        "family": model.family,
+        "link": model.link,
+        "power": model.power,
+        "classes": model.classes,
+        "loss": family_of_models(pair).loss_name,
+        "constant_cost": constant_cost,
+        "gram": tuple(tuple(row) for row in gram),
+    }
+    return GlmFacts(**facts)
+
+
+def thresholds(pair: ModelPair, settings: Settings) -> tuple[float | None, float | None]:
+    """Where champion and candidate decide: as the settings say, else each at its own threshold."""
+    given = settings.threshold
+    champion = given if settings.champion_threshold is None else settings.champion_threshold
+    if not pair.has_champion and champion is None:
+        champion = pair.candidate.threshold
+    own = pair.champion.threshold if champion is None else champion
+    return own, pair.candidate.threshold if given is None else given
+
+
+def glm_path_on_rows(
+    pair: ModelPair, problem: PathProblem, solution: Solution, labels: Labels, settings: Settings
+) -> GlmPathOnRows:
+    """The models on the path, in the form that the rows are measured along."""
+    position = {name: i for i, name in enumerate(problem.features)}
+    betas: list[NDArray[np.float64]] = [problem.start]
+    for step in solution.path.steps:
+        beta = betas[-1].copy()
+        for move in step.moves:
+            beta[position[move.feature]] = move.after
+        betas.append(beta)
+    champion, candidate = thresholds(pair, settings)
+    return GlmPathOnRows(
+        betas=np.stack(betas),
+        steps=tuple(labels.title(step) for step in solution.path.steps),
+        costs=(solution.path.start_cost, *(step.cost for step in solution.path.steps)),
+        classes=pair.candidate.classes,
+        champion_threshold=champion,
+        candidate_threshold=candidate,
+    )
+
+
+def glm_row_evidence(measures: GlmRowMeasures, path: GlmPathOnRows) -> RowEvidence:
+    """Row measures as the part of the document that only rows can recheck."""
+    flips = None
+    if path.candidate_threshold is not None and measures.flips_up is not None and measures.flips_down is not None:
+        moved = path.champion_threshold != path.candidate_threshold
+        flips = Flips(
+            threshold=path.candidate_threshold,
+            up=measures.flips_up,
+            down=measures.flips_down,
+            champion_threshold=path.champion_threshold if moved else None,
+            steps=tuple(FlipStep(**asdict(step)) for step in measures.flip_steps),
+        )
+    champion, candidate = (
+        GlmRowMetrics(**asdict(metrics)) for metrics in (measures.champion_metrics, measures.candidate_metrics)
+    )
+    return RowEvidence(
+        step_se=measures.step_se,
+        total_se=measures.total_se,
+        champion_mae=measures.champion_mae,
+        candidate_mae=measures.candidate_mae,
+        shift_p05=measures.shift_p05,
+        shift_p50=measures.shift_p50,
+        shift_p95=measures.shift_p95,
+        shift_largest=measures.shift_largest,
+        flips=flips,
+        segments=tuple(SegmentImpact(**asdict(segment)) for segment in measures.segments),
+        champion_metrics=champion,
+        candidate_metrics=candidate,
+    )
