@@ -94,10 +94,13 @@ class Multinomial:
 
         Class c is least likely where its own score is lowest and all others are highest.
         """
-        lead = high[:, None, :] - low[:, :, None]
-        own = np.arange(self.scores)
-        lead[:, own, own] = 0.0
-        return _laplacian(np.exp(-special.logsumexp(lead, axis=2)))
+        rest = np.ones(low.shape)
+        with np.errstate(over="ignore"):
+            for c in range(self.scores):
+                for other in range(self.scores):
+                    if other != c:
+                        rest[:, c] += np.exp(high[:, other] - low[:, c])
+        return _laplacian(1.0 / rest)
 
     def mean(self, score: FloatArray) -> FloatArray:
         """The probabilities: e^η over its sum."""

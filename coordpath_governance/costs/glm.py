@@ -33,6 +33,8 @@ __all__ = ["GlmCost"]
 _EXACT = 1e-14
 _ROUNDING = 1e-16
 _NOTHING = 1e-290
+"""A search ends at a decrement that is this part of what is explained, or this part of the cost, or this much."""
+
 _SEPARATED = 1e-6
 """Where the loss falls below this part of a constant score's, complete separation is looked for."""
 
@@ -145,12 +147,13 @@ def _facts(family: Family, rows: Rows, target_name: str) -> _Facts:
         outside += int(np.count_nonzero(family.outside(chunk.target)))
         if negative or outside:
             continue
-        weight += float(np.sum(chunk.weight))
-        offset += float(chunk.weight @ chunk.offset)
-        if family.scores == 1:
-            target += chunk.weight @ chunk.target
-        else:
-            target += np.bincount(chunk.target.astype(np.intp), chunk.weight, family.scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weight += float(np.sum(chunk.weight))
+            offset += float(chunk.weight @ chunk.offset)
+            if family.scores == 1:
+                target += chunk.weight @ chunk.target
+            else:
+                target += np.bincount(chunk.target.astype(np.intp), chunk.weight, family.scores)
         low = np.minimum(low, chunk.columns.min(axis=0, initial=np.inf))
         high = np.maximum(high, chunk.columns.max(axis=0, initial=-np.inf))
     if negative:
