@@ -46,6 +46,7 @@ test: lint types unit
 
 bench: $(VENV)/.ready-to-test
 	$(BIN)/python benchmarks/paths.py
+	$(BIN)/python benchmarks/glm.py
 	$(BIN)/python benchmarks/report.py
 
 schemas: $(VENV)/.ready-to-run
