@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from coordpath_governance.costs.class_families import Logistic, Multinomial
-from coordpath_governance.costs.log_families import Gamma, Poisson, Tweedie
 from coordpath_governance.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -80,7 +78,13 @@ class Family(Protocol):
 
 
 def family_of(kind: str, *, power: float | None = None, classes: int = 0) -> Family:
-    """The family of a name; ``power`` belongs to tweedie, the number of ``classes`` to multinomial."""
+    """The family of a name; ``power`` belongs to tweedie, the number of ``classes`` to multinomial.
+
+    The losses are loaded here: their special functions cost more to load than a quadratic cost does to solve.
+    """
+    from coordpath_governance.costs.class_families import Logistic, Multinomial
+    from coordpath_governance.costs.log_families import Gamma, Poisson, Tweedie
+
     if kind == "multinomial":
         if classes < 2:
             raise ProblemError(f"cost.classes: {classes} classes make no multinomial cost; give at least two")

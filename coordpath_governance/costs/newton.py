@@ -20,7 +20,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize
 
 from coordpath_governance.costs.accumulate import overflow
 
@@ -170,6 +169,8 @@ class Search:
         scale = self.loss.slope(self.start)[0]
         if scale <= self.tolerance(scale):
             return Lowest(self.start, scale, scale)
+        from scipy import optimize
+
         found = optimize.minimize(
             cost,
             origin,
