@@ -248,7 +248,9 @@ def test_a_threshold_around_what_was_fitted_before(predict):
     ],
 )
 def test_tuned_thresholds(labels, options, predict, dumps, fold_bytes):
-    model = TunedThresholdClassifierCV(prepared(LogisticRegression()), thresholds=20, random_state=0, **options)
+    model = TunedThresholdClassifierCV(
+        prepared(LogisticRegression()), **{"thresholds": 20, "cv": 2, "random_state": 0, **options}
+    )
     folded = check(model, labels[BINARY], predict, dumps, fold_bytes)
     decided = [predict(folded, row)[1] >= folded.threshold for row in FRAME.to_dict("records")]
     assert decided == (model.predict(FRAME) == labels[1]).tolist()

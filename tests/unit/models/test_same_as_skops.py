@@ -14,11 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, TweedieRegressor
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
 
 from coordpath_governance.errors import ModelReadError
+from coordpath_governance.models import level_label
 
 ROWS = pd.DataFrame({"a": [1.0, 2.0, np.nan, 5.0], "b": [3.0, 1.0, 2.0, 7.0], "k": [1, 2, 2, 3]})
 WORDS = [
@@ -100,3 +102,52 @@ def test_forged_archives(data, keep_ids, genuine, rezip, fold_bytes, score):
     if served is not None:
         found = [score(folded, row) for row in ROWS.to_dict("records")]
         assert found == [pytest.approx(number, rel=1e-9, abs=1e-12) for number in served]
+
+
+KINDS = {
+    "softmax": (LogisticRegression(), np.digitize(ROWS["b"], [1.5, 2.5])),
+    "threshold": (FixedThresholdClassifier(LogisticRegression(), threshold=0.4, pos_label=2), [1, 1, 2, 2]),
+    "tuned": (TunedThresholdClassifierCV(LogisticRegression(), thresholds=3, cv=2, scoring="f1"), [0, 1, 1, 0]),
+    "rate": (TweedieRegressor(power=1.5), [1.0, 2.0, 0.0, 3.0]),
+}
+KIND_WORDS = [*WORDS, "auto", "ovr", "multinomial", "liblinear", "decision_function", "predict_proba", "log", "identity"]
+
+
+@pytest.fixture(scope="module")
+def genuine_kinds(dumps, unzip):
+    models = {name: make_pipeline(StandardScaler(), model) for name, (model, _) in KINDS.items()}
+    return {name: unzip(dumps(model.fit(ROWS[["b", "k"]], KINDS[name][1]))) for name, model in models.items()}
+
+
+def served(archive: bytes) -> tuple[list[list[float]], list[str]] | None:
+    """Probabilities (or means) and decisions of the loaded model, None if skops or scikit-learn cannot use it at all."""
+    with warnings.catch_warnings(), contextlib.suppress(Exception):
+        warnings.simplefilter("ignore")
+        model = skops.io.loads(archive, trusted=skops.io.get_untrusted_types(data=archive))
+        decisions = model.predict(ROWS[["b", "k"]].copy())
+        if not hasattr(model, "predict_proba"):
+            return decisions[:, None].tolist(), []
+        return model.predict_proba(ROWS[["b", "k"]].copy()).tolist(), [level_label(label) for label in decisions]
+    return None
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), kind=st.sampled_from(list(KINDS)))
+def test_forged_classifiers_and_rates(data, kind, genuine_kinds, rezip, fold_bytes, predict):
+    members = genuine_kinds[kind]
+    schema = json.loads(members["schema.json"])
+    for node in nodes(schema):
+        node.pop("__id__", None)
+    texts = [node for node in nodes(schema) if node["__loader__"] == "JsonNode"]
+    data.draw(st.sampled_from(texts))["content"] = json.dumps(data.draw(st.sampled_from(KIND_WORDS)))
+    archive = rezip({**members, "schema.json": schema})
+    try:
+        folded = fold_bytes(archive)
+    except ModelReadError:
+        return
+    expected = served(archive)
+    if expected is not None:
+        found = [predict(folded, row) for row in ROWS.to_dict("records")]
+        np.testing.assert_allclose(found, expected[0], rtol=1e-9)
+        if folded.threshold is not None:
+            assert [folded.classes[row[1] >= folded.threshold] for row in found] == expected[1]
