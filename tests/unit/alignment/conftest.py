@@ -15,14 +15,14 @@ from coordpath_governance.alignment.change import Change, align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
 from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm, level_label
-from coordpath_governance.paths import PathProblem, Solution, parse_problem, solve_problem
+from coordpath_governance.paths import PathProblem, Solution, solve_problem
 from coordpath_governance.paths.problem import BASELINE
 from coordpath_governance.reference.collect import collect_moments
 from coordpath_governance.reference.encode import ReadingPlan
 from coordpath_governance.reference.moments import MIN_COUNT, Moments
 from coordpath_governance.reference.sources import TableSource
 from coordpath_governance.reports.make import settings_for
-from coordpath_governance.reports.problem import moving_units, problem_document
+from coordpath_governance.reports.problem import moving_units, problem_on_moments
 from coordpath_governance.reports.steps import Labels, steps_as_units
 
 
@@ -42,7 +42,7 @@ class Aligned:
 
     @cached_property
     def problem(self) -> PathProblem:
-        return parse_problem(problem_document(self.change, settings_for(max_steps=None)))
+        return problem_on_moments(self.change, settings_for(max_steps=None))
 
     @cached_property
     def solution(self) -> Solution:
