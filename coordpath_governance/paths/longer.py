@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["solve_longer"]
+__all__ = ["once_problem", "solve_longer", "visited"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class _Lengths:
         allowed = self.problem.least_terms == len(self.problem.changed)
         solver = self.solver if allowed or self.solver in ("greedy", "direct") else "local"
         told = self.patience.telling(lambda _stage, best, _bound: ("a first order", best, NO_BOUND))
-        return solve_once(_once_problem(self.problem), solver, told)
+        return solve_once(once_problem(self.problem), solver, told)
 
     def solve(self, alphas: NDArray[np.float64], patience: Patience) -> _Candidate:
         """The best path with these weights that the solver finds."""
@@ -174,10 +174,10 @@ class _Lengths:
         if self.once is None:
             return stagewise(self.walks, len(alphas))
         along = [self.walks.excess(self.problem.start)] + [self.walks.excess(stop.beta) for stop in self.once.stops]
-        return place(np.array(along), alphas, _visited(self.problem, self.once.stops))
+        return place(np.array(along), alphas, visited(self.problem, self.once.stops))
 
 
-def _once_problem(problem: PathProblem) -> PathProblem:
+def once_problem(problem: PathProblem) -> PathProblem:
     """Every unit once, under the same weights if that length is allowed, otherwise under the first of them."""
     size = len(problem.changed)
     if problem.least_terms == size:
@@ -187,7 +187,7 @@ def _once_problem(problem: PathProblem) -> PathProblem:
     return replace(problem, steps=None, weights=weights)
 
 
-def _visited(problem: PathProblem, stops: tuple[Stop, ...]) -> list[int]:
+def visited(problem: PathProblem, stops: tuple[Stop, ...]) -> list[int]:
     """The unit that moved at each stop, as an index into ``problem.units``."""
     owner = {i: u for u, unit in enumerate(problem.units) for i in unit.members}
     before = problem.start

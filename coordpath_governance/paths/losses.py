@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coordpath_governance.costs import QuadraticCost
 from coordpath_governance.errors import ProblemError, UsageError
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
+from coordpath_governance.paths.convex.walks import least_costs_from_start
 from coordpath_governance.paths.document import parse_problem, parse_weights
 from coordpath_governance.paths.path import Path
 from coordpath_governance.paths.problem import PathProblem, StepRange
@@ -26,6 +28,8 @@ from coordpath_governance.paths.walks.floors import least_excess
 from coordpath_governance.paths.walks.geometry import prepare_walks
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coordpath_governance.paths.certificate import Status
     from coordpath_governance.paths.patience import Patience
     from coordpath_governance.paths.weights import Weights
@@ -176,8 +180,7 @@ def _floors_of_longer(problem: PathProblem, most: int, patience: Patience) -> di
     units. Where αₖ₊₁ does not exist or overflows, the first K have to do.
     """
     minimum = problem.cost.minimum()
-    walks = prepare_walks(problem)
-    costs = minimum + np.ldexp(least_excess(walks, problem.start, most + 1, patience.expired)[1:], walks.exponent)
+    costs = _least_costs(problem, most + 1, patience)
     bounds: list[float] = []
     for terms in range(problem.least_terms, most + 2):
         try:
@@ -187,3 +190,14 @@ def _floors_of_longer(problem: PathProblem, most: int, patience: Patience) -> di
         bounds.append(float(alphas @ costs[:terms]) if minimum >= 0 else -math.inf)
     following = [*bounds[1:], bounds[-1]]
     return dict(zip(range(problem.least_terms, most + 1), following, strict=False))
+
+
+def _least_costs(problem: PathProblem, most: int, patience: Patience) -> NDArray[np.float64]:
+    """For k = 1 … most: no model that differs from the start in at most k units costs less."""
+    if not isinstance(problem.cost, QuadraticCost):
+        return least_costs_from_start(problem, most, patience)
+    walks = prepare_walks(problem)
+    costs: NDArray[np.float64] = problem.cost.minimum() + np.ldexp(
+        least_excess(walks, problem.start, most, patience.expired)[1:], walks.exponent
+    )
+    return costs

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.paths.chains.set_function import build_set_function
 from coordpath_governance.paths.convex.once import convex_greedy_order, measure_convex_order, solve_convex_once
+from coordpath_governance.paths.convex.walks import solve_convex_walk
 from coordpath_governance.paths.how_far import NeverWorse
 from coordpath_governance.paths.longer import solve_longer
 from coordpath_governance.paths.once import measure_order, solve_once
@@ -100,7 +101,7 @@ def solve_within(problem: PathProblem, patience: Patience, solver: str | None = 
     if isinstance(problem.cost, QuadraticCost):
         solve = solve_once if problem.moves_once else solve_longer
     else:
-        solve = solve_convex_once
+        solve = solve_convex_once if problem.moves_once else solve_convex_walk
     return _conclude(problem, solve(problem, name, told))
 
 

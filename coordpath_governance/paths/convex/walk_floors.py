@@ -1,0 +1,58 @@
+"""Floors: what the models of a walk cost at least, by how few units they can differ from its ends."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coordpath_governance.paths.convex.walk_ground import RowWalks
+    from coordpath_governance.paths.convex.walk_rows import FloatArray
+    from coordpath_governance.paths.convex.walk_states import State, StateCosts
+
+__all__ = ["WalkFloors"]
+
+_DISTANCES = 2
+_MOST_SETS = 2000
+_PART = 0.1
+"""Sets of units are tried up to this size, where there are no more of them and they take no more of what may be spent."""
+
+
+class WalkFloors:
+    """``from_start[k]``, ``from_target[k]``: no model that differs from that end in at most k units costs less."""
+
+    def __init__(self, walks: RowWalks, states: StateCosts) -> None:
+        self._walks, self._states = walks, states
+        self.from_start = self._least(0)
+        self.from_target = None if walks.target is None else self._least(sum(1 << u for u in walks.changed))
+
+    def of_terms(self, terms: int) -> FloatArray:
+        """For a walk of K terms, what each costs at least: k units have moved, with a fixed end K − k may still move."""
+        least = self._walks.costs.cost.minimum()
+        floors = np.full(terms, least)
+        for k, floor in enumerate(self.from_start[1 : terms + 1]):
+            floors[k] = floor
+        for k, floor in enumerate((self.from_target or ())[:terms]):
+            floors[terms - 1 - k] = max(floors[terms - 1 - k], floor)
+        return floors
+
+    def _least(self, moved: int) -> tuple[float, ...]:
+        """By distance from the model at which these units are at the target."""
+        least = [float(self._states.least([(moved, 0)])[0])]
+        for distance in range(1, _DISTANCES + 1):
+            states = list(_around(moved, self._walks.size, distance))
+            left = self._walks.limit - self._walks.costs.spent
+            if len(states) > _MOST_SETS or self._states.price(len(states)) > _PART * left:
+                break
+            least.append(min([least[-1], *self._states.least(states).tolist()]))
+        return tuple(least)
+
+
+def _around(moved: int, size: int, distance: int) -> Iterator[State]:
+    for units in itertools.combinations(range(size), distance):
+        opened = sum(1 << u for u in units)
+        yield moved & ~opened, opened

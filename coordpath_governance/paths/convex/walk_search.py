@@ -1,0 +1,63 @@
+"""Walks of one number of terms: proposals by quadratics, a search that proves, and neighbours where it does not end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordpath_governance.paths.certificate import OPTIMAL_GAP
+from coordpath_governance.paths.convex.walk_improvement import WalkImprovement, at_rest
+from coordpath_governance.paths.convex.walk_states import States
+from coordpath_governance.paths.convex.walk_tree import search_walks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from coordpath_governance.paths.convex.walk_ground import RowWalks, Walk
+    from coordpath_governance.paths.convex.walk_rows import FloatArray
+    from coordpath_governance.paths.convex.walk_states import StateCosts
+
+__all__ = ["search_length"]
+
+_FIRST, _TABLE, _TREE = 0.2, 0.4, 0.7
+"""Parts of what is left to spend: for first walks, for the least costs of states, and for the search that proves."""
+
+_MOST_STATES = 30_000
+
+_PROVED = 0.1 * OPTIMAL_GAP
+"""A part of Σα(c − min c) that a bound may lack."""
+
+
+def search_length(
+    walks: RowWalks,
+    alphas: FloatArray,
+    first: Walk,
+    floor: float,
+    states: StateCosts | None,
+    tell: Callable[[str, float, float], None],
+) -> tuple[Walk, float, str]:
+    """The best walk found, a bound on all (at least ``floor``), and what found it; without ``states`` nothing is proved."""
+    proposed = WalkImprovement(walks.within(_FIRST), alphas, first)
+    proposed.touch()
+    best, bound, name = proposed.best, floor, "local"
+    tell("quadratics that touch the cost", best.value, bound)
+    if states is not None and _affordable(walks, len(alphas), states):
+        name = "sequences"
+        table = States(walks.within(_TABLE), alphas, states)
+        table.ask(best.value)
+
+        def say(value: float, proved: float) -> None:
+            tell("sequences that could be better", value, max(floor, proved))
+
+        best, proved = search_walks(walks.within(_TREE), alphas, table, best, say)
+        bound = max(floor, proved)
+    if best.value - bound > _PROVED * (best.value - float(alphas.sum()) * walks.costs.cost.minimum()):
+        neighbours = WalkImprovement(walks, alphas, best)
+        neighbours.descend(lambda value: tell("neighbouring sequences", value, bound))
+        best = neighbours.best
+    return at_rest(walks, alphas, best), bound, name
+
+
+def _affordable(walks: RowWalks, terms: int, states: StateCosts) -> bool:
+    """Whether the least costs of all states can be found."""
+    count = States.count(walks, terms)
+    return count <= _MOST_STATES and states.price(count) <= _TABLE * (walks.limit - walks.costs.spent)
