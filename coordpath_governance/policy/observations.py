@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from coordpath_governance.policy.amounts import Unit, value_text
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts
 
-__all__ = ["NEEDS_CHAMPION", "OBSERVATIONS", "Observation", "observe", "remedy", "standardised_move"]
+__all__ = ["NEEDS_CHAMPION", "OBSERVATIONS", "Observation", "mean_shift", "observe", "remedy", "standardised_move"]
 
 _NEEDS_ROWS = "Make the report from the pinned rows, not from logged moments."
 _NEEDS_SEGMENTS = "Name segments in the policy's reference, and make the report from the pinned rows."
@@ -17,6 +17,7 @@ _NEEDS_THRESHOLD = "Give a threshold in the policy's reference, and make the rep
 NEEDS_CHAMPION = "There is no champion to compare with: a first version needs a person."
 _NOT_EXERCISED = "A coefficient that changed is not exercised by the reference data: pin data that exercise it."
 _NO_COST = "The champion's cost is zero, so nothing is relative to it: give an absolute limit."
+_SEVERAL_SCORES = "A model with several classes has several scores: give a limit by_segment, or one for decision_flips."
 _NO_SPREAD = "The target is constant in the reference data, or the score is not in its unit: give an absolute limit."
 
 
@@ -119,6 +120,17 @@ def _segment_flips(document: ChangeReportDocument) -> float | None:
     return max((share for share in shares if share is not None), default=None) if None not in shares else None
 
 
+def mean_shift(document: ChangeReportDocument) -> float | None:
+    """How far the mean score moves, up or down; several classes have no one score that could."""
+    several = document.glm is not None and document.glm.link == "softmax"
+    return None if several else document.impact.shift.mean
+
+
+def _size_of_mean_shift(document: ChangeReportDocument) -> float | None:
+    moved = mean_shift(document)
+    return None if moved is None else abs(moved)
+
+
 def _segment_shift(document: ChangeReportDocument) -> float | None:
     return max((abs(segment.mean_shift) for segment in document.impact.segments), default=None)
 
@@ -165,7 +177,7 @@ OBSERVATIONS: dict[str, Observation] = {
     "segment_decision_flips": Observation(
         "decisions that flip in a segment", "share", _segment_flips, f"{_NEEDS_THRESHOLD} {_NEEDS_SEGMENTS}", compares=True
     ),
-    "mean_score_shift": Observation("mean score shift", "number", lambda d: abs(d.impact.shift.mean), compares=True),
+    "mean_score_shift": Observation("mean score shift", "number", _size_of_mean_shift, _SEVERAL_SCORES, compares=True),
     "segment_mean_score_shift": Observation(
         "mean score shift in a segment", "number", _segment_shift, _NEEDS_SEGMENTS, compares=True
     ),

@@ -12,16 +12,20 @@ from coordpath_governance.errors import CoordpathError, ReportFormatError
 from coordpath_governance.models.coefficients_json import from_document
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, parse_problem
+from coordpath_governance.paths.convex.document import kind_of
+from coordpath_governance.paths.convex.record import RecordedCost
 from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.reports.glm import is_glm, thresholds
+from coordpath_governance.reports.glm import check_thresholds, family_of_models, is_glm, thresholds
 
 __all__ = ["Evidence", "evidence_of"]
 
 Array = NDArray[np.float64]
 
 _INDICATOR_TOLERANCE = 1e-9
+_AGREEMENT = 1e-9
+"""Of its size: what two accounts of one number may differ by."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ def evidence_of(document: ChangeReportDocument) -> Evidence:
         new = from_document(document.models.get("candidate") or {})
         problem = parse_problem(document.problem)
         pair = ModelPair(old, new)
+        check_thresholds(pair, document.settings)
         moments = _moments(document, problem, pair)
     except CoordpathError as error:
         raise ReportFormatError(f"the evidence in the report cannot be read: {error}") from error
@@ -51,13 +56,37 @@ def evidence_of(document: ChangeReportDocument) -> Evidence:
         raise ReportFormatError(
             f"the report has {len(document.rows.step_se)} standard errors for {problem.most_terms} steps"
         )
-    if is_glm(pair) != (document.glm is not None):
+    if is_glm(pair) != (document.glm is not None) or not _is_cost_of(pair, problem):
         raise ReportFormatError(f"what the report says of its cost does not fit models of the family '{new.family}'")
+    _check_target(document)
     if document.rows is not None:
         segments = {segment.segment for segment in document.rows.segments}
         if not _decides_as_asked(document, pair) or segments - set(document.settings.segments):
             raise ReportFormatError("the row evidence is not for the thresholds and segments that settings and models name")
     return Evidence(old, new, moments, problem)
+
+
+def _is_cost_of(pair: ModelPair, problem: PathProblem) -> bool:
+    """Whether the cost is that of the models' family, recorded for the sets that the problem asks about."""
+    cost = problem.cost
+    if not is_glm(pair) or not isinstance(cost, RecordedCost):
+        return is_glm(pair) == isinstance(cost, RecordedCost)
+    return cost.kind == kind_of(family_of_models(pair)) and cost.depth == problem.sets.depth
+
+
+def _check_target(document: ChangeReportDocument) -> None:
+    """What is told of the target twice must agree: its mean, and where it is a class the standard deviation too."""
+    rows, data = document.rows, document.data
+    sides = [] if rows is None else [side for side in (rows.champion_metrics, rows.candidate_metrics) if side is not None]
+    for side in sides:
+        mean, sd = side.observed, data.target_sd
+        if side.classes:
+            shares = np.array([each.observed for each in side.classes])
+            positions = np.arange(len(shares))
+            mean = float(positions @ shares)
+            sd = float(np.sqrt((positions - mean) ** 2 @ shares))
+        if mean is None or abs(mean - data.target_mean) > _AGREEMENT * mean or abs(sd - data.target_sd) > _AGREEMENT * sd:
+            raise ReportFormatError("mean and standard deviation of the target are not those of what was observed")
 
 
 def _decides_as_asked(document: ChangeReportDocument, pair: ModelPair) -> bool:
@@ -80,6 +109,9 @@ def _second_moments(document: ChangeReportDocument, problem: PathProblem) -> tup
     width = len(problem.features) // _scores(document)
     if gram.shape != (width, width):
         raise ReportFormatError(f"glm.gram: has shape {gram.shape}, but there are {width} exercised coordinates a score")
+    spread = np.sqrt(np.abs(np.diag(gram)))
+    if (np.abs(gram - gram.T) > _AGREEMENT * np.outer(spread, spread)).any():
+        raise ReportFormatError("glm.gram: is not symmetric")
     return gram, np.zeros(width)
 
 
@@ -130,7 +162,7 @@ def _check_indicators(document: ChangeReportDocument) -> None:
         if c.rows is None:
             continue
         by_count = data.weight is not None or abs(c.mean - c.rows / data.rows) <= _INDICATOR_TOLERANCE
-        if not by_count or abs(c.sd**2 - c.mean * (1.0 - c.mean)) > _INDICATOR_TOLERANCE:
+        if not by_count or abs(c.sd * c.sd - c.mean * (1.0 - c.mean)) > _INDICATOR_TOLERANCE:
             raise ReportFormatError(
                 f"coordinate '{c.label}': mean, standard deviation and number of rows contradict each other"
             )

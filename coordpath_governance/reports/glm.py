@@ -13,6 +13,7 @@ from coordpath_governance.alignment.change import Change
 from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.costs.families import Family, family_of
 from coordpath_governance.costs.glm import GlmCost
+from coordpath_governance.errors import UsageError
 from coordpath_governance.paths import PathProblem, Solution
 from coordpath_governance.reference.glm_rows import GlmPathOnRows, GlmRowMeasures
 from coordpath_governance.reference.row_passes import GlmRows
@@ -27,10 +28,22 @@ from coordpath_governance.reports.document import (
 )
 from coordpath_governance.reports.steps import Labels
 
-__all__ = ["cost_on_rows", "glm_facts", "glm_path_on_rows", "glm_row_evidence", "is_glm", "thresholds"]
+__all__ = [
+    "check_thresholds",
+    "cost_on_rows",
+    "family_of_models",
+    "glm_facts",
+    "glm_path_on_rows",
+    "glm_row_evidence",
+    "is_glm",
+    "thresholds",
+]
 
 _KINDS = {"binomial": "logistic"}
 """Families whose cost has another name."""
+
+_ONE_THRESHOLD = ("gaussian", "multinomial")
+"""Families whose versions do not decide at thresholds of their own."""
 
 
 def is_glm(pair: ModelPair) -> bool:
@@ -64,6 +77,19 @@ def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[flo
         "gram": tuple(tuple(row) for row in gram),
     }
     return GlmFacts(**facts)
+
+
+def check_thresholds(pair: ModelPair, settings: Settings) -> None:
+    """A threshold of the champion's own is for models with one score, and there must be one for the candidate."""
+    if settings.champion_threshold is None:
+        return
+    if pair.candidate.family in _ONE_THRESHOLD:
+        raise UsageError(
+            f"the champion's own threshold has no place in a {pair.candidate.family} model; leave it out "
+            "(it is for logistic, Poisson, gamma and Tweedie models)"
+        )
+    if thresholds(pair, settings)[1] is None:
+        raise UsageError("the champion has a threshold, but the candidate has none of its own; give --threshold too")
 
 
 def thresholds(pair: ModelPair, settings: Settings) -> tuple[float | None, float | None]:

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as installed_version
+from itertools import groupby
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
 from coordpath_governance.alignment.row_columns import RowColumns
 from coordpath_governance.alignment.unit_scores import UnitScores
-from coordpath_governance.errors import UsageError
+from coordpath_governance.errors import ReferenceDataError, UsageError
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution, solve_problem
 from coordpath_governance.paths.convex.set_costs import Evaluation
@@ -42,12 +43,28 @@ from coordpath_governance.reports.document import (
     Subject,
     VersionFacts,
 )
-from coordpath_governance.reports.glm import cost_on_rows, glm_facts, glm_path_on_rows, glm_row_evidence, is_glm
+from coordpath_governance.reports.glm import (
+    check_thresholds,
+    cost_on_rows,
+    glm_facts,
+    glm_path_on_rows,
+    glm_row_evidence,
+    is_glm,
+)
 from coordpath_governance.reports.impact import shift_moments
 from coordpath_governance.reports.problem import problem_on_moments, problem_on_rows
 from coordpath_governance.reports.steps import Labels, steps_as_units
 
-__all__ = ["DEFAULT_MAX_STEPS", "Progress", "Reference", "Request", "make_report", "settings_for", "version_facts"]
+__all__ = [
+    "DEFAULT_MAX_STEPS",
+    "Progress",
+    "Reference",
+    "Replay",
+    "Request",
+    "make_report",
+    "settings_for",
+    "version_facts",
+]
 
 Progress = Callable[[str, int | str], None]
 """Told a stage and how many rows, or how far."""
@@ -120,19 +137,20 @@ def make_report(
     reference: Reference,
     request: Request,
     progress: Progress | None = None,
-    asked: Sequence[Evaluation] = (),
+    replay: Replay | None = None,
 ) -> ChangeReport:
     """Align, solve, measure, compose. ``progress`` is told a stage and a count as rows go by.
 
-    ``asked``: sets of an earlier report, to be evaluated on these rows before any others.
+    ``replay``: a search that need not be done again; for costs that only rows can tell.
     """
     pair = ModelPair(champion, candidate)
+    check_thresholds(pair, request.settings)
     told = progress or (lambda _stage, _count: None)
     flow = _Flow(pair, reference, request.settings, told)
     if isinstance(reference.data, LoggedReference):
         findings = flow.on_logged_moments(reference.data)
     else:
-        findings = flow.on_rows(reference.data, asked)
+        findings = flow.on_rows(reference.data, replay)
     facts = ReportFacts(
         subject=request.subject,
         facts=request.facts,
@@ -147,6 +165,26 @@ def make_report(
         glm=findings.glm,
     )
     return ChangeReport(compose(facts, pair, findings.change, findings.problem, findings.solution, findings.rows))
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A search that was recorded: what it asked the rows, in that order, and what it concluded from the answers."""
+
+    evaluations: Sequence[Evaluation]
+    conclude: Callable[[PathProblem, Labels], Solution]
+
+    def solution(self, problem: PathProblem, labels: Labels) -> Solution:
+        """The recorded conclusion, with the answers that the rows of ``problem`` give."""
+        for slopes, answers in groupby(self.evaluations, lambda each: each.slopes is not None):
+            points = np.stack([each.at for each in answers])
+            if points.shape[1] != problem.sets.size:
+                raise ReferenceDataError(
+                    f"{problem.sets.size} units change on these rows, but the report tells of {points.shape[1]}: "
+                    "they are not the rows it was made from"
+                )
+            problem.sets.ask(points, slopes=slopes)
+        return self.conclude(problem, labels)
 
 
 @dataclass(frozen=True)
@@ -170,8 +208,12 @@ class _Flow:
 
     def on_logged_moments(self, logged: LoggedReference) -> _Findings:
         """A quadratic cost needs nothing else, but says nothing of rows."""
-        if self.settings.threshold is not None or self.settings.segments:
-            raise UsageError("a threshold or segments need rows; the reference data are logged moments only: give --data")
+        named = (self.settings.threshold, self.settings.segments, self.reference.offset, self.reference.exposure)
+        if any(each not in (None, ()) for each in named):
+            raise UsageError(
+                "a threshold, segments, an offset or an exposure need rows; the reference data are logged moments only: "
+                "give --data"
+            )
         if is_glm(self.pair):
             raise UsageError(
                 f"the {self.pair.candidate.family} loss needs rows; the reference data are logged moments only: give --data"
@@ -181,7 +223,7 @@ class _Flow:
         problem = problem_on_moments(change, self.settings)
         return _Findings(moments, logged.document.rows_dropped, change, problem, self._solve(problem))
 
-    def on_rows(self, source: RowSource, asked: Sequence[Evaluation]) -> _Findings:
+    def on_rows(self, source: RowSource, replay: Replay | None) -> _Findings:
         """Two passes under the squared error; under other losses as many as the proof takes."""
         reference, model = self.reference, self.pair.candidate
         plan = ReadingPlan(
@@ -198,7 +240,7 @@ class _Flow:
         collected = collect_moments(source, plan, lambda n: self.told("reading rows", n))
         change = align(self.pair, merge_rare_levels(self.pair, collected.moments))
         if is_glm(self.pair):
-            return self._generalised(source, plan, collected, change, asked)
+            return self._generalised(source, plan, collected, change, replay)
         problem = problem_on_moments(change, self.settings)
         solution = self._solve(problem)
         on_rows = _path_on_rows(change, problem, solution, self.settings.threshold)
@@ -208,18 +250,15 @@ class _Flow:
         return _Findings(collected.moments, collected.rows_dropped, change, problem, solution, rows)
 
     def _generalised(
-        self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, asked: Sequence[Evaluation]
+        self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, replay: Replay | None
     ) -> _Findings:
         pair, settings = self.pair, self.settings
         rows = GlmRows(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
         cost = cost_on_rows(pair, change, rows, plan.target)
         problem = problem_on_rows(change, settings, cost)
-        for slopes in (True, False):
-            points = [each.at for each in asked if (each.slopes is not None) == slopes]
-            if points:
-                problem.sets.ask(np.stack(points), slopes=slopes)
-        solution = self._solve(problem)
-        path = glm_path_on_rows(pair, problem, solution, Labels.of(change), settings)
+        labels = Labels.of(change)
+        solution = self._solve(problem) if replay is None else replay.solution(problem, labels)
+        path = glm_path_on_rows(pair, problem, solution, labels, settings)
         measures = measure_glm_rows(rows, cost.family, path, lambda n: self.told("measuring rows", n))
         glm = glm_facts(pair, cost.constant_cost(), change.gram.tolist())
         evidence = glm_row_evidence(measures, path)

@@ -11,12 +11,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from coordpath_governance.alignment.change import align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.canonical import canonical_bytes
-from coordpath_governance.errors import CoordpathError, NotFoundError, PolicyError, ReferenceDataError, UsageError
+from coordpath_governance.errors import (
+    CoordpathError,
+    NotFoundError,
+    PolicyError,
+    ProblemError,
+    ReferenceDataError,
+    UnknownSetError,
+    UsageError,
+)
 from coordpath_governance.paths import Certificate, PathProblem, Solution, evaluate_order, solve_problem
 from coordpath_governance.paths.certificate import OPTIMAL_GAP
 from coordpath_governance.paths.convex.record import RecordedCost
@@ -32,7 +41,7 @@ from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, comp
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.evidence import Evidence, evidence_of
 from coordpath_governance.reports.glm import glm_facts
-from coordpath_governance.reports.make import Progress, Reference, Request, make_report
+from coordpath_governance.reports.make import Progress, Reference, Replay, Request, make_report
 from coordpath_governance.reports.steps import Labels
 from coordpath_governance.reports.words import limits, summarise
 
@@ -89,8 +98,9 @@ class Verification:
         return "verified" if "data" in levels else "arithmetic and certificate hold; the data were not rechecked"
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def verify_report(report: ChangeReport, data: Path | None = None, progress: Progress | None = None) -> Verification:
-    """Recheck ``report``; with ``data`` down to the rows."""
+    """Recheck ``report``; with ``data`` down to the rows. A figure that overflows is one that does not agree."""
     document = report.document
     result = Verification()
     digest = document_digest(document)
@@ -115,8 +125,8 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
 
 def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Check:
     what = "every figure follows from the evidence in the report"
+    pair = ModelPair(evidence.champion, evidence.candidate)
     try:
-        pair = ModelPair(evidence.champion, evidence.candidate)
         hidden = _hidden(pair, evidence.moments)
         if hidden:
             return Check("arithmetic", what, tuple(f"coordinates: {label} of the models is not there" for label in hidden))
@@ -130,7 +140,7 @@ def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Che
             document.data,
             document.settings,
             document.recheck.versions,
-            None if document.glm is None else glm_facts(pair, document.glm.constant_cost, document.glm.gram),
+            None if document.glm is None else glm_facts(pair, document.glm.constant_cost, change.gram.tolist()),
         )
         again = compose(told, pair, change, evidence.problem, solution, document.rows)
     except (CoordpathError, ValidationError) as error:
@@ -222,7 +232,10 @@ def _check_certificate(document: ChangeReportDocument, problem: PathProblem) -> 
     recorded = document.path
     source = "moments" if document.glm is None else "recorded evaluations of the cost"
     what = f"status '{recorded.status}' and lower bound are re-established from the {source}"
-    again = solve_problem(problem).certificate
+    try:
+        again = solve_problem(problem).certificate
+    except UnknownSetError as error:
+        return Check("certificate", what, (str(error),))
     weight = float(problem.alphas(problem.most_terms).sum()) if problem.most_terms else 0.0
     excess = again.objective - weight * problem.cost.minimum()
     tolerance = OPTIMAL_GAP * max(excess, 0.0) + _LAST_PLACES * abs(again.objective)
@@ -233,6 +246,8 @@ def _check_certificate(document: ChangeReportDocument, problem: PathProblem) -> 
         findings.append(f"called optimal at {recorded.objective!r}, but {again.objective!r} is possible")
     if recorded.objective < again.lower_bound - tolerance:
         findings.append(f"objective {recorded.objective!r} is below what any path can reach, {again.lower_bound!r}")
+    if document.glm is not None and recorded.solver != again.solver:
+        findings.append(f"called found by '{recorded.solver}', but it is '{again.solver}' that finds it")
     if recorded.status == "optimal" and again.status != "optimal":
         findings.append(f"called optimal, but only '{again.status}' can be re-established")
     return Check("certificate", what, tuple(findings))
@@ -252,23 +267,19 @@ def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, 
     request = Request(document.subject, document.facts, document.settings)
     what = "moments, standard errors and impact follow from the data"
     try:
-        asked = evidence.problem.cost.evaluations if isinstance(evidence.problem.cost, RecordedCost) else ()
-        again = make_report(evidence.champion, evidence.candidate, reference, request, progress, asked).document
-    except ReferenceDataError as error:
+        replay = _replay(document, evidence.problem)
+        again = make_report(evidence.champion, evidence.candidate, reference, request, progress, replay).document
+    except (ReferenceDataError, ProblemError) as error:
         return [*checks, Check("data", what, (str(error),))]
-    again = _as_far_as_recorded(again, len(asked))
     found_again = [f for f in _differences(document, again) if not f.startswith(_HOW_THE_FILE_IS_CALLED)]
     return [*checks, Check("data", what, tuple(found_again))]
 
 
-def _as_far_as_recorded(again: ChangeReportDocument, evaluations: int) -> ChangeReportDocument:
-    """Without what a search asks beyond the sets it was told: rounding may make it look at another one."""
-    record = again.problem["cost"].get("record")
-    if record is None:
-        return again
-    shortened = {**record, "evaluations": record["evaluations"][:evaluations]}
-    problem = {**again.problem, "cost": {**again.problem["cost"], "record": shortened}}
-    return again.model_copy(update={"problem": problem})
+def _replay(document: ChangeReportDocument, problem: PathProblem) -> Replay | None:
+    """What was recorded of a search on rows: whether it proves what it says, the certificate tells without them."""
+    if not isinstance(problem.cost, RecordedCost):
+        return None
+    return Replay(problem.cost.evaluations, lambda fresh, labels: _recorded_solution(document, fresh, labels))
 
 
 def _logged(document: ChangeReportDocument, path: Path) -> LoggedReference:

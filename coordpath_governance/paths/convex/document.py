@@ -24,7 +24,7 @@ from coordpath_governance.paths.reading import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from coordpath_governance.costs import GlmCost
+    from coordpath_governance.costs import Family, GlmCost
     from coordpath_governance.paths.problem import PathProblem
 
 __all__ = ["convex_cost", "convex_cost_document", "kind_of", "recorded"]
@@ -54,19 +54,18 @@ def convex_cost_document(cost: GlmCost | RecordedCost) -> dict[str, Any]:
         "weight": np.concatenate([chunk.weight for chunk in chunks]).tolist(),
         "offset": np.concatenate([chunk.offset for chunk in chunks]).tolist(),
     }
-    return kind_of(cost).to_dict() | {"rows": rows}
+    return kind_of(cost.family).to_dict() | {"rows": rows}
 
 
-def kind_of(cost: GlmCost) -> CostKind:
-    """The kind of a cost on rows."""
-    family = cost.family
+def kind_of(family: Family) -> CostKind:
+    """The kind of a cost with this loss."""
     return CostKind(family.kind, getattr(family, "power", None), family.scores if family.scores > 1 else None)
 
 
 def recorded(problem: PathProblem, cost: GlmCost) -> RecordedCost:
     """What was asked of a cost on rows, in place of it: the same path is found and proved from that alone."""
     known = problem.sets
-    return RecordedCost(kind_of(cost), cost.size, known.depth, cost.minimum(), known.curvature(), known.evaluations)
+    return RecordedCost(kind_of(cost.family), cost.size, known.depth, cost.minimum(), known.curvature(), known.evaluations)
 
 
 def _kind(given: Mapping[str, Any]) -> CostKind:

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from coordpath_governance.policy.amounts import Unit, limit_text, value_text
 from coordpath_governance.policy.gate_facts import GateFacts, days_between
-from coordpath_governance.policy.observations import standardised_move
+from coordpath_governance.policy.observations import mean_shift, standardised_move
 from coordpath_governance.policy.results import Finding
 from coordpath_governance.policy.rules.base import Limit, Most, Rule, Seen
 from coordpath_governance.reports.document import ChangeReportDocument
@@ -98,7 +98,9 @@ def _cost(_: GateFacts, changes: Changes) -> float | None:
 
 
 def _shift(_: GateFacts, changes: Changes) -> float | None:
-    return abs(math.fsum(document.impact.shift.mean for document in changes))
+    moves = [mean_shift(document) for document in changes]
+    known = [move for move in moves if move is not None]
+    return abs(math.fsum(known)) if len(known) == len(moves) else None
 
 
 def _standardised(_: GateFacts, changes: Changes) -> float | None:
