@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.convex.walk_ground import RowWalks
     from coordpath_governance.paths.convex.walk_rows import FloatArray
-    from coordpath_governance.paths.convex.walk_states import State, StateCosts
+    from coordpath_governance.paths.convex.walk_state_costs import State, StateCosts
 
 __all__ = ["WalkFloors"]
 

@@ -27,8 +27,10 @@ _TOUCHES = 3
 """Quadratics, each in the middle of the best walk so far."""
 
 _ROUNDS = 1
-_WORK = 200_000_000
-"""Perturbations under a quadratic, and work of a descent: some tenths of a second."""
+_WORK = 500_000_000
+_NANOSECONDS = 0.1
+"""Perturbations under a quadratic, the work of ranking neighbours or of a descent (half a second), and the part of it that
+counts as work on the rows."""
 
 _PERTURBED = 6
 """Perturbations after the descent on the cost itself."""
@@ -51,6 +53,7 @@ class WalkImprovement:
         self.walks, self.alphas, self.best = walks, alphas, best
         self._floor = float(alphas.sum()) * walks.costs.cost.minimum()
         self._seen: set[tuple[int, ...]] = set()
+        self._random = np.random.default_rng(walks.problem.seed)
 
     def offer(self, sequences: list[tuple[int, ...]]) -> bool:
         """Fit those that were not seen before, and take the best of them if it gains."""
@@ -79,20 +82,23 @@ class WalkImprovement:
         """To neighbours until none is better, then from perturbed walks."""
         if self.walks.costs.cost.size > WIDEST:
             return
-        random = np.random.default_rng(self.walks.problem.seed)
         search = self._down(tell)
         for at in range(1, _PERTURBED + 1):
             if self.walks.over():
                 return
-            start = search.perturb(np.array(self.best.sequence), random, anew=at % 3 == 0)
-            if self.offer([tidy(search.task, search.descend(start))]):
+            start = search.perturb(np.array(self.best.sequence), self._random, anew=at % 3 == 0)
+            search.left = max(_WORK // search.evaluator.work, 1)
+            candidate = tidy(search.task, search.descend(start))
+            self.walks.costs.spent += _NANOSECONDS * _WORK
+            if self.offer([candidate]):
                 search = self._down(tell)
 
     def _down(self, tell: Callable[[float], None]) -> WalkSearch:
         while True:
             task = quadratic_task(self.walks, self.alphas, self._middle(), self.best.sequence)
             search = WalkSearch(task, _WORK)
-            ranked = [tidy(task, sequence) for sequence in _neighbours(search, np.array(self.best.sequence))]
+            ranked = [tidy(task, sequence) for sequence in _neighbours(search, np.array(self.best.sequence), self._random)]
+            self.walks.costs.spent += _NANOSECONDS * len(ranked) * search.evaluator.work
             if not self._any_better([each for each in ranked if each not in self._seen]):
                 return search
             tell(self.best.value)
@@ -111,11 +117,15 @@ class WalkImprovement:
         return middle
 
 
-def _neighbours(search: WalkSearch, sequence: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sequences one change away, those that the quadratic likes best first."""
-    kinds = (search.near, search.exchanged)
-    made = np.concatenate([kind(sequence, i) for kind in kinds for i in range(len(sequence))])
+def _neighbours(search: WalkSearch, sequence: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+    """Sequences one change away, those that the quadratic likes best first; some of them if they are too many to rank."""
+    terms = len(sequence)
+    kinds = [search.near]
+    if terms**2 * len(search.entries) <= search.left:
+        kinds.append(search.exchanged)
+    made = np.concatenate([kind(sequence, i) for kind in kinds for i in range(terms)])
     allowed = np.unique(search.allowed(made), axis=0)
+    allowed = allowed[random.permutation(len(allowed))[: search.left]]
     return allowed[np.argsort(search.evaluator.values(allowed), kind="stable")]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.convex.walk_ground import RowWalks, Walk
     from coordpath_governance.paths.convex.walk_rows import FloatArray
-    from coordpath_governance.paths.convex.walk_states import StateCosts
+    from coordpath_governance.paths.convex.walk_state_costs import StateCosts
 
 __all__ = ["search_length"]
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["listed", "stagewise"]
 
 
-def listed(walks: RowWalks, alphas: FloatArray, order: Sequence[int] | None = None) -> Walk:
-    """The changed units in the order in which they are listed, or in another, and then rests; all rests if the end is free.
+def listed(walks: RowWalks, alphas: FloatArray) -> Walk:
+    """The changed units in the order in which they are listed, and then rests; all rests if the end is free.
 
     Where its models overflow, that is a `ProblemError`; what is better than a finite walk is finite.
     """
-    units = sorted(walks.changed) if order is None else order
+    units = sorted(walks.changed)
     sequence = (*units, *(REST,) * (len(alphas) - len(units)))
     walk = walks.follow(sequence, walks.models(sequence, walks.closed(sequence), np.zeros(0)), alphas)
     if not np.isfinite(walk.value):

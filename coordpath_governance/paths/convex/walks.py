@@ -16,6 +16,7 @@ import numpy as np
 
 from coordpath_governance.costs import GlmCost
 from coordpath_governance.errors import ProblemError, SolverUnavailableError
+from coordpath_governance.paths.certificate import ROUNDING_LEVEL
 from coordpath_governance.paths.convex.minorants import EPS
 from coordpath_governance.paths.convex.once import solve_convex_once
 from coordpath_governance.paths.convex.walk_floors import WalkFloors
@@ -23,7 +24,7 @@ from coordpath_governance.paths.convex.walk_ground import RowWalks
 from coordpath_governance.paths.convex.walk_rows import ModelCosts
 from coordpath_governance.paths.convex.walk_search import search_length
 from coordpath_governance.paths.convex.walk_starts import listed, stagewise
-from coordpath_governance.paths.convex.walk_states import StateCosts
+from coordpath_governance.paths.convex.walk_state_costs import StateCosts
 from coordpath_governance.paths.how_far import NO_BOUND
 from coordpath_governance.paths.longer import once_problem, visited
 from coordpath_governance.paths.outcome import Outcome, normalise
@@ -123,7 +124,7 @@ class _Lengths:
         """Every changed unit once: an answer if so few terms are allowed, otherwise a good order to begin with."""
         allowed = self.problem.least_terms == len(self.problem.changed)
         told = self.patience.telling(lambda _stage, best, _bound: ("a first order", best, NO_BOUND))
-        return solve_convex_once(once_problem(self.problem), self.solver if allowed else "auto", told)
+        return solve_convex_once(once_problem(self.problem), self.solver if allowed else "local", told)
 
     def _first(self, walks: RowWalks, alphas: FloatArray) -> Walk:
         """A walk to begin with: the best order with rests where they cost least, or, with a free end, the stagewise one."""
@@ -147,18 +148,21 @@ class _Lengths:
         self.patience.progress(stage, best.value - floor, min(each.bound for each in known) - floor)
 
     def _outcome(self) -> Outcome:
-        """The path with the least objective; the bound is the least over all lengths."""
+        """The path with the least objective; the bound is the least over all lengths.
+
+        Rounding of the mean over rows counts as nothing, also where the path explains nothing beside it.
+        """
         best = min(self.known, key=lambda each: each.value)
         stops, floor = best.stops or (), best.weight * self.minimum
         costs = self.walks.costs.cost.values(np.stack([self.problem.start, *(stop.beta for stop in stops)]))
-        rounding = 64.0 * EPS * float(costs.max()) * best.weight
+        rounding = max(64.0 * EPS * float(costs.max()) * best.weight, *(each.rounding for each in self.known))
         return Outcome(
             stops,
             best.terms,
             best.value - floor,
             min(each.bound for each in self.known) - floor,
-            max(rounding, *(each.rounding for each in self.known)),
-            float(costs.max() - self.minimum) * best.weight,
+            rounding,
+            max(float(costs.max() - self.minimum) * best.weight, rounding / ROUNDING_LEVEL),
             best.weight,
             (0, self.exponent),
             best.solver,
