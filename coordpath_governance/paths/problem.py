@@ -131,9 +131,9 @@ class PathProblem:
     @cached_property
     def sets(self) -> KnownSets:
         """What was asked of a cost that is not quadratic about sets of moved units."""
-        depth = max(self.most_terms - 1, 0)
+        depth = self.singles
         if isinstance(self.cost, RecordedCost):
-            return KnownSets(RecordedSets(self.cost), depth, self.cost.evaluations)
+            return KnownSets(RecordedSets(self.cost), depth, self.cost.evaluations, self.cost.aim)
         from coordpath_governance.costs.glm import GlmCost
         from coordpath_governance.paths.convex.row_sets import RowSets
 

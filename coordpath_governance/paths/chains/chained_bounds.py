@@ -121,7 +121,7 @@ class Refinement:
         steps = RelaxedSteps(self.function, self.pairs, self.integral, self.relaxed, np.maximum(fraction - 0.25, 0.01))
         end = 0.0
         if self.pairs.whole:
-            excess = self.function.excess(range(self.function.size))
+            excess = self.function.lifted_excess(range(self.function.size))
             end = self.pairs.charge_whole * float(np.trace(steps.rest)) - self.pairs.after[-1] * excess
         costs = self._costs(steps)
         if costs is None:
@@ -260,7 +260,7 @@ class Refinement:
             entering = costs.enter[rows] + after[k + 1, word[:, None] | bits]
             after[k, word] = np.minimum(costs.stay[rows] + after[k + 1, word], np.min(entering, axis=1, initial=np.inf))
         reach = np.full((self.steps + 1, words), np.inf)
-        reach[0, 0] = -self.pairs.before[0] * self.function.e0
+        reach[0, 0] = -self.pairs.before[0] * self.function.lifted_excess(())
         for k in range(self.steps):
             rows, word = rows_of[k], nodes.word[rows_of[k]]
             here = reach[k, word]
@@ -300,8 +300,12 @@ class Refinement:
         slopes[:, integral:] = np.cumsum(reduced[::-1], axis=0)[::-1] - pairs.jump[:, None] * np.diag(steps.rest)
         before = pairs.before.copy()
         after = after[: self.steps]
-        after[-1], slopes[-1], before[-1] = np.where(np.isinf(after[-1]), np.inf, 0.0), 0.0, 0.0
         units = [*self.integral, *self.relaxed]
+        if self.function.lifts is not None:
+            own_constants, own_slopes = self.function.lifts.steps()
+            after -= (before * own_constants)[:, None]
+            slopes -= before[:, None] * own_slopes[:, units]
+        after[-1], slopes[-1], before[-1] = np.where(np.isinf(after[-1]), np.inf, 0.0), 0.0, 0.0
         return ChainedBounds(units, integral, after, slopes, before, root, self.target, int(np.count_nonzero(left)))
 
 

@@ -51,13 +51,16 @@ def bound_levels(function: SetFunction, depth: int) -> LevelBounds:
     levels = np.arange(1, depth + 1, dtype=np.float64)
     shift = largest_shift(function.quadratic, np.ones(size))
     rest = function.quadratic - np.diag(shift)
-    slope = np.broadcast_to(function.linear + shift, (depth, size))
+    slope, lowest = np.broadcast_to(function.linear + shift, (depth, size)), np.full(depth, function.e0)
+    if function.lifts is not None:
+        constants, slopes = function.lifts.steps()
+        slope, lowest = slope + slopes[1:], lowest + constants[1:]
     rounds = max(40, min(_ROUNDS, _ELEMENTS // max(1, depth * size)))
     point = descend(np.repeat(levels[:, None] / size, size, axis=1), slope, rest, levels, rounds)
     product = point @ rest
     gradient = slope + 2.0 * product
     smallest, largest = least_slopes(gradient, levels)
-    values = function.e0 - np.sum(product * point, axis=1) + smallest
+    values = lowest - np.sum(product * point, axis=1) + smallest
     reduced = np.where(values[:, None] > 0.0, np.maximum(gradient - largest[:, None], 0.0), 0.0)
     return LevelBounds(np.maximum(values, 0.0), reduced)
 

@@ -5,7 +5,8 @@ and y, the J-part, has 0 ≤ y ≤ 1 and a known sum. With Q_JJ = diag(d) + R (`
 
     weight · min_y [ e₀ + a_Iᵀx̄ + x̄ᵀQ_II x̄ + (a_J + d + 2Q_JI x̄ + charge·diag R)ᵀy + yᵀRy ] + jump·(Q_ii if i moves),
 
-where the bracket is replaced by its tangent at any y.
+where the bracket is replaced by its tangent at any y. Where e is lifted, the bracket has the linear function of the step in
+it as well (`Lifts`).
 """
 
 from __future__ import annotations
@@ -46,8 +47,12 @@ class RelaxedSteps:
         self.cross = 2.0 * quadratic[np.ix_(integral, relaxed)]
         self.fixed = linear[integral]
         self.block = quadratic[np.ix_(integral, integral)]
-        charge = np.divide(pairs.charge, pairs.weight, out=np.zeros_like(pairs.weight), where=pairs.weight > 0)
-        self.charge = charge[:, None] * np.diag(self.rest)
+        self.charge = pairs.charge_share[:, None] * np.diag(self.rest)
+        self.lifts: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        if function.lifts is not None:
+            constants, slopes = function.lifts.steps()
+            self.charge += slopes[:, relaxed]
+            self.lifts = constants, slopes[:, integral]
 
     def slope(self, level: NDArray[np.int64], inside: NDArray[np.float64]) -> NDArray[np.float64]:
         """The linear part of the bracket for y, one step a row; ``inside`` is x̄."""
@@ -77,6 +82,8 @@ class RelaxedSteps:
         gradient = self.slope(level, inside) + 2.0 * product
         smallest, largest = least_slopes(gradient, sums)
         constant = self.e0 + inside @ self.fixed + np.sum((inside @ self.block) * inside, axis=1)
+        if self.lifts is not None:
+            constant += self.lifts[0][level] + np.sum(self.lifts[1][level] * inside, axis=1)
         weight = self.pairs.weight[level]
         value = weight * (constant - np.sum(product * point, axis=1) + smallest)
         return value, weight[:, None] * np.maximum(gradient - largest[:, None], 0.0)

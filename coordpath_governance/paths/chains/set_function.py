@@ -32,18 +32,35 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Lifts:
-    """Linear functions of the set: whatever is positive of the largest of them is added to e(S)."""
+    """Linear functions of the set: e(S) is lifted by what is positive of the largest of them, among those that count there.
+
+    For sets of k units those in ``of_level[k]`` count, and ``of_step[k]``, with which a step that leaves level k is relaxed,
+    counts at both its ends.
+    """
 
     constants: NDArray[np.float64]
     slopes: NDArray[np.float64]
+    of_level: tuple[NDArray[np.int64], ...]
+    of_step: NDArray[np.int64]
+
+    def steps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Constant and slopes of every step's function."""
+        return self.constants[self.of_step], self.slopes[self.of_step]
+
+    def counting(self, level: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Constants and slopes of those that count for sets of so many units."""
+        return self.constants[self.of_level[level]], self.slopes[self.of_level[level]]
 
     def along(self, order: Sequence[int]) -> NDArray[np.float64]:
-        """What is added to e(S₁), e(S₂), … along an order of units."""
-        return positive(self.constants[:, None] + np.cumsum(self.slopes[:, list(order)], axis=1))
+        """What e(S₁), e(S₂), … along an order of units is lifted by."""
+        sums = np.cumsum(self.slopes[:, list(order)], axis=1) + self.constants[:, None]
+        return np.array([positive(sums[self.of_level[k], k - 1]) for k in range(1, len(order) + 1)])
 
     def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> Lifts:
         """The same functions of the units ``kept`` after ``moved`` have moved."""
-        return Lifts(self.constants + self.slopes[:, list(moved)].sum(axis=1), self.slopes[:, list(kept)])
+        constants = self.constants + self.slopes[:, list(moved)].sum(axis=1)
+        first = len(moved)
+        return Lifts(constants, self.slopes[:, list(kept)], self.of_level[first:], self.of_step[first:])
 
 
 def positive(functions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -107,6 +124,11 @@ class SetFunction:
         """e(S), accurate even where aᵀx + xᵀQx would cancel."""
         residual = self.base + self.columns[:, list(members)].sum(axis=1)
         return float(residual @ residual)
+
+    def lifted_excess(self, members: Sequence[int]) -> float:
+        """The same with what e(S) is lifted by."""
+        lift = 0.0 if self.lifts is None else float(positive(self.lifts.restrict(members, ()).counting(0)[0]))
+        return self.excess(members) + lift
 
     def prefix_excess(self, order: Sequence[int]) -> NDArray[np.float64]:
         """e(S₁), e(S₂), … along an order of units."""

@@ -40,6 +40,15 @@ class StepPairs:
     charge_whole: float
     whole: bool
 
+    @property
+    def charge_share(self) -> NDArray[np.float64]:
+        """Charge a unit of weight."""
+        return np.divide(self.charge, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
+
+    def sums(self, size: int) -> NDArray[np.float64]:
+        """Σx̄ₖ of every step, of ``size`` units in all."""
+        return np.minimum(np.arange(len(self.weight)) + self.share, float(size))
+
 
 def pair_steps(alphas: NDArray[np.float64], *, whole: bool) -> StepPairs:
     """Weights of the steps for levels 1 … n; ``whole`` if level n + 1 is the full set, whose excess is known.

@@ -65,7 +65,7 @@ def kind_of(family: Family) -> CostKind:
 def recorded(problem: PathProblem, cost: GlmCost) -> RecordedCost:
     """What was asked of a cost on rows, in place of it: the same path is found and proved from that alone."""
     known = problem.sets
-    return RecordedCost(kind_of(cost.family), cost.size, known.depth, cost.minimum(), known.curvature(), known.evaluations)
+    return RecordedCost(kind_of(cost.family), cost.size, known.depth, cost.minimum(), *known.proof(), known.aim)
 
 
 def _kind(given: Mapping[str, Any]) -> CostKind:
@@ -112,7 +112,7 @@ def _on_rows(kind: CostKind, given: Mapping[str, Any], size: int) -> GlmCost:
 
 
 def _recorded(kind: CostKind, given: Mapping[str, Any], size: int) -> RecordedCost:
-    only(given, ("minimum", "depth", "curvature", "evaluations"), "cost.record.")
+    only(given, ("minimum", "depth", "aim", "curvature", "evaluations"), "cost.record.")
     lines = as_list(needed(given, "curvature", "cost.record."), "cost.record.curvature")
     curvature = [as_vector(line, f"cost.record.curvature[{i}]", len(lines)) for i, line in enumerate(lines)]
     listed = as_list(needed(given, "evaluations", "cost.record."), "cost.record.evaluations")
@@ -123,6 +123,7 @@ def _recorded(kind: CostKind, given: Mapping[str, Any], size: int) -> RecordedCo
         as_number(needed(given, "minimum", "cost.record."), "cost.record.minimum"),
         np.array(curvature).reshape(len(lines), len(lines)),
         tuple(_evaluation(each, f"cost.record.evaluations[{i}]", len(lines)) for i, each in enumerate(listed)),
+        as_number(given["aim"], "cost.record.aim") if "aim" in given else -np.inf,
     )
 
 

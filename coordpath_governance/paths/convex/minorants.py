@@ -41,10 +41,10 @@ def best_minorant(curvature: FloatArray, cuts: Sequence[Evaluation], points: Flo
     return best
 
 
-def rounding_of(curvature: FloatArray, evaluations: Sequence[Evaluation]) -> float:
+def rounding_of(curvature: FloatArray, cuts: Sequence[Evaluation]) -> float:
     """What floating point may do to one evaluation or to a minorant anywhere in the cube."""
-    values = max((abs(each.value) for each in evaluations), default=0.0)
-    slopes = max((float(np.abs(each.slopes).sum()) for each in evaluations if each.slopes is not None), default=0.0)
+    values = max((abs(each.value) for each in cuts), default=0.0)
+    slopes = max((float(np.abs(each.slopes).sum()) for each in cuts if each.slopes is not None), default=0.0)
     return 64.0 * EPS * (values + slopes + float(np.abs(curvature).sum()))
 
 

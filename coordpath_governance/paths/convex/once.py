@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import ProblemError, SolverUnavailableError
+from coordpath_governance.paths.convex.many_units import quick_bound, solve_many
 from coordpath_governance.paths.convex.minorants import rounding_of
 from coordpath_governance.paths.convex.programme import LARGEST, solve_programme
 from coordpath_governance.paths.convex.set_costs import corners
-from coordpath_governance.paths.convex.surrogates import quick_bound, solve_surrogates
 from coordpath_governance.paths.convex.task import ConvexTask, diagonal
 from coordpath_governance.paths.once import order_stops
 from coordpath_governance.paths.outcome import Outcome, normalise
@@ -33,8 +33,8 @@ def solve_convex_once(problem: PathProblem, solver: str, patience: Patience = FO
     if not problem.changed:
         return _outcome(problem, Found((), 0.0, "cuts"), bounded=True)
     alphas, _ = normalise(problem.alphas(problem.most_terms))
-    ends = problem.sets.ask(corners(problem.sets.size, [(), range(problem.sets.size)]))
-    constant = float(alphas[-1]) * ends[1].value - float(alphas.sum()) * problem.cost.minimum()
+    (end,) = problem.sets.ask(corners(problem.sets.size, [range(problem.sets.size)]), slopes=False)
+    constant = float(alphas[-1]) * end.value - float(alphas.sum()) * problem.cost.minimum()
     told = patience.telling(lambda stage, best, bound: (stage, best + constant, bound + constant))
     work = _EXACT_WORK if solver == "exact" or patience.timed else _AUTO_WORK
     task = ConvexTask(problem.sets, alphas[:-1], np.inf if patience.timed else work, problem.seed, told)
@@ -44,12 +44,13 @@ def solve_convex_once(problem: PathProblem, solver: str, patience: Patience = FO
 def _solve(problem: PathProblem, task: ConvexTask, solver: str) -> Found:
     if solver == "gurobi":
         raise SolverUnavailableError("solver gurobi: takes quadratic costs only; use auto")
-    if solver == "greedy":
-        return Found(convex_greedy_order(problem), quick_bound(task), solver)
-    if solver == "direct":
-        return Found(tuple(range(task.known.size)), quick_bound(task), solver)
+    listed = tuple(range(task.known.size))
+    if solver in ("greedy", "direct"):
+        return Found(convex_greedy_order(problem) if solver == "greedy" else listed, quick_bound(task), solver)
+    if not task.alphas.any():
+        return Found(listed, 0.0, task.name)
     if solver == "local" or task.known.size > LARGEST:
-        return solve_surrogates(task, solver)
+        return solve_many(task, solver)
     return solve_programme(task)
 
 
@@ -95,15 +96,14 @@ def _outcome(problem: PathProblem, found: Found, *, bounded: bool) -> Outcome:
     excess = costs - minimum
     weight = float(alphas.sum())
     last = float(alphas[-1] * excess[-1]) if len(alphas) else 0.0
-    rounding = rounding_of(known.curvature(), known.evaluations)
-    largest = max(each.value for each in known.evaluations) - minimum
+    rounding = rounding_of(known.proof()[0], known.cuts) if bounded else 0.0
     return Outcome(
         stops,
         problem.most_terms,
         float(alphas @ excess[1:]),
         found.bound - float(alphas[:-1].sum()) * minimum + last if bounded else 0.0,
         rounding * weight,
-        largest * weight,
+        float(excess.max()) * weight,
         weight or 1.0,
         (0, exponent),
         found.solver,

@@ -42,7 +42,8 @@ class CostKind:
 class RecordedCost:
     """What rows said of f over the units that change.
 
-    ``least`` is the minimum of c, ``curvature`` M for sets of up to ``depth`` units.
+    ``least`` is the minimum of c, ``curvature`` M for sets of up to ``depth`` units and the cuts that are told, and ``aim``
+    where a proof should begin to look (`KnownSets`).
     """
 
     kind: CostKind
@@ -51,6 +52,7 @@ class RecordedCost:
     least: float
     curvature: FloatArray
     evaluations: tuple[Evaluation, ...]
+    aim: float = -np.inf
 
     def __post_init__(self) -> None:
         curvature = self.curvature
@@ -94,7 +96,7 @@ class RecordedSets:
         """D."""
         return len(self._cost.curvature)
 
-    def curvature(self, depth: int) -> FloatArray:
+    def curvature(self, depth: int, cuts: FloatArray | None) -> FloatArray:  # noqa: ARG002 - it holds for all that are recorded
         """M, as it was recorded for these sets."""
         if depth > self._cost.depth:
             raise UnknownSetError(f"cost.record.depth: is {self._cost.depth}, but sets of up to {depth} units are needed")
@@ -102,10 +104,15 @@ class RecordedSets:
 
     def evaluate(self, points: FloatArray, *, slopes: bool) -> list[Evaluation]:
         """Only what was recorded is known, and that is never asked for."""
-        what = "slopes" if slopes else "value"
-        raise UnknownSetError(
-            f"cost.record: lacks the {what} of {len(points)} sets that are needed; give the rows, or make the report again"
-        )
+        raise _lacking(f"the {'slopes' if slopes else 'values'} of {len(points)} sets")
+
+    def hessian(self, point: FloatArray) -> FloatArray:  # noqa: ARG002
+        """Nobody needs it to prove what was found."""
+        raise _lacking("second derivatives")
+
+
+def _lacking(what: str) -> UnknownSetError:
+    return UnknownSetError(f"cost.record: lacks {what} that are needed; give the rows, or make the report again")
 
 
 def record_document(cost: RecordedCost) -> dict[str, Any]:
@@ -113,6 +120,7 @@ def record_document(cost: RecordedCost) -> dict[str, Any]:
     record = {
         "minimum": cost.least,
         "depth": cost.depth,
+        **({"aim": cost.aim} if np.isfinite(cost.aim) else {}),
         "curvature": cost.curvature.tolist(),
         "evaluations": [_evaluation(each) for each in cost.evaluations],
     }

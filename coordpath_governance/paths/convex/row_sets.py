@@ -2,9 +2,14 @@
 
 With zᵢ the coordinates of row i, its score after moving x is  sᵢ + Σᵤ xᵤ tᵢᵤ,  s = offset + zᵀstart,  tᵢᵤ = zᵀΔᵤ, so
 
-    f(x) = Σ wᵢ ℓ(yᵢ, sᵢ + tᵢᵀx)/Σw,   ∇f(x) = Σ wᵢ ℓ'(·) tᵢ/Σw,   M = Σ wᵢ hᵢ tᵢtᵢᵀ/Σw,
+    f(x) = Σ wᵢ ℓ(yᵢ, sᵢ + tᵢᵀx)/Σw,   ∇f(x) = Σ wᵢ ℓ'(·) tᵢ/Σw,   ∇²f(x) = Σ wᵢ ℓ''(·) tᵢtᵢᵀ/Σw.
 
-with hᵢ the least ℓ'' of row i over the scores it can have in the cube.
+From a point t, where a minorant touches f, to a set x, f is more than its tangent by
+
+    ∫₀¹ (1 − v)(x − t)ᵀ∇²f(t + v(x − t))(x − t) dv.
+
+So M has, in place of ℓ'', hᵢ = ∫ 2(1 − v) least(v) dv, with least(v) the least ℓ'' over the scores that row i can have after
+the part v of the way. It falls as v grows: the integral is no less than a sum over equal parts, each with v at its end.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs import evaluate_rows
+from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.convex.set_costs import Evaluation
 
 if TYPE_CHECKING:
@@ -24,6 +30,13 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.problem import PathProblem
 
 __all__ = ["RowSets"]
+
+_ROWS = 1 << 13
+"""Rows whose shifts are in memory at once."""
+
+_PARTS = 16
+_ENDS = 1.0 - np.sqrt(1.0 - np.arange(1, _PARTS + 1) / _PARTS)
+"""Where ∫₀ᵛ 2(1 − v) dv is 1/8, 2/8, … 1."""
 
 
 class RowSets:
@@ -53,38 +66,74 @@ class RowSets:
     def evaluate(self, points: FloatArray, *, slopes: bool) -> list[Evaluation]:
         """All points in one pass over the rows."""
         values, gradients = np.zeros(len(points)), np.zeros(points.shape)
-        for chunk, base, shifts in self._scored():
-            losses, derivatives = evaluate_rows(
-                self._cost.family, base, shifts, points, chunk.target, chunk.weight, slopes=slopes
-            )
-            values += losses
-            if derivatives is not None:
-                gradients += derivatives
+        try:
+            for chunk, base, shifts in self._scored():
+                losses, derivatives = evaluate_rows(
+                    self._cost.family, base, shifts, points, chunk.target, chunk.weight, slopes=slopes
+                )
+                values += losses
+                if derivatives is not None:
+                    gradients += derivatives
+        except ProblemError:
+            self._count_overflowing(points)
+            raise
         values, gradients = values / self._cost.weight, gradients / self._cost.weight
         return [
             Evaluation(point, float(value), gradient if slopes else None)
             for point, value, gradient in zip(points, values, gradients, strict=True)
         ]
 
-    def curvature(self, depth: int) -> FloatArray:
+    def _count_overflowing(self, points: FloatArray) -> None:
+        """Raise the same for all rows, not just those up to the first that overflow."""
+        by_unit = self._change.reshape(*self._start.shape, -1)
+        self._cost.values(self._start + (points @ by_unit.reshape(-1, self.size).T).reshape(-1, *self._start.shape))
+
+    def hessian(self, point: FloatArray) -> FloatArray:
+        """∇²f, in one pass over the rows."""
+        total = np.zeros((self.size, self.size))
+        for chunk, base, shifts in self._scored():
+            total += self._squares(chunk, shifts, self._cost.family.curvature(chunk.target, base + shifts @ point))
+        return self._mean(total)
+
+    def curvature(self, depth: int, cuts: FloatArray | None) -> FloatArray:
         """M, in one pass over the rows: the scores that a row can have are those after up to ``depth`` moves."""
         total = np.zeros((self.size, self.size))
-        scores = range(self._cost.family.scores)
         for chunk, base, shifts in self._scored():
             low, high = base - _furthest(-shifts, depth), base + _furthest(shifts, depth)
-            least = self._cost.family.least_curvature(chunk.target, low, high) * chunk.weight[:, None, None]
-            for one in scores:
-                for other in scores:
-                    total += shifts[:, one].T @ (least[:, one, other, None] * shifts[:, other])
-        total /= self._cost.weight
-        return (total + total.T) / 2
+            if cuts is None:
+                least = self._cost.family.least_curvature(chunk.target, low, high)
+            else:
+                moved = shifts @ cuts.T
+                first, last = base + moved.min(axis=2), base + moved.max(axis=2)
+                least = np.zeros((len(base), base.shape[1], base.shape[1]))
+                for v in _ENDS:
+                    ends = (1.0 - v) * first + v * low, (1.0 - v) * last + v * high
+                    least += self._cost.family.least_curvature(chunk.target, *ends) / _PARTS
+            total += self._squares(chunk, shifts, least)
+        return self._mean(total)
+
+    def _squares(self, chunk: RowChunk, shifts: FloatArray, bends: FloatArray) -> FloatArray:
+        """Σ w·tᵀht over some rows."""
+        scores = range(self._cost.family.scores)
+        weighted = bends * chunk.weight[:, None, None]
+        total = np.zeros((self.size, self.size))
+        for one in scores:
+            for other in scores:
+                total += shifts[:, one].T @ (weighted[:, one, other, None] * shifts[:, other])
+        return total
+
+    def _mean(self, total: FloatArray) -> FloatArray:
+        mean: FloatArray = (total + total.T) / (2.0 * self._cost.weight)
+        return mean
 
     def _scored(self) -> Iterator[tuple[RowChunk, FloatArray, FloatArray]]:
-        """Every chunk with the start's scores (n × C) and what each unit adds to them (n × C × D)."""
+        """Some rows at a time with the start's scores (n × C) and what each unit adds to them (n × C × D)."""
         for chunk in self._cost.rows:
-            base = chunk.columns @ self._start + chunk.offset[:, None]
-            shifts = (chunk.columns @ self._change).reshape(len(base), self._cost.family.scores, -1)
-            yield chunk, base, shifts
+            for begin in range(0, len(chunk), _ROWS):
+                part = chunk.part(slice(begin, begin + _ROWS))
+                base = part.columns @ self._start + part.offset[:, None]
+                shifts = (part.columns @ self._change).reshape(len(base), self._cost.family.scores, -1)
+                yield part, base, shifts
 
 
 def _furthest(shifts: FloatArray, depth: int) -> FloatArray:

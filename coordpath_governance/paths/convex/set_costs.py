@@ -6,19 +6,19 @@ rows for nothing, and the answers are the evidence from which a certificate is c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["Evaluation", "KnownSets", "SetCosts", "corners", "is_cut"]
+__all__ = ["Evaluation", "KnownSets", "SetCosts", "corners", "is_cut", "is_set", "key_of", "slopes_of"]
 
 _SUM = 1e-9
 """What rounding may add to a sum of shares."""
@@ -34,7 +34,7 @@ class Evaluation:
 
 
 class SetCosts(Protocol):
-    """Answers questions about f."""
+    """Answers questions about f; `UnknownSetError` where there are no rows to ask."""
 
     @property
     def size(self) -> int:
@@ -46,12 +46,19 @@ class SetCosts(Protocol):
         """Rows that one answer goes through; 0 where it is read from a record."""
         ...
 
-    def curvature(self, depth: int) -> FloatArray:
-        """M ⪰ 0 with ∇²f ⪰ M wherever x in the cube has Σx ≤ depth."""
+    def evaluate(self, points: FloatArray, *, slopes: bool) -> list[Evaluation]:
+        """The answers for all points, in one pass."""
         ...
 
-    def evaluate(self, points: FloatArray, *, slopes: bool) -> list[Evaluation]:
-        """The answers for all points, in one pass; `UnknownSetError` where there are no rows to ask."""
+    def hessian(self, point: FloatArray) -> FloatArray:
+        """∇²f at one point."""
+        ...
+
+    def curvature(self, depth: int, cuts: FloatArray | None) -> FloatArray:
+        """M ⪰ 0 with f(x) ≥ f(t) + ∇f(t)ᵀ(x − t) + ½(x − t)ᵀM(x − t) wherever x in the cube has Σx ≤ depth.
+
+        For the points t that are given, or for all that have Σt ≤ depth too.
+        """
         ...
 
 
@@ -59,14 +66,15 @@ class KnownSets:
     """Asks once, and remembers in the order of asking.
 
     Chains are looked for among sets of up to ``depth`` units: only there the curvature holds, and what was evaluated
-    beyond gives no cut.
+    beyond gives no cut. ``aim`` proves nothing: it is the sum below which a proof from all this should begin to look.
     """
 
-    def __init__(self, costs: SetCosts, depth: int, known: Iterable[Evaluation] = ()) -> None:
+    def __init__(self, costs: SetCosts, depth: int, known: Iterable[Evaluation] = (), aim: float = -np.inf) -> None:
         self._costs = costs
         self.depth = depth
-        self._known: dict[bytes, Evaluation] = {_key(each.at): each for each in known}
-        self._curvature: FloatArray | None = None
+        self.aim = aim
+        self._known: dict[bytes, Evaluation] = {key_of(each.at): each for each in known}
+        self._curvatures: dict[frozenset[bytes] | None, FloatArray] = {}
 
     @property
     def size(self) -> int:
@@ -93,29 +101,65 @@ class KnownSets:
         """The point in the middle of those sets."""
         return np.full(self.size, 0.5 * self.depth / self.size)
 
-    def curvature(self) -> FloatArray:
-        """M, asked once."""
-        if self._curvature is None:
-            self._curvature = self._costs.curvature(self.depth)
-        return self._curvature
+    def curvature(self, cuts: Sequence[Evaluation] | None = None) -> FloatArray:
+        """M for these cuts alone, or else for any; only what was asked last is kept."""
+        which = None if cuts is None else frozenset(key_of(cut.at) for cut in cuts)
+        if which not in self._curvatures:
+            points = None if cuts is None else np.stack([cut.at for cut in cuts])
+            self._curvatures = {which: self._costs.curvature(self.depth, points)}
+        return self._curvatures[which]
+
+    def proof(self) -> tuple[FloatArray, tuple[Evaluation, ...]]:
+        """The curvature asked last and all evaluations, without the slopes of cuts for which it does not hold."""
+        if not self._curvatures:
+            self.curvature()
+        ((cuts, curvature),) = self._curvatures.items()
+        if cuts is None:
+            return curvature, self.evaluations
+        return curvature, tuple(
+            each if key in cuts or not is_cut(each, self.depth) else replace(each, slopes=None)
+            for key, each in self._known.items()
+        )
+
+    def hessian(self, point: FloatArray) -> FloatArray:
+        """∇²f at one point."""
+        return self._costs.hessian(point)
 
     def ask(self, points: FloatArray, *, slopes: bool = True) -> list[Evaluation]:
         """An answer for every point; those not known yet are asked for in one pass."""
-        keys = [_key(point) for point in points]
+        answers = self.look(points, slopes=slopes)
+        self._known |= {key_of(each.at): each for each in answers}
+        return answers
+
+    def look(self, points: FloatArray, *, slopes: bool = True) -> list[Evaluation]:
+        """The same, without remembering the answers."""
+        keys = [key_of(point) for point in points]
+        answers: dict[bytes, Evaluation] = {}
         asked: dict[bytes, FloatArray] = {}
         for key, point in zip(keys, points, strict=True):
             answer = self._known.get(key)
             if answer is None or (slopes and answer.slopes is None):
                 asked[key] = point
+            else:
+                answers[key] = answer
         if asked:
-            answers = self._costs.evaluate(np.stack(list(asked.values())), slopes=slopes)
-            self._known.update(zip(asked, answers, strict=True))
-        return [self._known[key] for key in keys]
+            answers |= zip(asked, self._costs.evaluate(np.stack(list(asked.values())), slopes=slopes), strict=True)
+        return [answers[key] for key in keys]
 
 
 def is_cut(each: Evaluation, depth: int) -> bool:
     """Whether an evaluation bounds the cost of sets of up to ``depth`` units."""
     return each.slopes is not None and float(each.at.sum()) <= depth + _SUM
+
+
+def is_set(each: Evaluation) -> bool:
+    """Whether it is at a set, not between sets."""
+    return bool(np.isin(each.at, (0.0, 1.0)).all())
+
+
+def slopes_of(evaluations: Sequence[Evaluation]) -> FloatArray:
+    """∇f of evaluations that have it, a row each."""
+    return np.stack([each.slopes for each in evaluations if each.slopes is not None])
 
 
 def corners(size: int, sets: Iterable[Iterable[int]]) -> FloatArray:
@@ -127,5 +171,6 @@ def corners(size: int, sets: Iterable[Iterable[int]]) -> FloatArray:
     return points
 
 
-def _key(point: FloatArray) -> bytes:
+def key_of(point: FloatArray) -> bytes:
+    """The same for equal points."""
     return (np.asarray(point, dtype=np.float64) + 0.0).tobytes()

@@ -1,23 +1,24 @@
-"""Surrogates: one quadratic below f, solved with all that is known of quadratics, for more units than a table holds.
+"""Surrogates: quadratics below f, solved with all that is known of quadratics, for more units than a table holds.
 
-A minorant ½xᵀMx + bᵀx + constant is put into the form ‖r + Σp‖² of a `SetFunction`. On 0/1 points x² = x, so a diagonal
-s > 0 may be added to M/2 and taken off b: then there is an r even where M is singular. The minorant that touches f at the
-mean of a chain's own sets, weighted as they are, is off least along that chain.
+All minorants share ½xᵀMx, so one of them is put into the form ‖r + Σp‖² of a `SetFunction` and *lifted* by the others. No
+chain costs less than the best one of the lifted function E, which is exact where f was evaluated.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.errors import UnknownSetError
-from coordpath_governance.paths.chains.set_function import Lifts, SetFunction, order_chain
+from coordpath_governance.paths.chains.set_function import Lifts
+from coordpath_governance.paths.convex.chain_search import set_function
 from coordpath_governance.paths.convex.minorants import linear_parts, rounding_of
-from coordpath_governance.paths.convex.set_costs import corners
+from coordpath_governance.paths.convex.touching import StepTangents
+from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers.levels import Levels
 from coordpath_governance.paths.solvers.proof import bound_chain
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import ChainTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,76 +26,70 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.convex.set_costs import Evaluation, FloatArray
     from coordpath_governance.paths.convex.task import ConvexTask
 
-__all__ = ["quick_bound", "solve_surrogates"]
+__all__ = ["Proved", "Surrogate"]
 
-_ROUNDS = 12
-_MOVING = 3
-"""Rounds in which the point moves to where the best chain is; after that only cuts are added."""
+_NEAR = 1.0
+"""At sets of k units those minorants count that touch f at no more than this from Σx = k."""
 
-_PROGRESS = 0.02
-"""A round that closes less than this part of the gap is the last."""
-
-_WORK = {"auto": 8_000_000, "local": 1_000_000, "exact": 110_000_000}
-"""States times units of one round's search."""
-
-_DIAGONAL = 0.25
+_PART = 0.125
+"""Of what is open: so much is looked through first, then twice as much of what is left, …"""
 
 
-def solve_surrogates(task: ConvexTask, solver: str) -> Found:
-    """The best chain of a few surrogates, with the best bound of them.
+@dataclass(frozen=True)
+class Proved:
+    """No chain costs less than ``bound``, found with so much ``work``.
 
-    Each is lifted by all cuts known so far, and touches f in the middle of the best chain of those before.
+    ``closed``: none is better than the best one known. ``order`` is one of which more must be known.
     """
-    known = task.known
-    known.ask(task.first_points)
-    best, value, bound = task.best_known, np.inf, -np.inf
-    point = known.centre
-    for at in range(_ROUNDS):
-        open_before = value - bound
-        try:
-            chain, constant = _surrogate(task, known.ask(point[None, :])[0])
-            found = Levels(_WORK[solver]).solve(chain)
-            bound = max(bound, found.bound - chain.rounding + constant)
-            reached = task.evaluate(found.order)
-        except UnknownSetError:
-            break
-        if reached < value:
-            best, value = list(found.order), reached
-        task.report("quadratics below the cost", value, min(bound, value))
-        closed = value - bound <= 2.0 * chain.rounding
-        if closed or task.over() or (at >= _MOVING and value - bound > (1.0 - _PROGRESS) * open_before):
-            break
-        if at < _MOVING:
-            point = _middle(task, best)
-    return Found(order_chain(best, known.size), min(bound, value), task.name)
+
+    bound: float
+    work: int
+    closed: bool = False
+    order: tuple[int, ...] | None = None
 
 
-def quick_bound(task: ConvexTask) -> float:
-    """A bound on all chains from one surrogate, for orders that were not found by proving anything."""
-    task.known.ask(task.first_points)
-    chain, constant = _surrogate(task, task.known.ask(task.known.centre[None, :])[0])
-    return bound_chain(chain) - chain.rounding + constant
+class Surrogate:
+    """E, from the cuts that are given and an M that holds for them."""
 
+    def __init__(self, task: ConvexTask, curvature: FloatArray, cuts: Sequence[Evaluation]) -> None:
+        of_step = StepTangents(curvature, task.alphas).closest(cuts)
+        constants, slopes = linear_parts(curvature, cuts)
+        base = of_step[len(of_step) // 2]
+        function = set_function(curvature, slopes[base])
+        sums = np.array([float(cut.at.sum()) for cut in cuts])
+        of_level = tuple(
+            np.union1d(np.flatnonzero(np.abs(sums - k) <= _NEAR), of_step[max(k - 1, 0) : k + 1])
+            for k in range(len(of_step) + 1)
+        )
+        lifts = Lifts(constants - constants[base], slopes - slopes[base], of_level, of_step)
+        self._chain = ChainTask(replace(function, lifts=lifts), task.alphas, task.seed, Patience(task.patience.expired))
+        weight = float(task.alphas.sum())
+        self.rounding = self._chain.rounding + weight * rounding_of(curvature, cuts)
+        self._add = weight * (float(constants[base]) - function.e0) - self.rounding
 
-def _surrogate(task: ConvexTask, cut: Evaluation) -> tuple[ChainTask, float]:
-    """The chain task of the minorant that touches f at one point, and what to add to its sums."""
-    curvature = task.known.curvature()
-    constants, slopes = linear_parts(curvature, [cut])
-    linear = slopes[0]
-    scale = max(float(np.abs(linear).max()), float(np.abs(curvature).max()), np.finfo(np.float64).tiny)
-    diagonal = _DIAGONAL * np.abs(linear) + 1e-6 * scale
-    root = np.linalg.cholesky(curvature / 2.0 + np.diag(diagonal))
-    base = np.linalg.solve(root, (linear - diagonal) / 2.0)
-    other_constants, other_slopes = linear_parts(curvature, task.known.cuts)
-    lifts = Lifts(other_constants - constants[0], other_slopes - slopes[0])
-    function = SetFunction(base, np.ascontiguousarray(root.T, dtype=np.float64), lifts=lifts)
-    rounding = rounding_of(curvature, task.known.evaluations)
-    constant = float(task.alphas.sum()) * (float(constants[0]) - function.e0 - rounding)
-    return ChainTask(function, task.alphas, task.seed, task.patience), constant
+    def first_bound(self) -> float:
+        """A bound on all chains by relaxing their steps and levels."""
+        return bound_chain(self._chain) + self._add
 
+    def prove(self, order: tuple[int, ...], value: float, work: int, aim: float = -np.inf) -> Proved:
+        """The best chain of E if one is below ``value``, which is that of ``order``; or else that none is.
 
-def _middle(task: ConvexTask, order: Sequence[int]) -> FloatArray:
-    """The mean of the sets along an order, weighted as their terms are."""
-    sets = corners(task.known.size, [order[:k] for k in range(1, task.depth + 1)])
-    total = float(task.alphas.sum())
-    return task.alphas @ sets / total if total > 0 else task.known.centre
+        It looks for one below a number that rises to ``value``, first below ``aim`` if that tells anything, and ends early
+        where a search takes more than ``work``.
+        """
+        chain = replace(self._chain, first=order)
+        end, part, spent = value - 2.0 * self.rounding, _PART, 0
+        proved = self.first_bound() if aim == -np.inf or not work else -np.inf
+        while work and proved < end:
+            if aim <= proved:
+                aim, part = proved + part * (end - proved), min(2.0 * part, 1.0)
+            aim = min(aim, end)
+            found = Levels(work, aim - self._add).solve(chain)
+            spent += found.work
+            bound = found.bound + self._add
+            if chain.evaluate(found.order) + self._add < aim:
+                return Proved(bound, spent, order=found.order)
+            if bound < aim - self.rounding:
+                return Proved(max(proved, bound), spent)
+            proved = aim
+        return Proved(proved, spent, closed=proved >= end)

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.convex.set_costs import corners
+from coordpath_governance.paths.convex.set_costs import corners, is_cut, key_of, slopes_of
 from coordpath_governance.paths.patience import FOREVER, Patience
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from coordpath_governance.paths.convex.set_costs import FloatArray, KnownSets
+    from coordpath_governance.paths.convex.set_costs import Evaluation, FloatArray, KnownSets
 
-__all__ = ["ConvexTask", "diagonal"]
+__all__ = ["ConvexTask", "Inquiry", "diagonal"]
 
 _NODES = 8
 """Points on the diagonal of the cube: enough for integrals along it to ten digits, and cuts near sets of every size."""
+
+_PASS = 8
+"""Sets that could be evaluated in the time that a pass takes beside them."""
 
 
 def diagonal(size: int) -> tuple[FloatArray, FloatArray]:
@@ -56,10 +59,9 @@ class ConvexTask:
         near = points * (self.depth / self.known.size)
         return np.concatenate([ends, points, *([near] if self.depth < self.known.size - 1 else [])])
 
-    def evaluate(self, order: Sequence[int]) -> float:
-        """Σ αₖ f(S_k) along an order, from the rows where it is not known."""
-        sets = corners(self.known.size, [order[:k] for k in range(1, self.depth + 1)])
-        return float(self.alphas @ [each.value for each in self.known.ask(sets)]) if self.depth else 0.0
+    def chain(self, order: Sequence[int]) -> FloatArray:
+        """S₁ ⊂ … ⊂ S_n along an order."""
+        return corners(self.known.size, [order[:k] for k in range(1, self.depth + 1)])
 
     def over(self) -> bool:
         """Whether to stop and tell what there is."""
@@ -69,3 +71,47 @@ class ConvexTask:
         """Tell whoever listens how far it has come."""
         if self.patience.progress is not None:
             self.patience.progress(stage, value, bound)
+
+
+class Inquiry:
+    """What one search has asked, which alone decides what it does next; what was known before only saves passes."""
+
+    def __init__(self, task: ConvexTask) -> None:
+        self.task = task
+        self._known = task.known
+        self._own: dict[bytes, Evaluation] = {}
+        self._spent = 0
+
+    @property
+    def cuts(self) -> list[Evaluation]:
+        """What bounds all sets of a chain."""
+        return [each for each in self._own.values() if is_cut(each, self._known.depth)]
+
+    def over(self) -> bool:
+        """Whether to stop and tell what there is."""
+        return self.task.patience.expired() or self._known.rows * self._spent > self.task.work
+
+    def ask(self, points: FloatArray) -> None:
+        """Evaluations with slopes, to prove from."""
+        self._spent += len(points) + _PASS
+        self._own |= {key_of(each.at): each for each in self._known.ask(points)}
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """F at points that are only tried."""
+        self._spent += len({key_of(point) for point in points}) + _PASS
+        return np.array([each.value for each in self._known.look(points, slopes=False)])
+
+    def slopes(self, points: FloatArray) -> FloatArray:
+        """∇f at points that are only tried."""
+        self._spent += len(points) + _PASS
+        return slopes_of(self._known.look(points))
+
+    def hessian(self, point: FloatArray) -> FloatArray:
+        """∇²f at a point."""
+        self._spent += 2 * _PASS
+        return self._known.hessian(point)
+
+    def curvature(self) -> FloatArray:
+        """M for the cuts so far."""
+        self._spent += len(self._own) // 2 + 2 * _PASS
+        return self._known.curvature(self.cuts)

@@ -16,7 +16,7 @@ import numpy as np
 from coordpath_governance.paths.chains.chained_bounds import ChainedBounds, Refinement
 from coordpath_governance.paths.chains.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
 from coordpath_governance.paths.chains.relaxation import LevelBounds, bound_levels
-from coordpath_governance.paths.chains.set_function import Lifts, order_chain, positive
+from coordpath_governance.paths.chains.set_function import order_chain, positive
 from coordpath_governance.paths.solvers.improvement import first_polish, shuffle
 from coordpath_governance.paths.solvers.lattice import LARGEST, best_chain
 from coordpath_governance.paths.solvers.protocol import ChainTask, Found
@@ -58,15 +58,17 @@ class _Searched:
 
     order: list[int] | None
     bound: float
+    work: int
     complete: bool
 
 
 class _Run:
     """The best chain and the best bound so far; with a deadline the first bound comes before anything that takes time."""
 
-    def __init__(self, task: ChainTask) -> None:
+    def __init__(self, task: ChainTask, aim: float) -> None:
         self.task = task
         self.proved = False
+        self.spent = 0
         self.bound = 0.0
         self.levels: LevelBounds | None = None
         if task.depth < task.function.size - 1:
@@ -75,12 +77,14 @@ class _Run:
         if task.patience.timed:
             first = Refinement(task.function, task.alphas, np.inf, _CAPACITY, task.expired).bounds()
             self.bound = max(self.bound, first.root if first is not None else 0.0)
-        self.incumbent, self.best = first_polish(task)
+        self.incumbent, self.best = first_polish(task) if task.first is None else (task.first, task.evaluate(task.first))
+        self.best = min(self.best, aim)
         self.bound = min(self.bound, self.best)
 
     def improve(self) -> None:
-        """Shuffle the incumbent."""
-        self.incumbent, self.best = shuffle(self.task, self.incumbent, self.best)
+        """Shuffle the incumbent, unless it was given."""
+        if self.task.first is None:
+            self.incumbent, self.best = shuffle(self.task, self.incumbent, self.best)
 
     def lift(self, bound: float, stage: str) -> None:
         """A bound on all chains."""
@@ -93,6 +97,7 @@ class _Run:
             self.incumbent = order_chain([candidates[u] for u in searched.order], self.task.function.size)
             self.best = min(self.best, self.task.evaluate(self.incumbent))
         self.bound = max(self.bound, searched.bound)
+        self.spent += searched.work
         self.proved = searched.complete
 
     def candidates(self) -> list[int]:
@@ -111,12 +116,13 @@ class Levels:
     """Exact when what survives pruning stays within ``work`` (states times units); otherwise a bound from where it stopped.
 
     Units that cannot be among the first n are put aside first. Few units that resist the first bounds get the whole table.
+    Only chains below ``aim`` are looked for: where there is none, that is the bound.
     """
 
     name = "levels"
 
-    def __init__(self, work: int = 90_000_000) -> None:
-        self.work = work
+    def __init__(self, work: int = 90_000_000, aim: float = np.inf) -> None:
+        self.work, self.aim = work, aim
 
     def lacks(self, _task: ChainTask) -> str | None:
         """Nothing: it takes any number of units."""
@@ -126,7 +132,7 @@ class Levels:
         """The best chain known, proved or with the bound at which the work stopped."""
         if task.depth == 0:
             return Found(tuple(range(task.function.size)), 0.0, self.name)
-        run = _Run(task)
+        run = _Run(task, self.aim)
         run.lift(run.bound, "a first order")
         if not task.expired():
             self._attempt(run, min(_QUICK_WORK, self.work), _CAPACITY, 0)
@@ -144,7 +150,7 @@ class Levels:
             if not task.patience.timed or work >= _MOST_WORK:
                 break
             work, capacity = min(4 * work, _MOST_WORK), min(4 * capacity, _MOST_CAPACITY)
-        return Found(run.incumbent, run.bound, self.name)
+        return Found(run.incumbent, run.bound, self.name, work=run.spent)
 
     def _attempt(self, run: _Run, work: int, capacity: int, refining: int) -> None:
         """Refine bounds with as much work as ``refining``, and search with ``work`` in all."""
@@ -161,6 +167,7 @@ class Levels:
                 work -= share
                 run.take(candidates, _search(task, [*known, bounds], run.best, share))
             if last or run.proved:
+                run.spent += refinement.work
                 return
             refinement.split()
             bounds = refinement.bounds()
@@ -181,14 +188,14 @@ def _search(task: ChainTask, known: list[ChainedBounds], best: float, work: int)
         left -= len(level.g)
         following = None if left < 0 or task.expired() else _expand(inner, rests, level, k, aim, left)
         if following is None:
-            return _Searched(None, min(aim, float(level.total.min())), complete=False)
+            return _Searched(None, min(aim, float(level.total.min())), work, complete=False)
         if len(following.g) == 0:
-            return _Searched(None, best if proves else aim, complete=proves)
+            return _Searched(None, best if proves else aim, work - left * len(units), complete=proves)
         level = following
         task.report(f"orders up to step {k + 1}", best, float(level.total.min()))
         history.append((level.masks, level.g))
     order = _backtrack(inner, history)
-    return _Searched([units[u] for u in order], float(level.g.min()), complete=True)
+    return _Searched([units[u] for u in order], float(level.g.min()), work - left * len(units), complete=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +243,7 @@ def _expand(task: ChainTask, rests: list[_Rest], level: _Level, k: int, aim: flo
         g = so_far[rows] + alpha * excess
         children = add_unit(masks[rows], units)
         if task.function.lifts is not None:
-            raised = alpha * _lifted(task.function.lifts, inside, rows, units)
+            raised = alpha * _lifted(task.function.lifts.counting(k + 1), inside, rows, units)
             g, totals = g + raised, totals + raised
             left = totals < aim
             totals, excess, g, children, rows, units = (part[left] for part in (totals, excess, g, children, rows, units))
@@ -256,11 +263,15 @@ def _expand(task: ChainTask, rests: list[_Rest], level: _Level, k: int, aim: flo
 
 
 def _lifted(
-    lifts: Lifts, inside: NDArray[np.float64], rows: NDArray[np.intp], units: NDArray[np.intp]
+    lifts: tuple[NDArray[np.float64], NDArray[np.float64]],
+    inside: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    units: NDArray[np.intp],
 ) -> NDArray[np.float64]:
     """What the sets of ``rows`` with one of ``units`` more are lifted by."""
-    before = lifts.constants[:, None] + lifts.slopes @ inside.T
-    return positive(before[:, rows] + lifts.slopes[:, units])
+    constants, slopes = lifts
+    before = constants[:, None] + slopes @ inside.T
+    return positive(before[:, rows] + slopes[:, units])
 
 
 def _merge(parts: list[_Level]) -> _Level:

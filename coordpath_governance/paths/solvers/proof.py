@@ -21,7 +21,7 @@ _EXACT_UP_TO = 16
 
 def bound_chain(task: ChainTask) -> float:
     """A number below which no chain goes: the optimum for few units, otherwise the better of two relaxations."""
-    if task.function.size <= _EXACT_UP_TO:
+    if task.function.size <= _EXACT_UP_TO and task.function.lifts is None:
         return Lattice().solve(task).bound
     levels = float(task.alphas @ bound_levels(task.function, task.depth).values)
     steps = Refinement(task.function, task.alphas, np.inf, 1, task.expired).bounds() if task.depth else None

@@ -28,12 +28,13 @@ __all__ = ["ChainTask", "Found", "Solver", "WalkTask"]
 
 @dataclass(frozen=True, eq=False)
 class ChainTask:
-    """Choose S₁ ⊂ … ⊂ S_n; ``alphas`` has n entries, none negative, of size near 1."""
+    """Choose S₁ ⊂ … ⊂ S_n; ``alphas`` has n entries, none negative, of size near 1. ``first`` is an order that is known."""
 
     function: SetFunction
     alphas: NDArray[np.float64]
     seed: int = 0
     patience: Patience = field(default=FOREVER, repr=False)
+    first: tuple[int, ...] | None = None
 
     @property
     def depth(self) -> int:
@@ -120,13 +121,14 @@ class Found:
     """A chain or a walk, and a number below which none goes, rounding aside.
 
     ``order``: of a chain, all units, of which the first n count; of a walk, K units or rests, which go to the best values
-    unless ``increments`` says how far each of them moves (in columns of length 1).
+    unless ``increments`` says how far each of them moves (in columns of length 1). ``work``: what it took, if counted.
     """
 
     order: tuple[int, ...]
     bound: float
     solver: str
     increments: tuple[NDArray[np.float64], ...] | None = None
+    work: int = field(default=0, compare=False)
 
 
 Task = TypeVar("Task", contravariant=True)
