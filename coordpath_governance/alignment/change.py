@@ -159,9 +159,13 @@ def _coefficients(pair: ScorePair, moments: Moments, means: Means) -> tuple[Arra
 def _score_scale(moments: Moments, beta: Array, centred: bool) -> float:
     """Standard deviation of the score (root mean square if nothing is centred), the yardstick for "no change"."""
     known = np.nan_to_num(beta)
-    variance = float(known @ moments.covariance[:-1, :-1] @ known)
-    offset = 0.0 if centred else float(known @ moments.mean[:-1])
-    return float(np.hypot(np.sqrt(max(variance, 0.0)), offset))
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = float(known @ moments.covariance[:-1, :-1] @ known)
+        offset = 0.0 if centred else float(known @ moments.mean[:-1])
+        scale = float(np.hypot(np.sqrt(max(variance, 0.0)), offset))
+    if not math.isfinite(scale):
+        raise AlignmentError("scores overflow double precision: check the coefficients and the scale of the columns")
+    return scale
 
 
 def _baselines(pair: ModelPair, moments: Moments, means: Sequence[Means], scale: float) -> list[Coordinate]:

@@ -55,17 +55,20 @@ def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | N
             progress(tally.rows_read)
     tally.raise_for_refusals(plan)
     moments = accumulator.result()
-    _check_enough(moments, source.name, tally)
+    _check_enough(moments, source.name, tally, plan.weight)
     return CollectedRows(moments, tally.rows_dropped, kept)
 
 
-def _check_enough(moments: Moments, name: str, tally: Tally) -> None:
+def _check_enough(moments: Moments, name: str, tally: Tally, weight: str | None) -> None:
     if tally.rows_read == 0:
         raise ReferenceDataError(f"'{name}' has no rows; give reference data with at least two")
     if moments.rows == 0 and tally.rows_dropped == tally.rows_read:
         raise ReferenceDataError(f"all {tally.rows_read} rows of '{name}' have a missing value; none is left after dropping")
     if moments.rows == 0:
-        raise ReferenceDataError(f"all weights in '{name}' are zero; at least two rows must count")
+        rows = tally.rows_read - tally.rows_dropped
+        raise ReferenceDataError(
+            f"all weights in the column '{weight}' of '{name}' are zero ({rows} rows); at least two rows must count"
+        )
     if moments.rows == 1:
         raise ReferenceDataError(f"'{name}' has one usable row; a cost and its standard error need at least two")
     effective = moments.weight_sum**2 / moments.weight_square_sum

@@ -121,7 +121,8 @@ def _fact(model: Mapping[str, object] | None, key: str, caps: Caps) -> str | Non
     if value is None or value in ("", {}, [], ()):
         return None
     if isinstance(value, Mapping):
-        return caps.label(", ".join(f"{name} = {_plain(item)}" for name, item in value.items()))
+        told = sorted(value.items(), key=lambda item: item[0] != "kind")
+        return caps.label(", ".join(f"{name} = {_plain(item)}" for name, item in told))
     if isinstance(value, (list, tuple)):
         return caps.label(", ".join(_plain(item) for item in value))
     return caps.label(_plain(value))

@@ -57,16 +57,21 @@ class ChangeReport:
         return self._markdown
 
     @cached_property
+    def _as_read(self) -> ChangeReportDocument:
+        """The document as its bytes give it: a page does not depend on the order in which somebody wrote the keys."""
+        return self.from_bytes(self.to_bytes()).document
+
+    @cached_property
     def _html(self) -> str:
         from coordpath_governance.rendering import render_html
 
-        return render_html(self.document)
+        return render_html(self._as_read)
 
     @cached_property
     def _markdown(self) -> str:
         from coordpath_governance.rendering import render_markdown
 
-        return render_markdown(self.document)
+        return render_markdown(self._as_read)
 
     def to_frame(self) -> pd.DataFrame:
         """The steps as a pandas DataFrame, one row a step."""

@@ -43,7 +43,7 @@ def _facts(c: Coordinate) -> CoordinateFacts:
 def merged_levels(change: Change) -> tuple[str, ...]:
     """The levels that stand together because one of them has too few rows, by column."""
     sources = [c.source for c in change.coordinates if c.source is not None and c.source.kind == "rare"]
-    return tuple(f"{source.column} ({', '.join(source.merged)})" for source in sources)
+    return tuple(dict.fromkeys(f"{source.column} ({', '.join(source.merged)})" for source in sources))
 
 
 def raw_changes(pair: ModelPair) -> tuple[RawChange, ...]:

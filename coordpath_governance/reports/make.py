@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Literal
 
 import numpy as np
+from pydantic import ValidationError
 
 from coordpath_governance._version import __version__
 from coordpath_governance.alignment.change import Change, align
@@ -17,10 +18,11 @@ from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
 from coordpath_governance.alignment.row_columns import RowColumns
 from coordpath_governance.alignment.unit_scores import UnitScores
-from coordpath_governance.errors import ReferenceDataError, UsageError
+from coordpath_governance.errors import ProblemError, ReferenceDataError, UsageError
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution, solve_problem
-from coordpath_governance.paths.convex.set_costs import Evaluation
+from coordpath_governance.paths.convex.record import RecordedCost
+from coordpath_governance.paths.convex.set_costs import is_cut
 from coordpath_governance.paths.how_far import how_far
 from coordpath_governance.reference.collect import CollectedRows, collect_moments
 from coordpath_governance.reference.glm_rows import measure_glm_rows
@@ -70,6 +72,9 @@ Progress = Callable[[str, int | str], None]
 """Told a stage and how many rows, or how far."""
 
 DEFAULT_MAX_STEPS = 10
+
+_OTHERWISE = 1e-6
+"""Of the largest: curvatures that differ by more were asked for otherwise, for any cut or for those that were told."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +151,17 @@ def make_report(
     pair = ModelPair(champion, candidate)
     check_thresholds(pair, request.settings)
     told = progress or (lambda _stage, _count: None)
-    flow = _Flow(pair, reference, request.settings, told)
+    try:
+        return _make(pair, reference, request, _Flow(pair, reference, request.settings, told), replay)
+    except (ValidationError, OverflowError) as error:
+        if isinstance(error, ValidationError) and any(each["type"] != "finite_number" for each in error.errors()):
+            raise
+        raise ProblemError(
+            "figures of this report overflow double precision: check the coefficients and the scale of the columns"
+        ) from error
+
+
+def _make(pair: ModelPair, reference: Reference, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReport:
     if isinstance(reference.data, LoggedReference):
         findings = flow.on_logged_moments(reference.data)
     else:
@@ -171,19 +186,23 @@ def make_report(
 class Replay:
     """A search that was recorded: what it asked the rows, in that order, and what it concluded from the answers."""
 
-    evaluations: Sequence[Evaluation]
+    cost: RecordedCost
     conclude: Callable[[PathProblem, Labels], Solution]
 
     def solution(self, problem: PathProblem, labels: Labels) -> Solution:
         """The recorded conclusion, with the answers that the rows of ``problem`` give."""
-        for slopes, answers in groupby(self.evaluations, lambda each: each.slopes is not None):
-            points = np.stack([each.at for each in answers])
-            if points.shape[1] != problem.sets.size:
-                raise ReferenceDataError(
-                    f"{problem.sets.size} units change on these rows, but the report tells of {points.shape[1]}: "
-                    "they are not the rows it was made from"
-                )
-            problem.sets.ask(points, slopes=slopes)
+        told, known = self.cost, problem.sets
+        if len(told.curvature) != known.size:
+            raise ReferenceDataError(
+                f"{known.size} units change on these rows, but the report tells of {len(told.curvature)}: "
+                "they are not the rows it was made from"
+            )
+        for slopes, answers in groupby(told.evaluations, lambda each: each.slopes is not None):
+            known.ask(np.stack([each.at for each in answers]), slopes=slopes)
+        largest = float(np.abs(told.curvature).max(initial=0.0))
+        if np.abs(known.curvature() - told.curvature).max(initial=0.0) > _OTHERWISE * largest:
+            known.curvature([each for each in told.evaluations if is_cut(each, known.depth)])
+        known.aim = told.aim
         return self.conclude(problem, labels)
 
 

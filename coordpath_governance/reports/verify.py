@@ -279,7 +279,7 @@ def _replay(document: ChangeReportDocument, problem: PathProblem) -> Replay | No
     """What was recorded of a search on rows: whether it proves what it says, the certificate tells without them."""
     if not isinstance(problem.cost, RecordedCost):
         return None
-    return Replay(problem.cost.evaluations, lambda fresh, labels: _recorded_solution(document, fresh, labels))
+    return Replay(problem.cost, lambda fresh, labels: _recorded_solution(document, fresh, labels))
 
 
 def _logged(document: ChangeReportDocument, path: Path) -> LoggedReference:
