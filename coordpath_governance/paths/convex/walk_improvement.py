@@ -32,7 +32,7 @@ _NANOSECONDS = 0.1
 """Perturbations under a quadratic, the work of ranking neighbours or of a descent (half a second), and the part of it that
 counts as work on the rows."""
 
-_PERTURBED = 6
+_PERTURBED = 20
 """Perturbations after the descent on the cost itself."""
 
 _TOGETHER = 32
@@ -80,16 +80,16 @@ class WalkImprovement:
 
     def descend(self, tell: Callable[[float], None]) -> None:
         """To neighbours until none is better, then from perturbed walks."""
-        if self.walks.costs.cost.size > WIDEST:
+        if self.walks.over() or self.walks.costs.cost.size > WIDEST:
             return
         search = self._down(tell)
         for at in range(1, _PERTURBED + 1):
             if self.walks.over():
                 return
             start = search.perturb(np.array(self.best.sequence), self._random, anew=at % 3 == 0)
-            search.left = max(_WORK // search.evaluator.work, 1)
+            search.left = most = max(_WORK // search.evaluator.work, 1)
             candidate = tidy(search.task, search.descend(start))
-            self.walks.costs.spent += _NANOSECONDS * _WORK
+            self.walks.costs.spent += _NANOSECONDS * (most - search.left) * search.evaluator.work
             if self.offer([candidate]):
                 search = self._down(tell)
 

@@ -32,7 +32,7 @@ __all__ = ["Expansion", "ModelCosts"]
 _TOGETHER = 512
 """Pairs of columns that are multiplied at once."""
 
-_EACH = 1000
+_EACH = 4000
 """What a model takes beside its rows, in rows."""
 
 _QUICK = 20
@@ -132,7 +132,7 @@ class _Pairs:
         place[columns] = np.arange(len(columns))
         together = np.zeros((len(columns), len(columns)), dtype=bool)
         for each in by_model:
-            together[np.ix_(place[each], place[each])] = True
+            together[place[each][:, None], place[each]] = True
         first, second = np.nonzero(np.triu(together))
         number = np.zeros(together.shape, dtype=np.int64)
         number[first, second] = number[second, first] = np.arange(len(first))

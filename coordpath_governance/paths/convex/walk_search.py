@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["search_length"]
 
-_FIRST, _TABLE, _TREE = 0.2, 0.4, 0.7
+_FIRST, _TABLE, _TREE = 0.2, 0.6, 0.7
 """Parts of what is left to spend: for first walks, for the least costs of states, and for the search that proves."""
 
 _MOST_STATES = 30_000

@@ -23,7 +23,7 @@ State = tuple[int, int]
 _CLOSE = 1e-7
 """A part of c − min c by which a state's least cost may be taken too low."""
 
-_ROUNDS = 3
+_ROUNDS = 2
 """About as many passes as a state takes."""
 
 

@@ -148,7 +148,7 @@ class _Search:
         slope, curvature = np.zeros(self.layout.size), np.zeros((self.layout.size, self.layout.size))
         for term, each in zip(self.terms, found, strict=True):
             slope[term.places] += term.alpha * each.slope
-            curvature[np.ix_(term.places, term.places)] += term.alpha * each.curvature
+            curvature[term.places[:, None], term.places] += term.alpha * each.curvature
         return slope, curvature
 
     def fitted(self, costs: ModelCosts) -> Fitted:

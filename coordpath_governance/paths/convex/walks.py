@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["least_costs_from_start", "solve_convex_walk"]
 
-_AUTO_WORK, _EXACT_WORK = 5e8, 5e9
+_AUTO_WORK, _EXACT_WORK = 8e8, 8e9
 """Rows times models or so, for all lengths together: about ten seconds, and a hundred."""
 
 
