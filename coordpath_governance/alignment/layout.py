@@ -48,7 +48,8 @@ class ModelPair:
             if old is not None and new is not None and old != new:
                 raise AlignmentError(
                     f"the models differ in {what}: the champion has {_quoted(old)}, the candidate {_quoted(new)}. "
-                    "A path explains a change of coefficients only; compare models of the same kind."
+                    "A path explains a change of coefficients only: compare models of the same kind, or explain the "
+                    "candidate from zero (--champion none) under a name of its own."
                 )
         for who, model in (("champion", self.champion), ("candidate", self.candidate)):
             fault = fault_of_kind(model)

@@ -66,10 +66,12 @@ def parse_json(content: bytes | str) -> dict[str, Any]:
 def parse_problem(document: Mapping[str, Any]) -> PathProblem:
     """The problem a document asks; `ProblemError` names the key that is wrong."""
     given = as_mapping(document, "the problem")
-    only(given, _KEYS, "")
     schema = given.get("schema", PROBLEM_SCHEMA)
+    if isinstance(schema, str) and schema.startswith("coordpath.change_report/"):
+        raise ProblemError("schema: this is a change report; give what it has under 'problem'")
     if schema != PROBLEM_SCHEMA:
         raise ProblemError(f"schema: {shown(schema)} is not known; this version reads {PROBLEM_SCHEMA!r}")
+    only(given, _KEYS, "")
     step_type = given.get("step_type", "coordinate")
     if step_type != "coordinate":
         raise ProblemError(f"step_type: {shown(step_type)} is not known; use 'coordinate'")

@@ -16,8 +16,8 @@ def matching(policies: Iterable[Policy], name: str) -> Policy:
     found = [policy for policy in policies if policy.matches(name)]
     if not found:
         raise RefusedError(
-            f"no policy matches the model '{name}', so it is refused; adopt one whose 'models' has a pattern for it "
-            "(`coordpath policy adopt FILE`)"
+            f"no policy matches the model '{name}', so its promotion is refused; adopt one whose 'models' has a pattern for "
+            "it (`coordpath policy adopt FILE`)"
         )
     if len(found) > 1:
         raise RefusedError(

@@ -18,7 +18,8 @@ NEEDS_CHAMPION = "There is no champion to compare with: a first version needs a 
 _NOT_EXERCISED = "A coefficient that changed is not exercised by the reference data: pin data that exercise it."
 _NO_COST = "The champion's cost is zero, so nothing is relative to it: give an absolute limit."
 _SEVERAL_SCORES = "A model with several classes has several scores: give a limit by_segment, or one for decision_flips."
-_NO_SPREAD = "The target is constant in the reference data, or the score is not in its unit: give an absolute limit."
+_NO_SPREAD = "The target is constant in the reference data: give an absolute limit."
+_OTHER_UNIT = "The score of these models is not in the target's unit: give an absolute limit."
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ def remedy(document: ChangeReportDocument, name: str) -> str:
     observation = OBSERVATIONS[name]
     if observation.compares and document.subject.champion is None:
         return NEEDS_CHAMPION
+    if document.glm is not None and name == "standardised_change_relative":
+        return _OTHER_UNIT
     return observation.remedy
 
 

@@ -51,6 +51,7 @@ rules:
   features_added: {most: 0, otherwise: review}
   features_dropped: {most: 0, otherwise: review}
   unexercised: {changed: 0, otherwise: review}
+  # relative to the target's standard deviation; of logistic, Poisson … models give {absolute: 0.5}, in units of the score
   standardised_change: {relative: 0.5, otherwise: review}
   required_facts: {facts: [reason]}
   report_age: {days: 30}

@@ -52,7 +52,8 @@ class GlmRowMeasures(RowMeasures):
 
     The absolute error is |target − prediction|, of several classes 1 − the probability of the row's own. The shift is that
     of the score: log-odds, log rate, or of several classes the score of the row's own minus the mean over the classes. Flips
-    are None unless both versions have a threshold; of several classes every changed decision is a flip up.
+    are None unless both versions have a threshold; of several classes every changed decision is a flip up. With an exposure
+    each version's figures are of rates per unit of it: ranked by the rate, every row with its exposure.
     """
 
     flip_steps: tuple[FlipStepMeasures, ...]
@@ -63,7 +64,8 @@ class GlmRowMeasures(RowMeasures):
 class _Sums:
     """Running sums of a pass along one path."""
 
-    def __init__(self, family: Family, path: GlmPathOnRows, segments: tuple[str, ...]) -> None:
+    def __init__(self, family: Family, path: GlmPathOnRows, segments: tuple[str, ...], *, as_rates: bool) -> None:
+        self._as_rates = as_rates
         self.losses = PathLosses(np.diff(path.costs).tolist())
         self.segments = SegmentSums(segments)
         self.decisions = None
@@ -89,10 +91,13 @@ class _Sums:
         prediction = family.mean(ends if self.decisions is None else score)
         self.losses.add(loss, weight)
         flipped = np.zeros(len(weight), dtype=bool) if self.decisions is None else self.decisions.add(prediction, weight)
+        exposure = np.exp(rows.offset) if self._as_rates else np.ones(len(weight))
+        rate, insured = target / exposure, weight * exposure
         for version, sums in zip((0, -1), self.versions, strict=True):
-            sums.add(ends[:, :, version], prediction[:, :, version], target, weight)
+            own = ends[:, :, version] - rows.offset[:, None] * self._as_rates
+            sums.add(own, prediction[:, :, version] / exposure[:, None], rate, insured)
         if self.best is not None:
-            self.best.add(target, weight)
+            self.best.add(rate, insured)
         shift = _shift(ends, target)
         self.shift.add(shift, weight)
         extreme = float(shift[np.argmax(np.abs(shift))])
@@ -107,7 +112,7 @@ def measure_glm_rows(
 
     Raises if the source has changed or the rows disagree with the costs that the path was told with.
     """
-    sums = _Sums(family, path, rows.plan.segments)
+    sums = _Sums(family, path, rows.plan.segments, as_rates=rows.plan.exposure is not None and not path.classes)
     for chunk in rows:
         for part in _parts(chunk):
             sums.add(part)

@@ -126,5 +126,6 @@ class ResponseTally:
         return Fault(
             f"column '{plan.target}' has labels that are no class: {named}{more}; the classes that the models know are "
             f"{classes}{rest}",
-            f"write the labels as the models know them, or name another target column than '{plan.target}'",
+            f"write the labels as the models know them (in pandas: df['{plan.target}'].map({{…}})), or name another target "
+            f"column than '{plan.target}'",
         )

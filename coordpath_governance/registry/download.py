@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from coordpath_governance.errors import NotFoundError, RegistryError
+from coordpath_governance.errors import CoordpathError, NotFoundError, RegistryError
 from coordpath_governance.models import read_model
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.models.manifest import model_digest
@@ -38,7 +38,11 @@ def fetch_model(pointer: ModelPointer) -> FetchedModel:
         provenance = Provenance(
             uri=pointer.uri, name=pointer.name, version=pointer.version, digest=digest, run_id=pointer.run_id
         )
-        return FetchedModel(read_model(local, provenance), pointer, digest)
+        try:
+            return FetchedModel(read_model(local, provenance), pointer, digest)
+        except CoordpathError as error:
+            error.args = (str(error).replace(str(local), pointer.uri), *error.args[1:])
+            raise
 
 
 def download_files(pointer: ModelPointer, folder: Path) -> Path:

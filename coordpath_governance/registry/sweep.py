@@ -114,5 +114,8 @@ def _report_what_lacks_one(
             answer, _ = model.conclude(before, candidate, report, alias)
         except CoordpathError as error:
             yield Swept("failed", name, f"no report on version {number}: {error}")
+        except Exception as error:  # noqa: BLE001 - whatever one version is, the others are looked at
+            said = f"{type(error).__name__}: {error}"
+            yield Swept("failed", name, f"no report on version {number}, by a fault of coordpath: {said}")
         else:
             yield Swept("reported", name, f"version {number} has its report now; the gate says {answer.verdict}")

@@ -45,11 +45,14 @@ class BalanceRow:
 
 @dataclass(frozen=True)
 class CalibrationView:
-    """Part of section 7. ``one_count``: whether both versions have as many rows in every tenth; ``weighted``: by weight."""
+    """Part of section 7.
+
+    ``one_count``: whether both versions have as many rows in every tenth; ``weighted``: by what, if not by rows.
+    """
 
     tenths: Shown[TenthRow]
     one_count: bool
-    weighted: bool
+    weighted: str
     suffix: str
     picture: Picture | None
     classes: Shown[BalanceRow]
@@ -69,7 +72,7 @@ def calibration_view(document: ChangeReportDocument, caps: Caps) -> CalibrationV
     return CalibrationView(
         tenths=Shown(tuple(rows), bins - len(rows)),
         one_count=all(row.old.rows == row.new.rows for row in rows),
-        weighted=document.data.weight is not None,
+        weighted="exposure" if document.data.exposure else "weight" if document.data.weight else "",
         suffix=column.suffix,
         picture=calibration(_chart(old, new, column, caps)) if rows and caps.chart_rows else None,
         classes=_balance(old.classes, new.classes, caps),

@@ -93,7 +93,7 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
     return CoefficientsView(
         sentence=(
             f"{count(counts.changed)} of {count(counts.coefficients)} coefficients differ in the coordinates both models "
-            f"share; {count(flips) if flips else 'none'} of them change{'s' if flips < 2 else ''} sign."
+            f"share; {wording.slopes_that_flip(flips)}."
         ),
         lead=tuple(rows[: caps.lead_rows]),
         more=tuple(rows[caps.lead_rows :]),

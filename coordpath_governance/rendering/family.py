@@ -65,9 +65,11 @@ def arrow(old: str, new: str) -> str:
 def ratios(c: CoordinateFacts) -> tuple[str, str]:
     """e^β old → new, for one unit and for one standard deviation; neither is defined for the baseline.
 
+    A missing value's effect is told against the value 0, which may not occur: a ratio of it would be misread.
+
     Of levels merged as one version scores them, the coefficient is a share of that score: it has no unit.
     """
-    if c.kind == "baseline":
+    if c.kind in ("baseline", "missing"):
         return NOT_DEFINED, NOT_DEFINED
     by_unit = NOT_DEFINED if c.kind.startswith("rare-") else _ratio(c.old, c.new)
     return by_unit, _ratio(c.standardised_old, c.standardised_new)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from coordpath_governance.numbers import pair, percent, significant
+from coordpath_governance.numbers import percent, significant
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.reports.document import ChangeReportDocument, Flips, FlipStep
+from coordpath_governance.reports.words import threshold_texts
 
 __all__ = ["FlipRow", "FlipsView", "flips_view"]
 
 NOT_COUNTED = "No threshold was given, so decisions that flip were not counted."
 NO_THRESHOLD = "No threshold was given and neither version has its own, so decisions that flip were not counted."
+NO_CHAMPION = "There is no champion, so there are no decisions that could flip."
 BACK_AND_FORTH = "A decision can flip and flip back on the way, so the steps may add up to more than the total."
 THRESHOLD_SIDES = ("To yes", "To no")
 ANOTHER_CLASS = ("To another class",)
@@ -46,7 +48,8 @@ def flips_view(document: ChangeReportDocument, caps: Caps) -> FlipsView:
     """
     flips, glm = document.impact.flips, document.glm
     if flips is None:
-        return FlipsView(known=False, sentences=(NOT_COUNTED if glm is None else NO_THRESHOLD,))
+        why = NOT_COUNTED if glm is None else NO_CHAMPION if document.subject.champion is None else NO_THRESHOLD
+        return FlipsView(known=False, sentences=(why,))
     several = glm is not None and glm.family == "multinomial"
     sentences = (_changed(flips),) if several else _sentences(flips)
     if not flips.steps:
@@ -77,25 +80,19 @@ def _changed(flips: Flips) -> str:
 
 
 def _move(flips: Flips) -> str:
-    old, new = _thresholds(flips)
+    old, new = threshold_texts(flips)
     return f"threshold {old} → {new}"
-
-
-def _thresholds(flips: Flips) -> tuple[str, str]:
-    old = flips.threshold if flips.champion_threshold is None else flips.champion_threshold
-    first, second = (text.rstrip("0").rstrip(".") if "." in text else text for text in pair(old, flips.threshold))
-    return first, second
 
 
 def _sentences(flips: Flips) -> tuple[str, ...]:
     if flips.champion_threshold is not None and flips.champion_threshold != flips.threshold:
-        old, new = _thresholds(flips)
+        old, new = threshold_texts(flips)
         return (
             f"The champion decides at {old}, the candidate at {new}; each version is taken at its own threshold.",
             f"{percent(flips.up, 2)} of the rows go from below the champion's threshold to at or above the candidate's.",
             f"{percent(flips.down, 2)} of the rows go from at or above the champion's threshold to below the candidate's.",
         )
-    threshold = significant(flips.threshold)
+    threshold = significant(flips.threshold or 0.0)
     return (
         f"{percent(flips.up, 2)} of the rows go from below the threshold {threshold} to at or above it.",
         f"{percent(flips.down, 2)} of the rows go from at or above the threshold to below it.",

@@ -85,7 +85,7 @@ def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
     column = _segment_column(impact.segments)
     known = impact.segments[: caps.entries]
     return ImpactView(
-        metrics=metric_rows(impact, title),
+        metrics=metric_rows(impact, title, _unit(document, caps)),
         calibration=calibration_view(document, caps),
         score="" if words is None else words.own_score,
         shift=_shift(impact.shift, moments=document.glm is None or document.glm.link != "softmax"),
@@ -95,6 +95,12 @@ def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
         error="error" if words is None else words.loss,
         suffix=column.suffix,
     )
+
+
+def _unit(document: ChangeReportDocument, caps: Caps) -> str:
+    """What rates are told for one unit of; "" where predictions are told as they are."""
+    exposure, glm = document.data.exposure, document.glm
+    return "" if exposure is None or glm is None or glm.classes else caps.label(exposure)
 
 
 def _shift(shift: ScoreShift, *, moments: bool) -> tuple[tuple[str, str], ...]:

@@ -26,15 +26,15 @@ class MetricRow:
     direction: str
 
 
-def metric_rows(impact: Impact, loss: str) -> tuple[MetricRow, ...]:
-    """The table of section 7; ``loss`` is what the cost is called."""
+def metric_rows(impact: Impact, loss: str, per: str = "") -> tuple[MetricRow, ...]:
+    """The table of section 7; ``loss`` is what the cost is called, ``per`` what predictions are told for one unit of."""
     old, new = impact.champion, impact.candidate
     judged = judge(impact.delta, impact.delta_se)
     rows = [_metric(loss, old.cost, new.cost, judged, impact.delta_se)]
     if isinstance(old, ModelMetrics) and isinstance(new, ModelMetrics):
         rows += _of_squared_errors(old, new, judged)
     if isinstance(old, GlmMetrics) and isinstance(new, GlmMetrics):
-        rows += _of_predictions(old, new, judged)
+        rows += _of_predictions(old, new, judged, per)
     return tuple(rows)
 
 
@@ -49,15 +49,16 @@ def _of_squared_errors(old: ModelMetrics, new: ModelMetrics, judged: str) -> lis
     ]
 
 
-def _of_predictions(old: GlmMetrics, new: GlmMetrics, judged: str) -> list[MetricRow]:
+def _of_predictions(old: GlmMetrics, new: GlmMetrics, judged: str, per: str) -> list[MetricRow]:
     """What there is besides the cost; a figure that neither version has is left out."""
+    mean, target = (f"rate per unit of {per}",) * 2 if per else ("mean prediction", "mean target")
     balance = _balance(old), _balance(new)
     figures = (
         ("AUC", old.auc, new.auc),
         ("Gini", old.gini, new.gini),
         (ONE_CLASS if old.expected is None else "Mean absolute error", old.mae, new.mae),
-        ("Expected: mean prediction", old.expected, new.expected),
-        ("Observed: mean target", old.observed, new.observed),
+        (f"Expected: {mean}", old.expected, new.expected),
+        (f"Observed: {target}", old.observed, new.observed),
     )
     rows = [_metric("Share of deviance explained", old.explained, new.explained, judged)]
     rows += [_metric(name, a, b, _size(a, b)) for name, a, b in figures if (a, b) != (None, None)]

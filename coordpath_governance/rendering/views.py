@@ -171,7 +171,7 @@ def _figures(document: ChangeReportDocument, caps: Caps, path: PathView) -> tupl
         KeyFigure(
             "Coefficients that differ",
             f"{count(counts.changed)} of {count(counts.coefficients)}",
-            {0: "none changes sign", 1: "1 changes sign"}.get(counts.sign_flips, f"{count(counts.sign_flips)} change sign"),
+            wording.slopes_that_flip(counts.sign_flips),
             "",
         ),
         KeyFigure("Rows", count(data.rows), ", ".join(filter(None, (data.role, _period(document, caps)))), ""),

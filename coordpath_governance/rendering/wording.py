@@ -171,6 +171,11 @@ def version_label(role: str, label: str) -> str:
     return role if label.casefold() == role.casefold() else f"{role} {label}"
 
 
+def slopes_that_flip(flips: int) -> str:
+    """How many slopes change sign; effects of levels are told against an average, and have no sign of their own."""
+    return {0: "no slope changes sign", 1: "1 slope changes sign"}.get(flips, f"{count(flips)} slopes change sign")
+
+
 def cost_name(document: ChangeReportDocument) -> str:
     """What the cost is called: by its family, or half the squared error where the problem is scaled so."""
     if document.glm is not None:

@@ -384,13 +384,14 @@ class FlipStep(Part):
 class Flips(Sparse):
     """Shares of the rows whose decision "prediction ≥ threshold" differs between the two models.
 
+    Of several classes the most probable one is decided for: ``threshold`` is None, and every other decision counts as up.
     ``champion_threshold`` where the champion decides at another one. ``steps``: the path with the champion's threshold, then
     the move of the threshold, if it moves.
     """
 
     left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_threshold", "steps"))
 
-    threshold: Finite
+    threshold: Finite | None
     up: Share
     down: Share
     champion_threshold: Finite | None = None

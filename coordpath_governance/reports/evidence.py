@@ -17,7 +17,7 @@ from coordpath_governance.paths.convex.record import RecordedCost
 from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.reports.glm import check_thresholds, family_of_models, is_glm, thresholds
+from coordpath_governance.reports.glm import check_thresholds, decides_for_a_class, family_of_models, is_glm, thresholds
 
 __all__ = ["Evidence", "evidence_of"]
 
@@ -75,10 +75,15 @@ def _is_cost_of(pair: ModelPair, problem: PathProblem) -> bool:
 
 
 def _check_target(document: ChangeReportDocument) -> None:
-    """What is told of the target twice must agree: its mean, and where it is a class the standard deviation too."""
+    """What is told of the target twice must agree: its mean, and where it is a class the standard deviation too.
+
+    With an exposure the observed mean is a rate, and the target's is not.
+    """
     rows, data = document.rows, document.data
     sides = [] if rows is None else [side for side in (rows.champion_metrics, rows.candidate_metrics) if side is not None]
     for side in sides:
+        if data.exposure is not None and not side.classes:
+            continue
         mean, sd = side.observed, data.target_sd
         if side.classes:
             shares = np.array([each.observed for each in side.classes])
@@ -92,6 +97,8 @@ def _check_target(document: ChangeReportDocument) -> None:
 def _decides_as_asked(document: ChangeReportDocument, pair: ModelPair) -> bool:
     """Whether the flips are for the thresholds that settings and models name."""
     settings, flips = document.settings, None if document.rows is None else document.rows.flips
+    if decides_for_a_class(pair):
+        return flips is not None and flips.threshold is None and flips.champion_threshold is None
     champion, candidate = thresholds(pair, settings) if is_glm(pair) else (settings.threshold, settings.threshold)
     if champion is None or candidate is None:
         return flips is None

@@ -31,6 +31,7 @@ from coordpath_governance.reports.steps import Labels
 __all__ = [
     "check_thresholds",
     "cost_on_rows",
+    "decides_for_a_class",
     "family_of_models",
     "glm_facts",
     "glm_path_on_rows",
@@ -44,6 +45,10 @@ _KINDS = {"binomial": "logistic"}
 
 _ONE_THRESHOLD = ("gaussian", "multinomial")
 """Families whose versions do not decide at thresholds of their own."""
+
+
+_ANY = 0.5
+"""Given where classes are decided for, and not looked at."""
 
 
 def is_glm(pair: ModelPair) -> bool:
@@ -60,8 +65,9 @@ def family_of_models(pair: ModelPair) -> Family:
 def cost_on_rows(pair: ModelPair, change: Change, rows: GlmRows, target: str) -> GlmCost:
     """The mean loss over the rows as a function of the exercised coordinates."""
     family = family_of_models(pair)
-    names = [c.unit for c in change.exercised[:: family.scores]]
-    return GlmCost(family, rows, names, target)
+    columns = change.exercised[:: family.scores]
+    centres = [c.mean if change.centred and c.source is not None else 0.0 for c in columns]
+    return GlmCost(family, rows, [c.unit for c in columns], target, pair.candidate.classes, centres)
 
 
 def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[float]]) -> GlmFacts:
@@ -80,7 +86,16 @@ def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[flo
 
 
 def check_thresholds(pair: ModelPair, settings: Settings) -> None:
-    """A threshold of the champion's own is for models with one score, and there must be one for the candidate."""
+    """A threshold of a probability is one; the champion's own is for models with one score, and the candidate needs one too.
+
+    A model of several classes decides for the most probable one.
+    """
+    given = [t for t in (settings.threshold, settings.champion_threshold) if t is not None]
+    if pair.candidate.family == "multinomial" and given:
+        raise UsageError("a model of several classes decides for the most probable one; leave the threshold out")
+    for threshold in given if pair.candidate.family == "binomial" else ():
+        if not 0.0 < threshold < 1.0:
+            raise UsageError(f"the threshold {threshold:g} is no probability between 0 and 1, which these models predict")
     if settings.champion_threshold is None:
         return
     if pair.candidate.family in _ONE_THRESHOLD:
@@ -93,13 +108,16 @@ def check_thresholds(pair: ModelPair, settings: Settings) -> None:
 
 
 def thresholds(pair: ModelPair, settings: Settings) -> tuple[float | None, float | None]:
-    """Where champion and candidate decide: as the settings say, else each at its own threshold."""
+    """Where champion and candidate decide: as the settings say, else each at its own threshold; no champion, nowhere."""
     given = settings.threshold
     champion = given if settings.champion_threshold is None else settings.champion_threshold
-    if not pair.has_champion and champion is None:
-        champion = pair.candidate.threshold
     own = pair.champion.threshold if champion is None else champion
-    return own, pair.candidate.threshold if given is None else given
+    return own if pair.has_champion else None, pair.candidate.threshold if given is None else given
+
+
+def decides_for_a_class(pair: ModelPair) -> bool:
+    """Whether both versions decide for the most probable of several classes."""
+    return pair.has_champion and pair.candidate.family == "multinomial"
 
 
 def glm_path_on_rows(
@@ -113,7 +131,7 @@ def glm_path_on_rows(
         for move in step.moves:
             beta[position[move.feature]] = move.after
         betas.append(beta)
-    champion, candidate = thresholds(pair, settings)
+    champion, candidate = (_ANY, _ANY) if decides_for_a_class(pair) else thresholds(pair, settings)
     return GlmPathOnRows(
         betas=np.stack(betas),
         steps=tuple(labels.title(step) for step in solution.path.steps),
@@ -130,14 +148,16 @@ def glm_row_evidence(measures: GlmRowMeasures, path: GlmPathOnRows) -> RowEviden
     if path.candidate_threshold is not None and measures.flips_up is not None and measures.flips_down is not None:
         moved = path.champion_threshold != path.candidate_threshold
         flips = Flips(
-            threshold=path.candidate_threshold,
+            threshold=None if len(path.classes) > 2 else path.candidate_threshold,
             up=measures.flips_up,
             down=measures.flips_down,
             champion_threshold=path.champion_threshold if moved else None,
             steps=tuple(FlipStep(**asdict(step)) for step in measures.flip_steps),
         )
+    observed = measures.champion_metrics.observed
     champion, candidate = (
-        GlmRowMetrics(**asdict(metrics)) for metrics in (measures.champion_metrics, measures.candidate_metrics)
+        GlmRowMetrics(**asdict(metrics) | {"observed": observed})
+        for metrics in (measures.champion_metrics, measures.candidate_metrics)
     )
     return RowEvidence(
         step_se=measures.step_se,

@@ -5,11 +5,23 @@ from __future__ import annotations
 from typing import Literal
 
 from coordpath_governance.alignment.layout import ModelPair
-from coordpath_governance.numbers import cost_column, count, percent, significant, with_error
+from coordpath_governance.numbers import cost_column, count, pair, percent, significant, with_error
 from coordpath_governance.reference.moments import MIN_COUNT
-from coordpath_governance.reports.document import Counts, DataFacts, GlmFacts, GlmMetrics, Impact, PathFacts, Summary
+from coordpath_governance.reports.document import (
+    Counts,
+    DataFacts,
+    Flips,
+    GlmFacts,
+    GlmMetrics,
+    Impact,
+    PathFacts,
+    Summary,
+)
 
-__all__ = ["certificate_sentence", "limits", "summarise"]
+__all__ = ["certificate_sentence", "limits", "summarise", "threshold_texts"]
+
+_LEAST_RATIO, _MOST_RATIO = 0.8, 1.25
+"""Expected over observed, within which nobody has to be asked."""
 
 LOSS = "mean squared error"
 Direction = Literal["better", "worse", "no difference", "not known", "no change"]
@@ -49,6 +61,8 @@ def summarise(
         f"{rows} {loss} goes from {before} to {after}, by {change}: {says}.",
         _count_sentence(counts, path),
         certificate_sentence(path),
+        *_decisions(impact, glm),
+        *_calibration(data, impact, glm),
     ]
     return Summary(
         direction=direction,
@@ -77,13 +91,52 @@ def _headline(
         "worse": f"{candidate} is less accurate than {champion} on these data.",
         "no difference": f"These data show no difference in accuracy between {champion} and {candidate}.",
         "not known": f"{candidate} has a {lower} {loss} than {champion}; whether by more than chance is not known.",
-        "no change": f"{champion} and {candidate} are the same function.",
+        "no change": f"{champion} and {candidate} are the same function{_moved_threshold(impact)}.",
     }[direction]
     if champion is None:
         text = f"{candidate}, explained from zero in {len(path.steps)} steps."
     if direction == "no change" and counts.changed:
         text = f"Nothing that these data exercise changed from {champion or 'zero'} to {candidate}."
     return f"T{text[1:]}" if text.startswith("the ") else text
+
+
+def threshold_texts(flips: Flips) -> tuple[str, str]:
+    """The champion's and the candidate's threshold."""
+    new = flips.threshold or 0.0
+    old = new if flips.champion_threshold is None else flips.champion_threshold
+    first, second = (text.rstrip("0").rstrip(".") if "." in text else text for text in pair(old, new))
+    return first, second
+
+
+def _moved_threshold(impact: Impact) -> str:
+    if impact.flips is None or impact.flips.champion_threshold is None:
+        return ""
+    return ", but the threshold moves from {} to {}".format(*threshold_texts(impact.flips))
+
+
+def _decisions(impact: Impact, glm: GlmFacts | None) -> list[str]:
+    """How many decisions flip, where a model of this kind decides."""
+    flips = impact.flips
+    if glm is None or flips is None:
+        return []
+    share = percent(flips.up + flips.down, 2)
+    if flips.threshold is None:
+        return [f"For {share} of the rows another class becomes the most probable one."]
+    old, new = threshold_texts(flips)
+    if old == new:
+        return [f"{share} of the decisions at the threshold {new} flip."]
+    return [f"{share} of the decisions flip, the threshold moving from {old} to {new}."]
+
+
+def _calibration(data: DataFacts, impact: Impact, glm: GlmFacts | None) -> list[str]:
+    """A warning where rates or amounts are far off in all: then the data are often not what the models predict."""
+    sides = (impact.champion, impact.candidate)
+    ratios = [s.expected / s.observed for s in sides if isinstance(s, GlmMetrics) and s.expected is not None and s.observed]
+    if glm is None or glm.link != "log" or all(_LEAST_RATIO <= ratio <= _MOST_RATIO for ratio in ratios):
+        return []
+    told = " and ".join(f"{significant(ratio, 3)} times" for ratio in ratios)
+    asked = "check exposure and weight." if data.exposure or data.weight else "is an exposure missing, or a weight?"
+    return [f"Champion and candidate predict {told} what was observed: {asked}"]
 
 
 def _count_sentence(counts: Counts, path: PathFacts) -> str:

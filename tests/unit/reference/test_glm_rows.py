@@ -93,14 +93,18 @@ def test_rates_by_their_definitions(kind, seed):
     path = on.path()
     found = measure_glm_rows(on.rows(), on.family, path)
     deviance = {"poisson": mean_poisson_deviance, "gamma": mean_gamma_deviance}.get(kind)
+    exposure = np.ones(len(on.y)) if on.exposure is None else on.frame[on.exposure].to_numpy()
+    rate, insured = on.y / exposure, on.w * exposure
     for metrics, version in ((found.champion_metrics, 0), (found.candidate_metrics, -1)):
         prediction = on.predictions[:, 0, version]
         if deviance is not None:
             assert path.costs[version] == pytest.approx(deviance(on.y, prediction, sample_weight=on.w), rel=1e-9)
         assert (metrics.auc, metrics.classes) == (None, ())
-        assert (metrics.expected, metrics.observed) == pytest.approx((on.mean(prediction), on.mean(on.y)))
-        scores = on.scores[:, 0, version].round(9)
-        assert metrics.gini == pytest.approx(gini_by_pairs(scores, on.y, on.w) / gini_by_pairs(on.y, on.y, on.w), abs=1e-9)
+        assert metrics.expected == pytest.approx(np.average(prediction / exposure, weights=insured))
+        assert metrics.observed == pytest.approx(np.average(rate, weights=insured))
+        scores = (on.scores[:, 0, version] - np.log(exposure)).round(9)
+        best = gini_by_pairs(rate.round(9), rate, insured)
+        assert metrics.gini == pytest.approx(gini_by_pairs(scores, rate, insured) / best, abs=1e-9)
 
 
 def gini_by_pairs(key: np.ndarray, target: np.ndarray, weight: np.ndarray) -> float:

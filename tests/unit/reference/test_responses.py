@@ -89,7 +89,8 @@ def test_labels_that_are_no_class_are_named_with_their_rows_and_the_classes(coll
     assert str(caught.value) == (
         "the reference data cannot be used: column 'y' has labels that are no class: 'maybe' (7 rows), 'u' (3 rows), "
         "'v' (3 rows), 'w' (3 rows), 'x' (3 rows) and 1 more labels; the classes that the models know are 'no', 'yes'. "
-        "What to do: write the labels as the models know them, or name another target column than 'y'."
+        "What to do: write the labels as the models know them (in pandas: df['y'].map({…})), or name another target column "
+        "than 'y'."
     )
 
 
