@@ -67,6 +67,10 @@ def read_json(
         found = json.loads(
             text.removeprefix("\ufeff"), object_pairs_hook=unique, parse_constant=None if allow_nan else refuse
         )
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False, default=str).encode("utf-8")
+    except UnicodeEncodeError as cause:
+        raise error(f"{where}: has half of a character (a lone surrogate); write whole ones") from cause
     except UnicodeDecodeError as cause:
         raise error(f"{where}: is not UTF-8 (byte {cause.start}); save it as UTF-8") from cause
     except json.JSONDecodeError as cause:

@@ -125,8 +125,10 @@ def _one_vs_rest(fitted: Fitted, count: int) -> Exception:
 
 
 def _numbers(fitted: Fitted, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """An array of finite numbers of exactly this shape."""
+    """An array of finite numbers of exactly this shape; zero intercepts may stand as one number (liblinear without any)."""
     value = fitted.required(name)
+    if name == "intercept_" and as_float(value) == 0.0 and not isinstance(plain(value), np.ndarray):
+        return np.zeros(shape)
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
         raise fitted.error(f"'{name}' is not an array of numbers")
     if value.shape != shape:

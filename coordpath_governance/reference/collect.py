@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -71,7 +72,12 @@ def _check_enough(moments: Moments, name: str, tally: Tally, weight: str | None)
         )
     if moments.rows == 1:
         raise ReferenceDataError(f"'{name}' has one usable row; a cost and its standard error need at least two")
-    effective = moments.weight_sum**2 / moments.weight_square_sum
+    figures = (moments.weight_sum, moments.weight_square_sum, moments.target_variance)
+    if not (all(math.isfinite(figure) for figure in figures) and math.isfinite(moments.target_mean)):
+        raise ReferenceDataError(f"target or weights in '{name}' are too large for double precision; rescale the column")
+    if not moments.weight_square_sum > 0.0:
+        raise ReferenceDataError(f"the weights in '{name}' are too small for double precision; rescale the column")
+    effective = (moments.weight_sum / math.sqrt(moments.weight_square_sum)) ** 2
     if effective < _FEWEST_EFFECTIVE_ROWS:
         raise ReferenceDataError(
             f"the weights in '{name}' leave effectively {effective:.3g} rows ((Σw)²/Σw²); a standard error needs more"

@@ -20,7 +20,7 @@ _RELATIVE = 1e-9
 _ROUNDING = 1e-13
 _PURE = 1e-9
 _SUMMED = 1e-11
-"""Of the largest cost: what a sum over many rows, in another order, may be off by, and a minimum found by iteration."""
+"""Of the cost beside it: what a sum over many rows, in another order, may be off by, and a minimum found by iteration."""
 
 _COSTS = frozenset(
     [
@@ -41,6 +41,8 @@ _COSTS = frozenset(
     ]
 )
 _RECORDED = frozenset(("value", "slopes", "curvature", "minimum", "constant_cost", "champion_cost", "candidate_cost"))
+_ERRORS_OF_PREDICTIONS = frozenset(("mae", "champion_mae", "candidate_mae"))
+_EFFECTS = ("baseline", "level", "other", "rare", "rare-champion", "rare-candidate")
 _COST_ERRORS = frozenset(("delta_se", "total_se", "step_se"))
 _SCORES = frozenset(
     [
@@ -67,23 +69,52 @@ _PURE_NUMBERS = frozenset(
 )
 
 
-def _largest_cost(again: dict[str, Any]) -> float:
-    """The size that a mean loss is a sum of."""
-    told = [each["value"] for each in again["problem"]["cost"]["record"]["evaluations"]]
-    return float(max(abs(value) for value in [again["glm"]["constant_cost"], *told]))
+class _Losses:
+    """How large the costs are that a figure of a report on rows is a difference of: those beside it, not any others."""
+
+    def __init__(self, again: dict[str, Any]) -> None:
+        path = again["path"]
+        self._along = [path["start_cost"], *(step["cost"] for step in path["steps"])]
+        self._evaluations = again["problem"]["cost"]["record"]["evaluations"]
+        self._constant = again["glm"]["constant_cost"]
+        self._bend = max((abs(x) for row in again["problem"]["cost"]["record"]["curvature"] for x in row), default=0.0)
+
+    def beside(self, place: Place) -> float:
+        """The larger of the costs at both ends: of a step, or of the path."""
+        numbers = [part for part in place if isinstance(part, int)]
+        if place[:2] in (("path", "steps"), ("rows", "step_se")):
+            return float(max(self._along[numbers[0]], self._along[numbers[0] + 1]))
+        if place[:1] == ("path",):
+            return float(max(self._along))
+        return float(max(self._along[0], self._along[-1]))
+
+    def recorded(self, place: Place) -> float:
+        """The size of the sum that an evaluation is, or the cost of the best constant."""
+        if "curvature" in place:
+            return float(self._bend)
+        if "evaluations" not in place:
+            return float(self._constant)
+        each = self._evaluations[place[4]]
+        return float(max(abs(each["value"]), *(abs(slope) for slope in each.get("slopes", ())), 0.0))
 
 
-def _largest_score(again: dict[str, Any]) -> float:
-    """The size of the parts that scores are made of."""
-    parts = (c[key] for c in again["coordinates"] for key in ("old", "new", "standardised_old", "standardised_new"))
+def _largest_score(again: dict[str, Any], keys: tuple[str, ...], kinds: tuple[str, ...] = ()) -> float:
+    """The size of the parts that scores are made of, of all coordinates or of some kinds."""
+    parts = (c[key] for c in again["coordinates"] for key in keys if not kinds or c["kind"] in kinds)
     return 1.0 + max((abs(part) for part in parts if part is not None), default=0.0)
 
 
 def rounding_of(again: dict[str, Any]) -> Allowance:
     """What rounding may do to each leaf of a report like ``again``."""
     glm = again.get("glm")
-    square = _largest_cost(again) if glm else float(again["problem"]["cost"]["constant"])
-    size = _largest_score(again) if glm else math.sqrt(max(square, 0.0))
+    losses = _Losses(again) if glm else None
+    square = 0.0 if losses else float(again["problem"]["cost"]["constant"])
+    size = math.sqrt(max(square, 0.0))
+    effect_size = size
+    if losses is not None:
+        baseline = _largest_score(again, ("old", "new"), ("baseline",))
+        size = baseline + _largest_score(again, ("standardised_old", "standardised_new"))
+        effect_size = _largest_score(again, ("old", "new"), _EFFECTS)
     gram = glm["gram"] if glm else again["problem"]["cost"]["gram"]
     spread = [math.sqrt(max(row[i], 0.0)) for i, row in enumerate(gram)]
     effects = {c["label"] for c in again["coordinates"] if c["kind"] not in ("numeric", "missing")}
@@ -92,10 +123,12 @@ def rounding_of(again: dict[str, Any]) -> Allowance:
     def allowance(place: Place) -> float:
         names = [part for part in place if isinstance(part, str)]
         name = names[-1] if names else ""
+        if name in _RECORDED and losses is not None:
+            return _SUMMED * losses.recorded(place)
         if name in _COSTS or name in _COST_ERRORS:
-            return _ROUNDING * square * 10
-        if name in _RECORDED:
-            return _SUMMED * square
+            return _ROUNDING * 10 * (square if losses is None else losses.beside(place))
+        if name in _ERRORS_OF_PREDICTIONS and losses is not None:
+            return 0.0
         if name in _SCORES or names[:2] == ["impact", "shift"]:
             return _ROUNDING * size * 10
         if name in _PURE_NUMBERS:
@@ -107,13 +140,13 @@ def rounding_of(again: dict[str, Any]) -> Allowance:
         if place[:1] == ("coordinates",) and name in ("mean", "sd"):
             return _ROUNDING * 10 * float(again["coordinates"][place[1]]["sd"])
         if place[:1] == ("coordinates",) and name in ("old", "new"):
-            return _ROUNDING * size * 10 if again["coordinates"][place[1]]["label"] in effects else 0.0
+            return _ROUNDING * effect_size * 10 if again["coordinates"][place[1]]["label"] in effects else 0.0
         if name in ("start", "target") and names[0] == "problem":
-            return _ROUNDING * size * 10 if again["problem"]["features"][int(place[-1])] in effects else 0.0
+            return _ROUNDING * effect_size * 10 if again["problem"]["features"][int(place[-1])] in effects else 0.0
         if name in ("from", "to"):
             step = again["path"]["steps"][place[2]]
             moves = [step["moves"][int(place[4])]] if "moves" in names else step["moves"]
-            return _ROUNDING * size * 10 if any(move["feature"] in effects for move in moves) else 0.0
+            return _ROUNDING * effect_size * 10 if any(move["feature"] in effects for move in moves) else 0.0
         return 0.0
 
     return allowance

@@ -48,7 +48,7 @@ def evidence_of(document: ChangeReportDocument) -> Evidence:
         pair = ModelPair(old, new)
         check_thresholds(pair, document.settings)
         moments = _moments(document, problem, pair)
-    except CoordpathError as error:
+    except (CoordpathError, OverflowError) as error:
         raise ReportFormatError(f"the evidence in the report cannot be read: {error}") from error
     if not problem.moves_once:
         raise ReportFormatError("the problem in the report is not one in which every coefficient moves once")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -109,7 +110,10 @@ def settings_for(
     segments: Sequence[str] = (),
     seed: int = 0,
 ) -> Settings:
-    """Settings with the report's defaults."""
+    """Settings with the report's defaults; a number that is none is a `UsageError`."""
+    for name, value in (("gamma", gamma), ("threshold", threshold), ("champion_threshold", champion_threshold)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)):
+            raise UsageError(f"{name}: {value!r} is not a finite number")
     return Settings(
         max_steps=max_steps,
         gamma=gamma,
