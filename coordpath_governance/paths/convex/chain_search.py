@@ -69,27 +69,37 @@ def find_chain(inquiry: Inquiry) -> tuple[int, ...]:
         best, value, point = order, reached, task.alphas @ task.chain(order) / float(task.alphas.sum())
         if inquiry.over():
             break
-    return _exchange(inquiry, best, value, matrix)
+    return _exchange(inquiry, best, matrix)
 
 
 def _best_order(model: ChainTask) -> tuple[int, ...]:
     return Levels(_WORK).solve(replace(model, first=first_polish(model)[0])).order
 
 
-def _exchange(inquiry: Inquiry, best: tuple[int, ...], value: float, matrix: FloatArray) -> tuple[int, ...]:
-    """Take the best of the most promising exchanges while it lowers the sum."""
+def _exchange(inquiry: Inquiry, best: tuple[int, ...], matrix: FloatArray) -> tuple[int, ...]:
+    """Take the best of the most promising exchanges, and all that concern other sets, while they lower the sum."""
     task = inquiry.task
     while not inquiry.over():
         trials = _promising(best, task.alphas, inquiry.slopes(task.chain(best)), matrix)
-        if not trials:
+        sets = np.concatenate([task.chain(best), *(task.chain(order) for order in trials)])
+        value, *values = inquiry.values(sets).reshape(len(trials) + 1, -1) @ task.alphas
+        better = [i for i in np.argsort(values, kind="stable") if values[i] < value - _GAIN * abs(value)]
+        if not better:
             break
-        sets = np.concatenate([task.chain(order) for order in trials])
-        values = inquiry.values(sets).reshape(len(trials), -1) @ task.alphas
-        chosen = int(np.argmin(values))
-        if values[chosen] >= value - _GAIN * abs(value):
-            break
-        best, value = trials[chosen], float(values[chosen])
+        best = _together(best, [trials[i] for i in better])
     return best
+
+
+def _together(order: tuple[int, ...], others: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """The first of the other orders, with what the following ones change elsewhere."""
+    joined, taken = np.array(order), np.zeros(len(order), dtype=bool)
+    for other in others:
+        changed = np.flatnonzero(np.array(other) != np.array(order))
+        places = slice(changed[0], changed[-1] + 1)
+        if not taken[places].any():
+            joined[places] = other[places]
+            taken[places] = True
+    return tuple(joined.tolist())
 
 
 def _promising(order: Sequence[int], alphas: FloatArray, slopes: FloatArray, matrix: FloatArray) -> list[tuple[int, ...]]:

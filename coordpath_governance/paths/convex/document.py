@@ -96,7 +96,7 @@ def _on_rows(kind: CostKind, given: Mapping[str, Any], size: int) -> GlmCost:
         raise ProblemError(f"features: {size} are not a whole number of columns for {family.scores} classes")
     target = as_vector(needed(given, "target", "cost.rows."), "cost.rows.target", None)
     lines = as_list(needed(given, "design", "cost.rows."), "cost.rows.design")
-    design = [as_vector(line, f"cost.rows.design[{i}]", size // family.scores) for i, line in enumerate(lines)]
+    design = [as_vector(line, f"cost.rows.design[{i}]", size // family.scores, "columns") for i, line in enumerate(lines)]
     if len(design) != len(target) or not design:
         raise ProblemError(
             f"cost.rows: {len(design)} rows of design and {len(target)} of target; give as many, at least one"
@@ -105,7 +105,7 @@ def _on_rows(kind: CostKind, given: Mapping[str, Any], size: int) -> GlmCost:
     if len(wrong):
         raise ProblemError(f"cost.rows.target[{wrong[0]}]: {target[wrong[0]]} is no target of the kind '{kind.kind}'")
     weight, offset = (
-        None if given.get(key) is None else as_vector(given[key], f"cost.rows.{key}", len(target))
+        None if given.get(key) is None else as_vector(given[key], f"cost.rows.{key}", len(target), "rows")
         for key in ("weight", "offset")
     )
     return GlmCost(family, RowsInMemory(np.stack(design), target, weight, offset))
@@ -114,7 +114,7 @@ def _on_rows(kind: CostKind, given: Mapping[str, Any], size: int) -> GlmCost:
 def _recorded(kind: CostKind, given: Mapping[str, Any], size: int) -> RecordedCost:
     only(given, ("minimum", "depth", "aim", "curvature", "evaluations"), "cost.record.")
     lines = as_list(needed(given, "curvature", "cost.record."), "cost.record.curvature")
-    curvature = [as_vector(line, f"cost.record.curvature[{i}]", len(lines)) for i, line in enumerate(lines)]
+    curvature = [as_vector(line, f"cost.record.curvature[{i}]", len(lines), "units") for i, line in enumerate(lines)]
     listed = as_list(needed(given, "evaluations", "cost.record."), "cost.record.evaluations")
     return RecordedCost(
         kind,
@@ -133,7 +133,7 @@ def _evaluation(given: object, where: str, units: int) -> Evaluation:
     if ("moved" in each) == ("at" in each):
         raise ProblemError(f"{where}: needs either 'moved' or 'at'; give one of them")
     if "at" in each:
-        at = as_vector(each["at"], f"{where}.at", units)
+        at = as_vector(each["at"], f"{where}.at", units, "units")
         if at.min(initial=0.0) < 0.0 or at.max(initial=0.0) > 1.0:
             raise ProblemError(f"{where}.at: has a share outside 0 … 1")
     else:
@@ -147,5 +147,5 @@ def _evaluation(given: object, where: str, units: int) -> Evaluation:
     return Evaluation(
         at,
         as_number(needed(each, "value", f"{where}."), f"{where}.value"),
-        None if slopes is None else as_vector(slopes, f"{where}.slopes", units),
+        None if slopes is None else as_vector(slopes, f"{where}.slopes", units, "units"),
     )

@@ -8,27 +8,24 @@ is proved from the evaluations alone, as it will be from a record of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coordpath_governance.errors import UnknownSetError
-from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.convex.chain_search import find_chain
-from coordpath_governance.paths.convex.minorants import EPS
-from coordpath_governance.paths.convex.set_costs import is_set
+from coordpath_governance.paths.convex.known_chains import best_known_chain
 from coordpath_governance.paths.convex.surrogates import Surrogate
 from coordpath_governance.paths.convex.task import Inquiry
 from coordpath_governance.paths.convex.touching import touching_points
+from coordpath_governance.paths.how_far import NO_BOUND
 from coordpath_governance.paths.solvers.protocol import Found
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from coordpath_governance.paths.convex.set_costs import Evaluation, FloatArray
     from coordpath_governance.paths.convex.task import ConvexTask
 
-__all__ = ["best_known_chain", "quick_bound", "solve_many"]
+__all__ = ["quick_bound", "solve_many"]
 
 
 @dataclass(frozen=True)
@@ -54,23 +51,32 @@ _ROUND = 800_000
 
 def solve_many(task: ConvexTask, solver: str) -> Found:
     """The best chain found, with a bound on all."""
-    effort = _EFFORTS[solver]
-    inquiry = Inquiry(task)
+    inquiry, late = Inquiry(task), task.patience.expired
+    effort = _EFFORTS["exact" if solver == "auto" and task.patience.timed else solver]
     inquiry.ask(task.first_points)
     try:
-        order = find_chain(inquiry)
-        inquiry.ask(task.chain(order))
-        if not task.patience.expired():
-            inquiry.ask(touching_points(inquiry, order))
-        task.known.aim = _close(inquiry, effort)
-        cuts = inquiry.cuts
+        _investigate(inquiry, effort)
+        curvature, cuts = inquiry.proof if inquiry.proof and late() else (inquiry.curvature(), inquiry.cuts)
+        order, value = best_known_chain(task, inquiry.cuts)
     except UnknownSetError:
-        cuts = task.known.cuts
-    order, value = best_known_chain(task, cuts)
-    bound = Surrogate(task, task.known.curvature(cuts), cuts).prove(order, value, effort.most, task.known.aim).bound
-    if task.patience.expired():
+        curvature, cuts = task.known.curvature(), task.known.cuts
+        order, value = best_known_chain(task, cuts)
+    bound = Surrogate(task, curvature, cuts).prove(order, value, effort.most, task.known.aim).bound
+    if late():
         bound = max(bound, task.known.aim)
     return Found(order, min(bound, value), task.name)
+
+
+def _investigate(inquiry: Inquiry, effort: _Effort) -> None:
+    """Ask what helps to find a good chain, and what helps to prove it."""
+    task = inquiry.task
+    order = find_chain(inquiry)
+    inquiry.ask(task.chain(order))
+    task.report("a first order", best_known_chain(task, inquiry.cuts)[1], NO_BOUND)
+    touching = touching_points(inquiry, order)
+    if not task.patience.expired():
+        inquiry.ask(touching)
+    task.known.aim = _close(inquiry, effort)
 
 
 def quick_bound(task: ConvexTask) -> float:
@@ -88,10 +94,11 @@ def _close(inquiry: Inquiry, effort: _Effort) -> float:
     while not inquiry.over() and (task.patience.timed or spent < effort.total):
         cuts = inquiry.cuts
         order, value = best_known_chain(task, cuts)
-        proved = Surrogate(task, inquiry.curvature(), cuts).prove(order, value, work, aim)
+        tell = partial(_tell, task, value)
+        proved = Surrogate(task, inquiry.curvature(), cuts).prove(order, value, work, aim, tell)
+        tell(proved.bound)
         bound, spent = max(bound, proved.bound), spent + proved.work + _ROUND
         aim = bound + _PART * (value - bound)
-        task.report("quadratics below the cost", value, min(bound, value))
         if proved.order is not None:
             inquiry.ask(task.chain(proved.order))
         elif proved.closed or work >= effort.most:
@@ -101,41 +108,5 @@ def _close(inquiry: Inquiry, effort: _Effort) -> float:
     return bound
 
 
-def best_known_chain(task: ConvexTask, evaluations: Sequence[Evaluation]) -> tuple[tuple[int, ...], float]:
-    """The best order whose sets are all known, and its sum; the listed one, and infinity, if there is none.
-
-    Among equals the unit listed last moves last.
-    """
-    values = {_number(each.at): each.value for each in evaluations if is_set(each)}
-    totals: list[dict[int, float]] = [{0: 0.0}]
-    for k, alpha in enumerate(task.alphas.tolist(), start=1):
-        sets = [number for number in values if number.bit_count() == k]
-        least = {number: min(_before(totals[-1], number).values(), default=np.inf) for number in sets}
-        totals.append({number: total + alpha * values[number] for number, total in least.items() if total < np.inf})
-    if not totals[-1]:
-        return tuple(range(task.known.size)), np.inf
-    tie = 4.0 * EPS * float(task.alphas.sum()) * max(map(abs, values.values()))
-    number = min(_least(totals[-1], tie))
-    chain = [number]
-    for before in totals[-2::-1]:
-        number = _least(_before(before, number), tie)[0]
-        chain.append(number)
-    order = [(one ^ other).bit_length() - 1 for one, other in zip(chain[::-1], chain[-2::-1], strict=False)]
-    return order_chain(order, task.known.size), float(task.alphas @ [values[number] for number in chain[-2::-1]])
-
-
-def _number(at: FloatArray) -> int:
-    """Σ_{u∈S} 2^u."""
-    return int.from_bytes(np.packbits(at > 0.0, bitorder="little").tobytes(), "little")
-
-
-def _before(totals: dict[int, float], number: int) -> dict[int, float]:
-    """The sets that lack one unit of a set, the unit listed last first."""
-    units = [u for u in range(number.bit_length() - 1, -1, -1) if number >> u & 1]
-    return {number ^ 1 << u: totals[number ^ 1 << u] for u in units if number ^ 1 << u in totals}
-
-
-def _least(totals: dict[int, float], tie: float) -> list[int]:
-    """The sets with the least total, as good as equal ones included."""
-    least = min(totals.values())
-    return [number for number, total in totals.items() if total <= least + tie]
+def _tell(task: ConvexTask, value: float, bound: float) -> None:
+    task.report("quadratics below the cost", value, min(bound, value))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.convex.set_costs import is_cut
+from coordpath_governance.paths.convex.set_costs import is_set, set_number, slopes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ EPS = float(np.finfo(np.float64).eps)
 def linear_parts(curvature: FloatArray, cuts: Sequence[Evaluation]) -> tuple[FloatArray, FloatArray]:
     """Constants and slopes of the linear parts of the minorants that touch f at these points."""
     points = np.stack([cut.at for cut in cuts])
-    slopes = np.stack([cut.slopes for cut in cuts if cut.slopes is not None])
+    slopes = slopes_of(cuts)
     moved = points @ curvature
     constants = np.array([cut.value for cut in cuts]) - np.sum(slopes * points, axis=1) + np.sum(moved * points, axis=1) / 2
     return constants, slopes - moved
@@ -49,7 +49,7 @@ def rounding_of(curvature: FloatArray, cuts: Sequence[Evaluation]) -> float:
 
 
 class SetBounds:
-    """A lower bound of f for each of the 2^D sets, exact where f was evaluated; set S is number Σ_{u∈S} 2^u."""
+    """A lower bound of f for each of the 2^D sets, exact where f was evaluated."""
 
     def __init__(self, curvature: FloatArray) -> None:
         self.size = len(curvature)
@@ -59,16 +59,14 @@ class SetBounds:
         self.exact = np.zeros(1 << self.size, dtype=bool)
         self.values = np.full(1 << self.size, -np.inf)
 
-    def add(self, evaluations: Sequence[Evaluation], depth: int, rounding: float) -> None:
-        """Take in what was evaluated: its cuts for all sets of up to ``depth`` units, its values for those that are sets."""
-        cuts = [each for each in evaluations if is_cut(each, depth)]
-        for constant, slopes in zip(*linear_parts(self._curvature, cuts), strict=True) if cuts else ():
+    def add(self, cuts: Sequence[Evaluation], rounding: float) -> None:
+        """Take in what was evaluated, and what that says of all sets."""
+        for constant, slopes in zip(*linear_parts(self._curvature, cuts), strict=True):
             np.maximum(self._linear, constant + _subset_sums(slopes), out=self._linear)
         self.values = np.where(self.exact, self.values, self._linear + self._bent - rounding)
-        powers = np.left_shift(1, np.arange(self.size))
-        for each in evaluations:
-            if np.isin(each.at, (0.0, 1.0)).all():
-                number = int(powers @ (each.at > 0))
+        for each in cuts:
+            if is_set(each):
+                number = set_number(each.at)
                 self.values[number], self.exact[number] = each.value, True
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import UnknownSetError
-from coordpath_governance.paths.chains.set_function import order_chain
+from coordpath_governance.paths.convex.known_chains import best_known_chain
 from coordpath_governance.paths.convex.minorants import EPS, SetBounds, rounding_of
 from coordpath_governance.paths.convex.set_costs import corners
 from coordpath_governance.paths.solvers.lattice import read_order
@@ -33,29 +33,24 @@ LARGEST = 18
 def solve_programme(task: ConvexTask) -> Found:
     """The best chain, proved; or, where the work or the time ends first, the best known and what the bounds leave open."""
     known = task.known
-    bounds = SetBounds(known.curvature())
     known.ask(task.first_points)
-    bounds.add(known.evaluations, known.depth, rounding_of(known.curvature(), known.evaluations))
+    curvature, cuts = known.curvature(), known.cuts
+    bounds = SetBounds(curvature)
     levels = _levels(known.size, task.depth)
-    best, value, bound = task.best_known, np.inf, -np.inf
     while True:
-        least, sets = _best_chain(bounds.values, task.alphas, levels)
-        bound = max(bound, least)
-        missing = [number for number in sets if not bounds.exact[number]]
-        if missing and task.over():
+        bounds.add(cuts, rounding_of(curvature, known.cuts))
+        bound, sets = _best_chain(bounds.values, task.alphas, levels)
+        order, value = best_known_chain(task, known.cuts)
+        if value < np.inf:
+            task.report("sets that could be better", value, min(bound, value))
+        missing = [_members(number) for number in sets if not bounds.exact[number]]
+        if not missing or task.over():
             break
         try:
-            found = known.ask(corners(known.size, [_members(number) for number in missing])) if missing else []
+            cuts = known.ask(corners(known.size, missing))
         except UnknownSetError:
             break
-        bounds.add(found, known.depth, rounding_of(known.curvature(), known.evaluations))
-        reached = float(task.alphas @ bounds.values[sets])
-        if reached < value:
-            best, value = _order(sets), reached
-        task.report("sets that could be better", value, min(bound, value))
-        if not missing:
-            break
-    return Found(order_chain(best, known.size), min(bound, value), task.name)
+    return Found(order, min(bound, value), task.name)
 
 
 def _best_chain(values: FloatArray, alphas: FloatArray, levels: list[NDArray[np.int64]]) -> tuple[float, NDArray[np.int64]]:
@@ -81,11 +76,6 @@ def _levels(size: int, depth: int) -> list[NDArray[np.int64]]:
     for _ in range(size):
         counts = np.concatenate([counts, counts + 1])
     return [np.flatnonzero(counts == k) for k in range(1, depth + 1)]
-
-
-def _order(sets: NDArray[np.int64]) -> list[int]:
-    """The unit that each set of a chain adds."""
-    return [int(step).bit_length() - 1 for step in np.diff(sets, prepend=0)]
 
 
 def _members(number: int) -> list[int]:

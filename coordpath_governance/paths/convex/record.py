@@ -14,7 +14,7 @@ import numpy as np
 
 from coordpath_governance.errors import ProblemError, UnknownSetError
 from coordpath_governance.paths.convex.minorants import best_minorant, rounding_of
-from coordpath_governance.paths.convex.set_costs import Evaluation, is_cut
+from coordpath_governance.paths.convex.set_costs import Evaluation, is_cut, is_set, key_of
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.convex.set_costs import FloatArray
@@ -63,6 +63,11 @@ class RecordedCost:
             raise ProblemError("cost.record.curvature: is not positive semi-definite; it bounds that of a convex cost")
         if not self.evaluations:
             raise ProblemError("cost.record.evaluations: is empty; nothing is known of the cost")
+        seen: set[bytes] = set()
+        for i, each in enumerate(self.evaluations):
+            if key_of(each.at) in seen:
+                raise ProblemError(f"cost.record.evaluations[{i}]: is there twice; give every evaluation once")
+            seen.add(key_of(each.at))
         rounding = 4.0 * rounding_of(curvature, self.evaluations)
         values = np.array([each.value for each in self.evaluations])
         below = np.full(len(values), self.least)
@@ -128,7 +133,6 @@ def record_document(cost: RecordedCost) -> dict[str, Any]:
 
 
 def _evaluation(each: Evaluation) -> dict[str, Any]:
-    is_set = np.isin(each.at, (0.0, 1.0)).all()
-    where: Mapping[str, Any] = {"moved": np.flatnonzero(each.at).tolist()} if is_set else {"at": each.at.tolist()}
+    where: Mapping[str, Any] = {"moved": np.flatnonzero(each.at).tolist()} if is_set(each) else {"at": each.at.tolist()}
     slopes = {} if each.slopes is None else {"slopes": each.slopes.tolist()}
     return {**where, "value": each.value, **slopes}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["Evaluation", "KnownSets", "SetCosts", "corners", "is_cut", "is_set", "key_of", "slopes_of"]
+__all__ = ["Evaluation", "KnownSets", "SetCosts", "corners", "is_cut", "is_set", "key_of", "set_number", "slopes_of"]
 
 _SUM = 1e-9
 """What rounding may add to a sum of shares."""
@@ -155,6 +155,11 @@ def is_cut(each: Evaluation, depth: int) -> bool:
 def is_set(each: Evaluation) -> bool:
     """Whether it is at a set, not between sets."""
     return bool(np.isin(each.at, (0.0, 1.0)).all())
+
+
+def set_number(at: FloatArray) -> int:
+    """Σ_{u∈S} 2^u of a set S."""
+    return int.from_bytes(np.packbits(at > 0.0, bitorder="little").tobytes(), "little")
 
 
 def slopes_of(evaluations: Sequence[Evaluation]) -> FloatArray:

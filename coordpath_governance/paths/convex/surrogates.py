@@ -21,7 +21,7 @@ from coordpath_governance.paths.solvers.proof import bound_chain
 from coordpath_governance.paths.solvers.protocol import ChainTask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from coordpath_governance.paths.convex.set_costs import Evaluation, FloatArray
     from coordpath_governance.paths.convex.task import ConvexTask
@@ -71,15 +71,18 @@ class Surrogate:
         """A bound on all chains by relaxing their steps and levels."""
         return bound_chain(self._chain) + self._add
 
-    def prove(self, order: tuple[int, ...], value: float, work: int, aim: float = -np.inf) -> Proved:
+    def prove(
+        self, order: tuple[int, ...], value: float, work: int, aim: float, tell: Callable[[float], None] = lambda _: None
+    ) -> Proved:
         """The best chain of E if one is below ``value``, which is that of ``order``; or else that none is.
 
-        It looks for one below a number that rises to ``value``, first below ``aim`` if that tells anything, and ends early
-        where a search takes more than ``work``.
+        It looks for one below a number that rises to ``value``, first below ``aim`` if that is finite, and ends early where
+        a search takes more than ``work``. Every bound on the way is told.
         """
         chain = replace(self._chain, first=order)
         end, part, spent = value - 2.0 * self.rounding, _PART, 0
         proved = self.first_bound() if aim == -np.inf or not work else -np.inf
+        tell(proved)
         while work and proved < end:
             if aim <= proved:
                 aim, part = proved + part * (end - proved), min(2.0 * part, 1.0)
@@ -92,4 +95,5 @@ class Surrogate:
             if bound < aim - self.rounding:
                 return Proved(max(proved, bound), spent)
             proved = aim
+            tell(proved)
         return Proved(proved, spent, closed=proved >= end)

@@ -47,11 +47,6 @@ class ConvexTask:
         return len(self.alphas)
 
     @property
-    def best_known(self) -> list[int]:
-        """An order to begin with: the listed one."""
-        return list(range(self.known.size))
-
-    @property
     def first_points(self) -> FloatArray:
         """Start and target, points between them, and points between the start and the largest sets of a chain."""
         ends = corners(self.known.size, [(), range(self.known.size)])
@@ -74,13 +69,17 @@ class ConvexTask:
 
 
 class Inquiry:
-    """What one search has asked, which alone decides what it does next; what was known before only saves passes."""
+    """What one search has asked, which alone decides what it does next; what was known before only saves passes.
+
+    ``proof``: the last M, and the cuts for which it holds.
+    """
 
     def __init__(self, task: ConvexTask) -> None:
         self.task = task
         self._known = task.known
         self._own: dict[bytes, Evaluation] = {}
         self._spent = 0
+        self.proof: tuple[FloatArray, list[Evaluation]] | None = None
 
     @property
     def cuts(self) -> list[Evaluation]:
@@ -112,6 +111,9 @@ class Inquiry:
         return self._known.hessian(point)
 
     def curvature(self) -> FloatArray:
-        """M for the cuts so far."""
+        """M for the cuts so far; both are the ``proof`` from now on."""
         self._spent += len(self._own) // 2 + 2 * _PASS
-        return self._known.curvature(self.cuts)
+        cuts = self.cuts
+        curvature = self._known.curvature(cuts)
+        self.proof = curvature, cuts
+        return curvature

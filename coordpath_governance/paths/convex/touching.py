@@ -69,8 +69,8 @@ def touching_points(inquiry: Inquiry, order: Sequence[int]) -> FloatArray:
     sets = np.concatenate([np.zeros((1, task.known.size)), task.chain(order), np.ones((1, task.known.size))])
     points = (1.0 - share) * sets[:-1] + share * sets[1:]
     for _ in range(_NEWTON):
-        points = tangents.newton(points, inquiry.slopes(points), inquiry.hessian(weight @ points / weight.sum()))
         if inquiry.over():
             break
+        points = tangents.newton(points, inquiry.slopes(points), inquiry.hessian(weight @ points / weight.sum()))
     touching: FloatArray = np.floor(points * _DIGITS) / _DIGITS
     return touching
