@@ -52,7 +52,7 @@ def evaluate_rows(
     slope_total = np.zeros((len(at), width)) if slopes else None
     with np.errstate(over="ignore", invalid="ignore"):
         for rows in blocks(count, scores * max(len(at), width)):
-            flat = shifts[rows].reshape(-1, width)
+            flat = shifts[rows].reshape(len(target[rows]) * scores, width)
             score = (flat @ at.T).reshape(-1, scores, len(at))
             score += base[rows, :, None]
             if slope_total is None:

@@ -156,7 +156,8 @@ def make_report(
     check_thresholds(pair, request.settings)
     told = progress or (lambda _stage, _count: None)
     try:
-        return _make(pair, reference, request, _Flow(pair, reference, request.settings, told), replay)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _make(pair, reference, request, _Flow(pair, reference, request.settings, told), replay)
     except (ValidationError, OverflowError) as error:
         if isinstance(error, ValidationError) and any(each["type"] != "finite_number" for each in error.errors()):
             raise
