@@ -43,10 +43,6 @@ __all__ = [
 _KINDS = {"binomial": "logistic"}
 """Families whose cost has another name."""
 
-_ONE_THRESHOLD = ("gaussian", "multinomial")
-"""Families whose versions do not decide at thresholds of their own."""
-
-
 _ANY = 0.5
 """Given where classes are decided for, and not looked at."""
 
@@ -98,9 +94,9 @@ def check_thresholds(pair: ModelPair, settings: Settings) -> None:
             raise UsageError(f"the threshold {threshold:g} is no probability between 0 and 1, which these models predict")
     if settings.champion_threshold is None:
         return
-    if pair.candidate.family in _ONE_THRESHOLD:
+    if pair.candidate.family == "gaussian":
         raise UsageError(
-            f"the champion's own threshold has no place in a {pair.candidate.family} model; leave it out "
+            "the champion's own threshold has no place in a gaussian model; leave it out "
             "(it is for logistic, Poisson, gamma and Tweedie models)"
         )
     if thresholds(pair, settings)[1] is None:

@@ -1,12 +1,12 @@
 """Any changed number is found: by the digest, and by arithmetic when the digest was forged too."""
 
-import copy
 import itertools
 import json
 import math
 
 import numpy as np
 import pytest
+from coordpath_reports_forging import changed, forge, leaves, noticed, reread
 
 from coordpath_governance import explain_change
 from coordpath_governance.alignment.change import align
@@ -24,44 +24,6 @@ from coordpath_governance.reports.problem import problem_on_moments
 from coordpath_governance.reports.verify import verify_report
 
 NOT_DERIVED = ("rows.", "recheck.versions", "settings.time_limit", "settings.seed", "problem.time_limit", "problem.seed")
-
-
-def leaves(value, where=()):
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from leaves(item, (*where, key))
-    elif isinstance(value, list):
-        for i, item in enumerate(value):
-            yield from leaves(item, (*where, i))
-    else:
-        yield where, value
-
-
-def changed(document, where, value):
-    out = copy.deepcopy(document)
-    place = out
-    for key in where[:-1]:
-        place = place[key]
-    place[where[-1]] = value
-    return out
-
-
-def reread(document):
-    return ChangeReport.from_bytes(json.dumps(document).encode())
-
-
-def forge(document):
-    """What somebody does who knows our digest: change a figure and compute the digest again."""
-    report = reread(document)
-    return ChangeReport(report.document.model_copy(update={"digest": document_digest(report.document)}))
-
-
-def outcome(report):
-    """Whether a change was noticed: a failed check, or a report so contradictory that it cannot be read."""
-    try:
-        return not verify_report(report).passed
-    except ReportFormatError:
-        return True
 
 
 def numbers(report):
@@ -108,7 +70,7 @@ def test_every_derived_number_is_found_even_with_a_forged_digest(report):
             forged = forge(changed(content, where, new))
         except ReportFormatError:
             continue
-        if not outcome(forged):
+        if not noticed(forged):
             unnoticed.append(".".join(map(str, where)))
     assert not unnoticed, " ".join(unnoticed)
 
@@ -129,13 +91,13 @@ def test_forged_texts_are_found(report, where, value):
     content = json.loads(report.to_bytes())
     if where == ("path", "status"):
         content["path"]["lower_bound"] -= 0.1
-    assert outcome(forge(changed(content, where, value)))
+    assert noticed(forge(changed(content, where, value)))
 
 
 def test_steps_in_another_order_called_optimal_are_found(report):
     content = json.loads(report.to_bytes())
     content["path"]["steps"] = content["path"]["steps"][::-1]
-    assert outcome(forge(content))
+    assert noticed(forge(content))
 
 
 def test_with_the_data_it_is_verified(file_report, data_file):
@@ -276,8 +238,8 @@ def test_the_worst_order_is_not_optimal_however_small_the_change(rows):
 
 def test_a_forged_verdict_is_found_and_what_people_say_is_named_as_not_rechecked(report):
     content = json.loads(report.to_bytes())
-    assert outcome(forge(changed(content, ("assessment", "verdict"), "pass")))
-    assert outcome(forge(changed(content, ("assessment", "materiality"), "none")))
+    assert noticed(forge(changed(content, ("assessment", "verdict"), "pass")))
+    assert noticed(forge(changed(content, ("assessment", "materiality"), "none")))
     said = verify_report(forge(changed(content, ("data", "period"), "the best quarter")))
     assert any("what people said" in text and "period" in text for text in said.not_rechecked)
 
