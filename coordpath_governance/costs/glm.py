@@ -70,6 +70,7 @@ class GlmCost:
         self.weight = self._facts.weight
         self.rows_counted = self._facts.count
         self._loss = MeanLoss(family, rows, self.weight)
+        self._least_reached = np.inf
 
     def values(self, betas: ArrayLike) -> FloatArray:
         """The cost of every row of ``betas``, (m,), in one pass."""
@@ -92,7 +93,11 @@ class GlmCost:
 
         Classes that are separated completely are a `ReferenceDataError`: the cost comes down to nothing then.
         """
-        return self._least
+        return min(self._least, self._least_reached)
+
+    def has_reached(self, value: float) -> None:
+        """Some model has this cost, so the least is no higher; the search leaves out in what almost equal columns differ."""
+        self._least_reached = min(self._least_reached, value)
 
     def constant_cost(self) -> float:
         """Least cost of scores that differ by the offset only, one constant a class; computed once."""

@@ -55,8 +55,8 @@ def compose(
 ) -> ChangeReportDocument:
     """The whole document with its digest."""
     labels = Labels.of(change)
+    comparison = compare_orders(problem, solution, labels) if solution.path.steps else ()
     path = path_facts(problem, solution, labels, rows)
-    comparison = compare_orders(problem, solution, labels) if path.steps else ()
     raw = raw_changes(pair)
     counts = count_changes(pair, change, raw)
     costs = (path.start_cost, path.steps[-1].cost if path.steps else path.start_cost)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.paths.chains.set_function import order_chain
-from coordpath_governance.paths.convex.minorants import EPS
+from coordpath_governance.paths.convex.minorants import tie_of
 from coordpath_governance.paths.convex.set_costs import is_set, set_number
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def best_known_chain(task: ConvexTask, evaluations: Sequence[Evaluation]) -> tup
         totals.append({number: total + alpha * values[number] for number, total in least.items() if total < np.inf})
     if not totals[-1]:
         return tuple(range(task.known.size)), np.inf
-    tie = 4.0 * EPS * float(task.alphas.sum()) * max(map(abs, values.values()))
+    tie = tie_of(min(totals[-1].values()))
     number = min(_least(totals[-1], tie))
     chain = [number]
     for before in totals[-2::-1]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.convex.set_costs import Evaluation, FloatArray
 
-__all__ = ["EPS", "SetBounds", "best_minorant", "linear_parts", "rounding_of"]
+__all__ = ["EPS", "SetBounds", "best_minorant", "linear_parts", "rounding_of", "tie_of"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -35,8 +35,9 @@ def linear_parts(curvature: FloatArray, cuts: Sequence[Evaluation]) -> tuple[Flo
 
 
 def best_minorant(curvature: FloatArray, cuts: Sequence[Evaluation], points: FloatArray) -> FloatArray:
-    """The largest of the minorants at each point."""
+    """The largest of the minorants at each point, each less its own rounding."""
     constants, slopes = linear_parts(curvature, cuts)
+    constants = constants - np.array([4.0 * rounding_of(curvature, [cut]) for cut in cuts])
     best: FloatArray = np.max(points @ slopes.T + constants, axis=1) + np.sum((points @ curvature) * points, axis=1) / 2
     return best
 
@@ -46,6 +47,11 @@ def rounding_of(curvature: FloatArray, cuts: Sequence[Evaluation]) -> float:
     values = max((abs(each.value) for each in cuts), default=0.0)
     slopes = max((float(np.abs(each.slopes).sum()) for each in cuts if each.slopes is not None), default=0.0)
     return 64.0 * EPS * (values + slopes + float(np.abs(curvature).sum()))
+
+
+def tie_of(total: float) -> float:
+    """Sums of costs closer than this are equal: no cost is negative, so that rounding is relative to the sum itself."""
+    return 16.0 * EPS * abs(total)
 
 
 class SetBounds:
@@ -59,11 +65,12 @@ class SetBounds:
         self.exact = np.zeros(1 << self.size, dtype=bool)
         self.values = np.full(1 << self.size, -np.inf)
 
-    def add(self, cuts: Sequence[Evaluation], rounding: float) -> None:
-        """Take in what was evaluated, and what that says of all sets."""
-        for constant, slopes in zip(*linear_parts(self._curvature, cuts), strict=True):
-            np.maximum(self._linear, constant + _subset_sums(slopes), out=self._linear)
-        self.values = np.where(self.exact, self.values, self._linear + self._bent - rounding)
+    def add(self, cuts: Sequence[Evaluation]) -> None:
+        """Take in what was evaluated, and what that says of all sets, each less its own rounding."""
+        for cut, constant, slopes in zip(cuts, *linear_parts(self._curvature, cuts), strict=True):
+            lowered = constant - rounding_of(self._curvature, [cut])
+            np.maximum(self._linear, lowered + _subset_sums(slopes), out=self._linear)
+        self.values = np.where(self.exact, self.values, self._linear + self._bent)
         for each in cuts:
             if is_set(each):
                 number = set_number(each.at)

@@ -8,9 +8,9 @@ import numpy as np
 
 from coordpath_governance.errors import ProblemError, SolverUnavailableError
 from coordpath_governance.paths.convex.many_units import quick_bound, solve_many
-from coordpath_governance.paths.convex.minorants import rounding_of
+from coordpath_governance.paths.convex.minorants import EPS
 from coordpath_governance.paths.convex.programme import LARGEST, solve_programme
-from coordpath_governance.paths.convex.set_costs import corners
+from coordpath_governance.paths.convex.set_costs import corners, slopes_of
 from coordpath_governance.paths.convex.task import ConvexTask, diagonal
 from coordpath_governance.paths.once import order_stops
 from coordpath_governance.paths.outcome import Outcome, normalise
@@ -76,13 +76,19 @@ def convex_greedy_order(problem: PathProblem) -> tuple[int, ...]:
 def convex_shares(problem: PathProblem) -> tuple[float, ...]:
     """Aumann–Shapley value ∫₀¹ ∂f/∂xᵤ(t·1) dt of every changed unit: its part when all move together in small equal steps.
 
-    They add up to c(target) − c(start); where the cost is quadratic they are the Shapley values.
+    They add up to c(target) − c(start); where the cost is quadratic they are the Shapley values. What the integral from few
+    points lacks of the sum is split as the shares are.
     """
     if not problem.changed:
         return ()
-    points, weights = diagonal(problem.sets.size)
-    slopes = [each.slopes for each in problem.sets.ask(points) if each.slopes is not None]
-    return tuple(float(value) + 0.0 for value in weights @ np.stack(slopes))
+    known = problem.sets
+    points, weights = diagonal(known.size)
+    shares = weights @ slopes_of(known.ask(points))
+    start, end = known.ask(corners(known.size, [(), range(known.size)]), slopes=False)
+    sizes = np.abs(shares)
+    if sizes.any():
+        shares = shares + (end.value - start.value - shares.sum()) * sizes / sizes.sum()
+    return tuple(float(share) + 0.0 for share in shares)
 
 
 def _outcome(problem: PathProblem, found: Found, *, bounded: bool) -> Outcome:
@@ -96,14 +102,14 @@ def _outcome(problem: PathProblem, found: Found, *, bounded: bool) -> Outcome:
     excess = costs - minimum
     weight = float(alphas.sum())
     last = float(alphas[-1] * excess[-1]) if len(alphas) else 0.0
-    rounding = rounding_of(known.proof()[0], known.cuts) if bounded else 0.0
+    rounding = 64.0 * EPS * float(np.abs(costs[1:]).max(initial=0.0)) if bounded else 0.0
     return Outcome(
         stops,
         problem.most_terms,
         float(alphas @ excess[1:]),
-        found.bound - float(alphas[:-1].sum()) * minimum + last if bounded else 0.0,
+        max(found.bound - float(alphas[:-1].sum()) * minimum + last, 0.0) if bounded else 0.0,
         rounding * weight,
-        float(excess.max()) * weight,
+        float(excess[1:].max(initial=0.0)) * weight,
         weight or 1.0,
         (0, exponent),
         found.solver,

@@ -13,7 +13,7 @@ import numpy as np
 
 from coordpath_governance.errors import UnknownSetError
 from coordpath_governance.paths.convex.known_chains import best_known_chain
-from coordpath_governance.paths.convex.minorants import EPS, SetBounds, rounding_of
+from coordpath_governance.paths.convex.minorants import SetBounds, tie_of
 from coordpath_governance.paths.convex.set_costs import corners
 from coordpath_governance.paths.solvers.lattice import read_order
 from coordpath_governance.paths.solvers.protocol import Found
@@ -38,7 +38,7 @@ def solve_programme(task: ConvexTask) -> Found:
     bounds = SetBounds(curvature)
     levels = _levels(known.size, task.depth)
     while True:
-        bounds.add(cuts, rounding_of(curvature, known.cuts))
+        bounds.add(cuts)
         bound, sets = _best_chain(bounds.values, task.alphas, levels)
         order, value = best_known_chain(task, known.cuts)
         if value < np.inf:
@@ -64,7 +64,7 @@ def _best_chain(values: FloatArray, alphas: FloatArray, levels: list[NDArray[np.
             np.minimum(before, total[sets ^ (1 << u)], out=before)
         total[sets] = before + alpha * values[sets]
     ends = total[levels[-1]] if levels else np.zeros(1)
-    tie = 4 * EPS * float(alphas.sum()) * float(np.abs(values).max())
+    tie = tie_of(float(ends.min()))
     last = int(levels[-1][np.flatnonzero(ends <= ends.min() + tie)[0]]) if levels else 0
     order = read_order(total, last, tie)
     return float(ends.min()), np.cumsum([1 << u for u in order], dtype=np.int64)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coordpath_governance.errors import ProblemError, UnknownSetError
-from coordpath_governance.paths.convex.minorants import best_minorant, rounding_of
+from coordpath_governance.paths.convex.minorants import best_minorant
 from coordpath_governance.paths.convex.set_costs import Evaluation, is_cut, is_set, key_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["CostKind", "RecordedCost", "RecordedSets", "record_document"]
 
 _DEFINITENESS = 1e-10
+_ROUNDING = 1e-12
+"""Of a value: what summing it in another order may do."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +70,16 @@ class RecordedCost:
             if key_of(each.at) in seen:
                 raise ProblemError(f"cost.record.evaluations[{i}]: is there twice; give every evaluation once")
             seen.add(key_of(each.at))
-        rounding = 4.0 * rounding_of(curvature, self.evaluations)
         values = np.array([each.value for each in self.evaluations])
+        if min(self.least, float(values.min())) < 0.0:
+            raise ProblemError("cost.record: has a negative cost; no loss of these kinds is negative")
         below = np.full(len(values), self.least)
         cuts = [each for each in self.evaluations if is_cut(each, self.depth)]
         within = [i for i, each in enumerate(self.evaluations) if float(each.at.sum()) <= self.depth]
         if cuts and within:
             points = np.stack([self.evaluations[i].at for i in within])
             below[within] = np.maximum(best_minorant(curvature, cuts, points), self.least)
-        wrong = np.flatnonzero(below > values + rounding)
+        wrong = np.flatnonzero(~(below <= values * (1.0 + _ROUNDING)))
         if len(wrong):
             raise ProblemError(
                 f"cost.record.evaluations[{wrong[0]}]: contradicts the minimum or the slopes of another one; "

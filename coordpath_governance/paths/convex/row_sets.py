@@ -78,6 +78,7 @@ class RowSets:
             self._count_overflowing(points)
             raise
         values, gradients = values / self._cost.weight, gradients / self._cost.weight
+        self._cost.has_reached(float(values.min()))
         return [
             Evaluation(point, float(value), gradient if slopes else None)
             for point, value, gradient in zip(points, values, gradients, strict=True)
@@ -131,6 +132,7 @@ class RowSets:
         for chunk in self._cost.rows:
             for begin in range(0, len(chunk), _ROWS):
                 part = chunk.part(slice(begin, begin + _ROWS))
+                part = part if part.weight.all() else part.part(part.weight > 0.0)
                 base = part.columns @ self._start + part.offset[:, None]
                 shifts = (part.columns @ self._change).reshape(len(base), self._cost.family.scores, -1)
                 yield part, base, shifts
