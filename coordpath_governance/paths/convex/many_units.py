@@ -61,7 +61,7 @@ def solve_many(task: ConvexTask, solver: str) -> Found:
     except UnknownSetError:
         curvature, cuts = task.known.curvature(), task.known.cuts
         order, value = best_known_chain(task, cuts)
-    bound = Surrogate(task, curvature, cuts).prove(order, value, effort.most, task.known.aim).bound
+    bound = Surrogate(task, curvature, cuts).prove(order, effort.most, task.known.aim).bound
     if late():
         bound = max(bound, task.known.aim)
     return Found(order, min(bound, value), task.name)
@@ -95,7 +95,7 @@ def _close(inquiry: Inquiry, effort: _Effort) -> float:
         cuts = inquiry.cuts
         order, value = best_known_chain(task, cuts)
         tell = partial(_tell, task, value)
-        proved = Surrogate(task, inquiry.curvature(), cuts).prove(order, value, work, aim, tell)
+        proved = Surrogate(task, inquiry.curvature(), cuts).prove(order, work, aim, tell)
         tell(proved.bound)
         bound, spent = max(bound, proved.bound), spent + proved.work + _ROUND
         aim = bound + _PART * (value - bound)

@@ -54,6 +54,7 @@ class Surrogate:
     def __init__(self, task: ConvexTask, curvature: FloatArray, cuts: Sequence[Evaluation]) -> None:
         of_step = StepTangents(curvature, task.alphas).closest(cuts)
         constants, slopes = linear_parts(curvature, cuts)
+        constants = constants - np.array([rounding_of(curvature, [cut]) for cut in cuts])
         base = of_step[len(of_step) // 2]
         function = set_function(curvature, slopes[base])
         sums = np.array([float(cut.at.sum()) for cut in cuts])
@@ -63,24 +64,20 @@ class Surrogate:
         )
         lifts = Lifts(constants - constants[base], slopes - slopes[base], of_level, of_step)
         self._chain = ChainTask(replace(function, lifts=lifts), task.alphas, task.seed, Patience(task.patience.expired))
-        weight = float(task.alphas.sum())
-        self.rounding = self._chain.rounding + weight * rounding_of(curvature, cuts)
-        self._add = weight * (float(constants[base]) - function.e0) - self.rounding
+        self._add = float(task.alphas.sum()) * (float(constants[base]) - function.e0) - self._chain.rounding
 
     def first_bound(self) -> float:
         """A bound on all chains by relaxing their steps and levels."""
         return bound_chain(self._chain) + self._add
 
-    def prove(
-        self, order: tuple[int, ...], value: float, work: int, aim: float, tell: Callable[[float], None] = lambda _: None
-    ) -> Proved:
-        """The best chain of E if one is below ``value``, which is that of ``order``; or else that none is.
+    def prove(self, order: tuple[int, ...], work: int, aim: float, tell: Callable[[float], None] = lambda _: None) -> Proved:
+        """The best chain of E if it is below ``order``, the best one known; or else that none is.
 
-        It looks for one below a number that rises to ``value``, first below ``aim`` if that is finite, and ends early where
-        a search takes more than ``work``. Every bound on the way is told.
+        It looks for one below a number that rises, beginning with ``aim`` if that is finite, and ends early where a search
+        takes more than ``work``. Every bound on the way is told.
         """
-        chain = replace(self._chain, first=order)
-        end, part, spent = value - 2.0 * self.rounding, _PART, 0
+        chain, slack = replace(self._chain, first=order), self._chain.rounding
+        end, part, spent = chain.evaluate(order) + self._add - slack, _PART, 0
         proved = self.first_bound() if aim == -np.inf or not work else -np.inf
         tell(proved)
         while work and proved < end:
@@ -92,7 +89,7 @@ class Surrogate:
             bound = found.bound + self._add
             if chain.evaluate(found.order) + self._add < aim:
                 return Proved(bound, spent, order=found.order)
-            if bound < aim - self.rounding:
+            if bound < aim - slack:
                 return Proved(max(proved, bound), spent)
             proved = aim
             tell(proved)

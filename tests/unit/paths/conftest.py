@@ -148,3 +148,96 @@ def walk_task():
         return WalkTask(walks, problem.alphas(terms), find_floors(walks, terms), first, **more)
 
     return make
+
+
+def make_convex(kind, columns, *, seed=0, rows=60, size=0.6, idle=(), same=(), offset=False, **more):
+    """A problem on rows, some without weight; columns that are ``idle`` are zero, the ``same`` ones are one and change alike."""
+    from coordpath_governance.costs import GlmCost, RowsInMemory, family_of
+    from coordpath_governance.paths import PathProblem
+
+    rng = np.random.default_rng(seed)
+    design = rng.standard_normal((rows, columns))
+    design[:, 1:] += 0.5 * design[:, :1]
+    design[:, list(idle)] = 0.0
+    design[:, list(same)] = design[:, [*same[:1]] * len(same)]
+    shift = 0.3 * rng.standard_normal(rows) if offset else np.zeros(rows)
+    score = shift + design @ (0.4 * rng.standard_normal(columns))
+    classes = 3 if kind == "multinomial" else 1
+    target = {
+        "logistic": lambda: rng.random(rows) < 1.0 / (1.0 + np.exp(-score)),
+        "multinomial": lambda: np.where(rng.random(rows) < 0.3, 2, score > 0.0),
+        "poisson": lambda: rng.poisson(np.exp(score)),
+        "gamma": lambda: rng.gamma(2.0, np.exp(score) / 2.0),
+        "tweedie": lambda: rng.poisson(np.exp(score)) * rng.gamma(2.0, 1.0, rows),
+    }[kind]()
+    weight = rng.uniform(0.5, 2.0, rows)
+    weight[:2] = 0.0
+    family = family_of(kind, power=1.5 if kind == "tweedie" else None, classes=classes)
+    cost = GlmCost(family, RowsInMemory(design, np.asarray(target, dtype=float), weight, shift if offset else None))
+    start = 0.5 * rng.standard_normal((columns, classes))
+    change = size * rng.standard_normal((columns, classes))
+    for each in (start, change):
+        each[list(same)] = each[[*same[:1]] * len(same)]
+    names = [f"x{j}{c}" for j in range(columns) for c in range(classes)]
+    groups = tuple(tuple(names[j * classes : (j + 1) * classes]) for j in range(columns)) if classes > 1 else ()
+    return PathProblem(tuple(names), cost, start.ravel(), (start + change).ravel(), **{"groups": groups, **more})
+
+
+class Enumeration:
+    """The costs of all sets of moved units, one model each, and the best order by the subset programme."""
+
+    def __init__(self, problem):
+        self.problem, self.size = problem, len(problem.changed)
+        models = np.repeat(problem.start[None], 1 << self.size, axis=0)
+        for u, unit in enumerate(problem.changed):
+            moved = np.flatnonzero(np.arange(1 << self.size) >> u & 1)
+            models[np.ix_(moved, unit.members)] = problem.target[list(unit.members)]
+        self.costs = problem.cost.values(models)
+        self.alphas = problem.alphas(problem.most_terms)
+
+    def cost(self, units):
+        return self.costs[sum(1 << u for u in units)]
+
+    def objective(self, order):
+        """Σ αₖ c(βₖ) along an order."""
+        sets = [order[: k + 1] for k in range(self.problem.singles)]
+        sets += [order] * (len(self.alphas) - len(sets))
+        return math.fsum(a * self.cost(units) for a, units in zip(self.alphas, sets, strict=True))
+
+    def optimum(self):
+        """The least objective, by V(S) = α_|S| c(S) + min V(S∖u)."""
+        depth = len(self.alphas) - 1
+        best = {0: 0.0}
+        for number in range(1, 1 << self.size):
+            count = number.bit_count()
+            if count <= depth:
+                before = [number ^ 1 << u for u in range(self.size) if number >> u & 1]
+                best[number] = self.alphas[count - 1] * self.costs[number] + min(best[each] for each in before)
+        chains = [value for number, value in best.items() if number.bit_count() == depth]
+        return min(chains) + self.alphas[-1] * self.costs[-1]
+
+
+@pytest.fixture(scope="session")
+def convex():
+    return make_convex
+
+
+@pytest.fixture(scope="session")
+def enumeration():
+    return Enumeration
+
+
+@pytest.fixture(scope="session")
+def from_record():
+    """The same problem without rows: what was asked, written down as JSON and read back."""
+    import json
+    from dataclasses import replace
+
+    from coordpath_governance.paths import parse_problem, problem_to_dict
+    from coordpath_governance.paths.convex.document import recorded
+
+    def read_back(problem):
+        document = problem_to_dict(replace(problem, cost=recorded(problem, problem.cost)))
+        return parse_problem(json.loads(json.dumps(document)))
+
+    return read_back
