@@ -308,6 +308,12 @@ def chromium(tmp_path_factory):
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def office_class():
+    """A ledger, people with keys and a policy."""
+    return load("office").Office
+
+
 class PostgreSQL:
     """A throw-away PostgreSQL server that listens on a socket in its own folder and nowhere else."""
 

@@ -83,10 +83,10 @@ def keep_picture(page, name, **options):
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """Pages from real data: the demo's change, a first version, no change at all, and names that are far too long."""
+    """Pages from real data with names that are far too long: a change, a first version, no change at all, a classifier."""
     import numpy as np
     import pandas as pd
-    from sklearn.linear_model import Ridge
+    from sklearn.linear_model import LogisticRegression, Ridge
 
     folder = tmp_path_factory.mktemp("pages")
     rng = np.random.default_rng(3)
@@ -102,7 +102,12 @@ def reports(tmp_path_factory):
     frame[TARGET] = 1e6 * (frame["area"] - 0.5 * frame["age"]) + rng.normal(0, 1e5, 300)
     old, new = (Ridge().fit(rows[columns], rows[TARGET]) for rows in (frame[:150], frame))
     facts = {"data": frame, "target": TARGET, "name": "House prices", "threshold": 0.0, "segments": ("region",)}
+    frame["sold"] = np.where(frame["area"] - frame["age"] + rng.logistic(size=300) > 0, "yes " + "y" * 60, "no")
+    some = [*columns[:4], *columns[-2:]]
+    slow, fast = (LogisticRegression().fit(rows[some], rows["sold"]) for rows in (frame[:150], frame))
+    decided = facts | {"target": "sold", "threshold": 0.4, "champion_threshold": 0.5}
     made = {
+        "classifier": cg.explain_change(slow, fast, **decided, reason="more rows", role="holdout"),
         "change": cg.explain_change(old, new, **facts, reason="more rows", role="holdout", period="2025"),
         "first": cg.explain_change(None, new, **facts),
         "same": cg.explain_change(new, new, **facts),
@@ -114,7 +119,7 @@ def reports(tmp_path_factory):
     return pages
 
 
-@pytest.mark.parametrize("kind", ["change", "first", "same"])
+@pytest.mark.parametrize("kind", ["change", "first", "same", "classifier"])
 def test_a_page_asks_for_nothing_and_complains_of_nothing(chromium, reports, kind):
     with chromium.page() as page:
         page.open(reports[kind].as_uri())
@@ -129,7 +134,7 @@ def test_a_page_asks_for_nothing_and_complains_of_nothing(chromium, reports, kin
         assert broken == 0
 
 
-@pytest.mark.parametrize("kind", ["change", "first", "same"])
+@pytest.mark.parametrize("kind", ["change", "first", "same", "classifier"])
 @pytest.mark.parametrize(("width", "scheme"), SHAPES)
 def test_a_page_fits_every_window_and_can_be_read(chromium, reports, kind, width, scheme):
     with chromium.page() as page:
