@@ -62,8 +62,10 @@ def cost_on_rows(pair: ModelPair, change: Change, rows: GlmRows, target: str) ->
     """The mean loss over the rows as a function of the exercised coordinates."""
     family = family_of_models(pair)
     columns = change.exercised[:: family.scores]
+    of_first_class = f" [{pair.candidate.classes[0]}]" if family.scores > 1 else ""
+    names = [c.label.removesuffix(of_first_class) for c in columns]
     centres = [c.mean if change.centred and c.source is not None else 0.0 for c in columns]
-    return GlmCost(family, rows, [c.unit for c in columns], target, pair.candidate.classes, centres)
+    return GlmCost(family, rows, names, target, pair.candidate.classes, centres)
 
 
 def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[float]]) -> GlmFacts:

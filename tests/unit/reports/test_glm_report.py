@@ -551,6 +551,7 @@ def unusable(change):
 
 
 BAD = [
+    ("logistic", lambda f: f.assign(default=np.where(f["town"] == "Ayr", "yes", "no")), {}, "'town = Ayr'", "126 rows"),
     ("logistic", lambda f: f.assign(default=np.where(f["age"] > 0.25, "yes", "no")), {}, "'age'", "rows"),
     ("logistic", lambda f: f.assign(default="no"), {}, "'default'", "all 260 rows"),
     (

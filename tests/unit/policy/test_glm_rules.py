@@ -1,0 +1,69 @@
+"""Rules about models with several classes, or whose score is not in the target's unit: what has no meaning is not known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coordpath_governance import explain_change
+from coordpath_governance.models.linear_model import LinearModel, NumericTerm
+from coordpath_governance.policy.judge import GateFacts, judge
+
+NOW = "2026-03-01T12:00:00.000000Z"
+VALIDATED = "2026-02-01T00:00:00.000000Z"
+ABOVE_ALL = 1e9
+
+
+def scores(*slopes):
+    plain = tuple(LinearModel(0.1 * i, (NumericTerm("a", slope),)) for i, slope in enumerate(slopes))
+    facts = {"family": "multinomial", "link": "softmax", "classes": ("A", "B", "C"), "class_scores": plain}
+    return LinearModel(0.0, has_intercept=False, **facts)
+
+
+def odds(slope):
+    return LinearModel(0.0, (NumericTerm("a", slope),), family="binomial", link="logit", classes=("A", "B"), threshold=0.5)
+
+
+@pytest.fixture(scope="module")
+def documents():
+    """The same little change of a model with three classes and of one with two."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"a": rng.normal(size=90), "region": ["north", "south", "west"] * 30})
+    made = {
+        "several": (scores(0.1, 0.2, -0.3), scores(0.4, 0.1, -0.5), rng.permutation(["A", "B", "C"] * 30)),
+        "two": (odds(0.3), odds(0.5), rng.permutation(["A", "B"] * 45)),
+    }
+    return {
+        name: explain_change(old, new, data=frame.assign(y=target), target="y", segments=["region"]).document
+        for name, (old, new, target) in made.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "limit", "expected", "says"),
+    [
+        ("several", "mean_score_shift", "overall", "unknown", "give a limit by_segment"),
+        ("several", "mean_score_shift", "by_segment", "pass", ""),
+        ("several", "decision_flips", "overall", "pass", ""),
+        ("several", "standardised_change", "absolute", "pass", ""),
+        ("several", "standardised_change", "relative", "unknown", "not in the target's unit"),
+        ("two", "mean_score_shift", "overall", "pass", ""),
+        ("two", "decision_flips", "overall", "pass", ""),
+        ("two", "standardised_change", "absolute", "pass", ""),
+        ("two", "standardised_change", "relative", "unknown", "not in the target's unit"),
+        ("two", "final_cost_increase", "relative", "pass", ""),
+    ],
+)
+def test_what_has_no_meaning_is_not_known(policy_of, documents, kind, rule, limit, expected, says):
+    share = rule == "decision_flips"
+    judged = judge(policy_of({rule: {limit: 1.0 if share else ABOVE_ALL}}), documents[kind])
+    found = next(each for each in judged.results if each.rule == rule)
+    assert found.result == expected
+    assert says in found.reason
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("several", "unknown"), ("two", "pass")])
+def test_nor_does_it_add_up(policy_of, documents, kind, expected):
+    policy = policy_of({"change_since_validation": {"mean_score_shift": ABOVE_ALL}})
+    gate = GateFacts(NOW, NOW, (documents[kind],), VALIDATED)
+    judged = judge(policy, documents[kind], gate)
+    assert next(each for each in judged.results if each.rule == "change_since_validation").result == expected
