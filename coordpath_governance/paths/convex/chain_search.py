@@ -6,7 +6,8 @@ changes f by about
 
     ∇f(S_k)_a − ∇f(S_k)_r + ½(H_aa + H_rr − 2H_ar).
 
-Every swap and insertion makes such exchanges along a run of sets; the most promising ones are tried, all in one pass.
+Every swap and insertion makes such exchanges along a run of sets; the most promising ones are tried, and all swaps of
+neighbours, in one pass.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _WORK = 500_000
 """States times units of the search for a model's best chain."""
 
 _TRIALS = 12
-"""Exchanges tried in one pass."""
+"""Promising exchanges tried in one pass."""
 
 _GAIN = 1e-12
 _DIAGONAL = 0.25
@@ -103,7 +104,7 @@ def _together(order: tuple[int, ...], others: list[tuple[int, ...]]) -> tuple[in
 
 
 def _promising(order: Sequence[int], alphas: FloatArray, slopes: FloatArray, matrix: FloatArray) -> list[tuple[int, ...]]:
-    """The orders that one swap or insertion makes, those first that seem to lower the sum most."""
+    """Orders that one swap or insertion makes: those that seem to lower the sum most, and all swaps of neighbours."""
     size, depth = len(order), len(alphas)
     placed = matrix[np.ix_(order, order)]
     apart = (np.diag(placed)[:, None] + np.diag(placed)) / 2.0 - placed
@@ -120,15 +121,19 @@ def _promising(order: Sequence[int], alphas: FloatArray, slopes: FloatArray, mat
     own = np.diag(pulled)
     swap = own + own[:, None] - pulled - pulled.T + (total - total[:, None]) * apart
     changes = np.stack([insertion, np.where(forward, swap, 0.0)])
-    found: dict[tuple[int, ...], None] = {}
-    for at in np.argsort(changes, axis=None, kind="stable")[: 2 * _TRIALS]:
-        kind, i, j = (int(index) for index in np.unravel_index(at, changes.shape))
-        if changes[kind, i, j] >= 0.0:
-            break
-        other = list(order)
-        if kind == 0:
-            other.insert(j, other.pop(i))
-        else:
-            other[i], other[j] = other[j], other[i]
-        found[tuple(other)] = None
-    return list(found)[:_TRIALS]
+    promising = np.argsort(changes, axis=None, kind="stable")[:_TRIALS]
+    moves = [tuple(int(each) for each in np.unravel_index(at, changes.shape)) for at in promising]
+    moves += [(1, k, k + 1) for k in range(min(depth, size - 1))]
+    found = dict.fromkeys(_moved(order, *move) for move in moves)
+    found.pop(tuple(order), None)
+    return list(found)
+
+
+def _moved(order: Sequence[int], kind: int, i: int, j: int) -> tuple[int, ...]:
+    """An order after one insertion, or one swap."""
+    other = list(order)
+    if kind == 0:
+        other.insert(j, other.pop(i))
+    else:
+        other[i], other[j] = other[j], other[i]
+    return tuple(other)

@@ -151,7 +151,7 @@ def walk_task():
 
 
 def make_convex(kind, columns, *, seed=0, rows=60, size=0.6, idle=(), same=(), offset=False, **more):
-    """A problem on rows, some without weight; columns that are ``idle`` are zero, the ``same`` ones are one and change alike."""
+    """A problem on rows, some without weight; columns that are ``idle`` are zero, the ``same`` ones one column twice."""
     from coordpath_governance.costs import GlmCost, RowsInMemory, family_of
     from coordpath_governance.paths import PathProblem
 

@@ -241,8 +241,9 @@ def test_exchanges_of_a_quadratic_are_foreseen_exactly():
             neighbours |= {tuple(swapped), tuple(moved)}
         better = sorted(each for each in map(total, neighbours) if each < total(order) - 1e-9)
         found = [total(each) for each in orders if total(each) < total(order) - 1e-9]
-        assert found == pytest.approx(sorted(found))
+        assert set(orders) <= neighbours
         assert found[0] == pytest.approx(better[0])
+        assert sorted(found)[:4] == pytest.approx(better[:4])
         task = ChainTask(set_function(matrix, linear), alphas)
         best, value = improve(task)
         assert value - task.function.e0 * alphas.sum() == pytest.approx(total(best))

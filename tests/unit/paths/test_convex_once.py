@@ -76,7 +76,7 @@ def test_all_orders_of_five_units_one_by_one(convex, enumeration, kind):
     size=st.floats(0.01, 2.0),
     gamma=st.floats(0.2, 1.5),
 )
-def test_what_is_proved_holds_and_is_proved_again_from_the_record(  # noqa: PLR0913
+def test_what_is_proved_holds_and_is_proved_again_from_the_record(
     convex, enumeration, from_record, seed, kind, columns, singles, idle, same, size, gamma
 ):
     problem = convex(
