@@ -42,6 +42,7 @@ from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.evidence import Evidence, evidence_of
 from coordpath_governance.reports.glm import glm_facts
 from coordpath_governance.reports.make import Progress, Reference, Replay, Request, make_report
+from coordpath_governance.reports.row_figures import contradictions
 from coordpath_governance.reports.steps import Labels
 from coordpath_governance.reports.words import limits, summarise
 
@@ -111,6 +112,9 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
     evidence = evidence_of(document)
     result.checks.append(_check_arithmetic(document, evidence))
     result.checks.append(_check_words(document, evidence))
+    if document.glm is not None:
+        fits = "what the rows say fits together"
+        result.checks.append(Check("arithmetic", fits, tuple(contradictions(document))))
     result.checks.append(_check_assessment(document))
     result.checks.append(_check_certificate(document, evidence.problem))
     if data is None:

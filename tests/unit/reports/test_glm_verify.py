@@ -211,7 +211,8 @@ def test_an_order_that_is_not_the_best_is_not_called_optimal(name, made):
             told += 1
             forged = retold(made[name], problem, solution)
             failed = [check.level for check in verify_report(forged).checks if not check.passed]
-            assert failed == ["certificate"]
+            flips = made[name].document.rows.flips
+            assert failed == (["certificate"] if flips is None else ["arithmetic", "certificate"])
     assert told >= 1
 
 

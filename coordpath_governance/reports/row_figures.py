@@ -1,0 +1,106 @@
+"""Figures that only rows can tell, but that have to fit each other and the rest of the report all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from coordpath_governance.reference.decisions import THRESHOLD_STEP
+from coordpath_governance.reports.document import (
+    ChangeReportDocument,
+    Flips,
+    GlmFacts,
+    GlmRowMetrics,
+    RowEvidence,
+    SegmentImpact,
+)
+
+__all__ = ["contradictions"]
+
+_TOLERANCE = 1e-9
+
+
+def contradictions(document: ChangeReportDocument) -> Iterator[str]:
+    """What is said of rows of a generalised linear model and cannot all be true."""
+    glm, rows = document.glm, document.rows
+    if glm is None or rows is None:
+        return
+    if glm.constant_cost < 0:
+        yield "glm.constant_cost: is negative, and no loss is"
+    sides = (("champion", rows.champion_metrics), ("candidate", rows.candidate_metrics))
+    for who, side in sides:
+        if side is not None:
+            yield from (f"rows.{who}_metrics.{what}" for what in _of_version(side, glm, document.data.rows))
+    yield from _of_both(rows)
+    yield from _of_shift(rows)
+    if rows.flips is not None:
+        yield from _of_flips(rows.flips, [step.feature for step in document.path.steps], several=glm.link == "softmax")
+    for i, segment in enumerate(rows.segments):
+        yield from (f"rows.segments[{i}].{what}" for what in _of_segment(segment, document.data.rows))
+
+
+def _of_version(side: GlmRowMetrics, glm: GlmFacts, rows: int) -> Iterator[str]:
+    several, classifies = glm.link == "softmax", bool(glm.classes)
+    if tuple(each.label for each in side.classes) != glm.classes:
+        yield "classes: are not those of the models"
+    for what in ("observed", "expected"):
+        if classifies and not _equal(sum(getattr(each, what) for each in side.classes), 1.0):
+            yield f"classes: the {what} shares do not add up to 1"
+    if (side.auc is None) != (several or not classifies):
+        yield "auc: is for two classes"
+    if side.auc is not None and not _equal(side.gini, 2.0 * side.auc - 1.0):
+        yield "gini: is not 2·auc − 1"
+    if side.gini is not None and abs(side.gini) > 1.0 + _TOLERANCE:
+        yield "gini: is beyond 1"
+    if several:
+        return
+    if sum(each.rows for each in side.calibration) != rows:
+        yield "calibration: its rows are not those of the data"
+    shown = [side.expected, side.observed, *(value for each in side.calibration for value in (each.expected, each.observed))]
+    if not all(value is not None and 0.0 <= value <= (1.0 + _TOLERANCE if classifies else value) for value in shown):
+        yield "calibration: has a mean that such models cannot have"
+    order = [each.expected for each in side.calibration]
+    if order != sorted(order):
+        yield "calibration: is not in the order of the predictions"
+
+
+def _of_both(rows: RowEvidence) -> Iterator[str]:
+    """The target is the same for both versions."""
+    one, other = rows.champion_metrics, rows.candidate_metrics
+    if one is None or other is None:
+        return
+    if one.observed != other.observed or [c.observed for c in one.classes] != [c.observed for c in other.classes]:
+        yield "rows.candidate_metrics.observed: is not what was observed of the champion"
+
+
+def _of_shift(rows: RowEvidence) -> Iterator[str]:
+    low, middle, high = rows.shift_p05, rows.shift_p50, rows.shift_p95
+    if not low <= middle <= high:
+        yield "rows.shift_p50: the quantiles are not in order"
+    if max(-low, high, 0.0) > abs(rows.shift_largest) * (1.0 + _TOLERANCE) + _TOLERANCE:
+        yield "rows.shift_largest: is smaller than a quantile"
+
+
+def _of_flips(flips: Flips, steps: Sequence[str], *, several: bool) -> Iterator[str]:
+    """One entry a step, and one more where the threshold moves; what goes up and down on the way is what does in all."""
+    moved = [] if flips.champion_threshold is None else [THRESHOLD_STEP]
+    if [step.feature for step in flips.steps] != [*steps, *moved]:
+        yield "rows.flips.steps: are not the steps of the path"
+    along = sum(step.up - step.down for step in flips.steps)
+    if several:
+        if flips.down or any(step.down for step in flips.steps) or flips.up > along + _TOLERANCE:
+            yield "rows.flips.up: more decisions change than do on the way"
+    elif not _equal(flips.up - flips.down, along):
+        yield "rows.flips: the steps do not add up to them"
+
+
+def _of_segment(segment: SegmentImpact, rows: int) -> Iterator[str]:
+    if not _equal(segment.delta, segment.candidate_cost - segment.champion_cost):
+        yield "delta: is not the difference of the costs"
+    if min(segment.champion_cost, segment.candidate_cost) < 0:
+        yield "candidate_cost: a cost is negative, and no loss is"
+    if segment.rows > rows:
+        yield "rows: are more than those of the data"
+
+
+def _equal(one: float | None, other: float) -> bool:
+    return one is not None and abs(one - other) <= _TOLERANCE * max(1.0, abs(other))
