@@ -35,7 +35,9 @@ def linear_parts(curvature: FloatArray, cuts: Sequence[Evaluation]) -> tuple[Flo
 
 
 def best_minorant(curvature: FloatArray, cuts: Sequence[Evaluation], points: FloatArray) -> FloatArray:
-    """The largest of the minorants at each point, each less its own rounding."""
+    """The largest of the minorants at each point, each less its own rounding; −∞ if there are none."""
+    if not cuts:
+        return np.full(len(points), -np.inf)
     constants, slopes = linear_parts(curvature, cuts)
     constants = constants - np.array([4.0 * rounding_of(curvature, [cut]) for cut in cuts])
     best: FloatArray = np.max(points @ slopes.T + constants, axis=1) + np.sum((points @ curvature) * points, axis=1) / 2

@@ -63,10 +63,9 @@ def _best_chain(values: FloatArray, alphas: FloatArray, levels: list[NDArray[np.
         for u in range(size):
             np.minimum(before, total[sets ^ (1 << u)], out=before)
         total[sets] = before + alpha * values[sets]
-    ends = total[levels[-1]] if levels else np.zeros(1)
+    ends = total[levels[-1]]
     tie = tie_of(float(ends.min()))
-    last = int(levels[-1][np.flatnonzero(ends <= ends.min() + tie)[0]]) if levels else 0
-    order = read_order(total, last, tie)
+    order = read_order(total, int(levels[-1][np.flatnonzero(ends <= ends.min() + tie)[0]]), tie)
     return float(ends.min()), np.cumsum([1 << u for u in order], dtype=np.int64)
 
 

@@ -1,7 +1,7 @@
 """RecordedCost: a convex cost as far as it was evaluated, enough to find the path again and to prove it, without rows.
 
-What the rows said is taken as it stands, but not if it contradicts itself: every value must lie above every minorant, and
-no value below the minimum.
+What the rows said is taken as it stands, but not if it contradicts itself: every value must lie above every tangent and,
+where the curvature holds, every minorant, and no value below the minimum.
 """
 
 from __future__ import annotations
@@ -73,13 +73,12 @@ class RecordedCost:
         values = np.array([each.value for each in self.evaluations])
         if min(self.least, float(values.min())) < 0.0:
             raise ProblemError("cost.record: has a negative cost; no loss of these kinds is negative")
-        below = np.full(len(values), self.least)
-        cuts = [each for each in self.evaluations if is_cut(each, self.depth)]
-        within = [i for i, each in enumerate(self.evaluations) if float(each.at.sum()) <= self.depth]
-        if cuts and within:
-            points = np.stack([self.evaluations[i].at for i in within])
-            below[within] = np.maximum(best_minorant(curvature, cuts, points), self.least)
-        wrong = np.flatnonzero(~(below <= values * (1.0 + _ROUNDING)))
+        points = np.stack([each.at for each in self.evaluations])
+        tangents = [each for each in self.evaluations if each.slopes is not None]
+        cuts = [each for each in tangents if is_cut(each, self.depth)]
+        below = np.maximum(best_minorant(np.zeros_like(curvature), tangents, points), self.least)
+        bent = np.where(points.sum(axis=1) <= self.depth, best_minorant(curvature, cuts, points), self.least)
+        wrong = np.flatnonzero(~(np.maximum(below, bent) <= values * (1.0 + _ROUNDING)))
         if len(wrong):
             raise ProblemError(
                 f"cost.record.evaluations[{wrong[0]}]: contradicts the minimum or the slopes of another one; "

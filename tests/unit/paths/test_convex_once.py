@@ -111,6 +111,14 @@ def test_nothing_that_changed_needs_no_steps(convex):
     assert greedy_order(still) == ()
 
 
+def test_units_that_do_nothing_share_nothing(convex):
+    problem = convex("poisson", 3, idle=(0, 1, 2))
+    found = solve_problem(problem)
+    assert found.status == "optimal"
+    assert steps(found) == ["x00", "x10", "x20"]
+    assert shapley(problem) == (0.0, 0.0, 0.0)
+
+
 def test_weights_that_see_only_the_end_leave_every_order_alike(convex, from_record):
     problem = convex("gamma", 4, weights=ExplicitWeights((0.0, 0.0, 0.0, 1.0)))
     for solver in ("auto", "greedy", "direct"):

@@ -206,3 +206,95 @@ def test_json_that_is_fine_or_too_large(toy, monkeypatch):
     monkeypatch.setattr("coordpath_governance.canonical.read_json.__kwdefaults__", {"max_bytes": 10, "allow_nan": False})
     with pytest.raises(ProblemError, match="at most 10"):
         parse_json(json.dumps(toy))
+
+
+ON_ROWS = {
+    "features": ["a", "b"],
+    "cost": {"kind": "poisson", "rows": {"design": [[1, 0.5], [1, -1], [1, 2]], "target": [0, 1, 3]}},
+    "start": [0, 0],
+    "target": [0.5, 0.25],
+}
+CLASSES = {
+    "features": ["a0", "a1", "a2"],
+    "cost": {"kind": "multinomial", "classes": 3, "rows": {"design": [[1], [2], [3], [4]], "target": [0, 1, 2, 0]}},
+    "groups": [["a0", "a1", "a2"]],
+    "target": [0.5, 0.25, -0.75],
+}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        ON_ROWS,
+        put(ON_ROWS, ("cost", "rows", "weight"), [1, 2, 0]),
+        put(ON_ROWS, ("cost", "rows", "offset"), [0.1, -0.2, 0.3]),
+        put(put(ON_ROWS, ("cost", "kind"), "tweedie"), ("cost", "power"), 1.5),
+        put(put(ON_ROWS, ("cost", "kind"), "gamma"), ("cost", "rows", "target"), [1, 2, 3]),
+        put(put(ON_ROWS, ("cost", "kind"), "logistic"), ("cost", "rows", "target"), [0, 1, 1]),
+        CLASSES,
+    ],
+)
+def test_costs_on_rows_read_back(document):
+    again = problem_to_dict(parse_problem(document))
+    assert problem_to_dict(parse_problem(json.loads(json.dumps(again)))) == again
+    assert solve(again).to_dict() == solve(document).to_dict()
+    assert solve(document).status == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("cost", "kind"), "probit", "cost.kind: 'probit' is not known; use quadratic, logistic"),
+        (("cost", "kind"), 3, "cost.kind: is 3; give a text"),
+        (("cost", "kind"), "tweedie", "cost.power: belongs to the kind 'tweedie'"),
+        (("cost", "power"), 1.5, "cost.power: belongs to the kind 'tweedie'"),
+        (("cost", "classes"), 3, "cost.classes: belongs to the kind 'multinomial'"),
+        (("cost", "kind"), "multinomial", "cost.classes: belongs to the kind 'multinomial'"),
+        (("cost", "gram"), [[1]], "cost.gram: is not a known key"),
+        (("cost", "rows"), [1], "cost.rows: is [1]; give an object"),
+        (("cost", "record"), {}, "cost: needs either 'rows' or 'record'"),
+        (("cost", "rows", "columns"), [1], "cost.rows.columns: is not a known key"),
+        (("cost", "rows", "design"), [[1, 2], [1]], "cost.rows.design[1]: has 1 entries, but there are 2 columns"),
+        (("cost", "rows", "design"), [[1, 2]], "cost.rows: 1 rows of design and 3 of target"),
+        (("cost", "rows", "design"), [[1, 2], [1, "x"], [1, 2]], "cost.rows.design[1][1]: is 'x'; give a number"),
+        (("cost", "rows", "design"), None, "cost.rows.design: is null; give a list"),
+        (("cost", "rows", "target"), [0, -1, 2], "cost.rows.target[1]: -1.0 is no target of the kind 'poisson'"),
+        (("cost", "rows", "target"), [0, 1, INF], "cost.rows.target[2]"),
+        (("cost", "rows", "weight"), [1, 1], "cost.rows.weight: has 2 entries, but there are 3 rows"),
+        (("cost", "rows", "weight"), [1, -1, 1], "weights are negative"),
+        (("cost", "rows", "weight"), [0, 0, 0], "weights of 3 rows add up to 0"),
+        (("cost", "rows", "offset"), [1, None, 1], "cost.rows.offset[1]: is null; give a number"),
+    ],
+)
+def test_every_bad_cost_on_rows_is_named(path, value, message):
+    with pytest.raises(ProblemError) as caught:
+        parse_problem(put(ON_ROWS, path, value))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("cost", "classes"), 2, "features: 3 are not a whole number of columns for 2 classes"),
+        (("cost", "classes"), 1, "cost.classes: 1 classes make no multinomial cost"),
+        (("cost", "classes"), "3", "cost.classes: is '3'; give an integer"),
+        (("cost", "rows", "target"), [0, 1, 2, 3], "cost.rows.target[3]: 3.0 is no target of the kind 'multinomial'"),
+    ],
+)
+def test_every_bad_cost_of_classes_is_named(path, value, message):
+    with pytest.raises(ProblemError) as caught:
+        parse_problem(put(CLASSES, path, value))
+    assert message in str(caught.value)
+
+
+def test_needed_keys_of_rows():
+    for key in ("design", "target"):
+        document = json.loads(json.dumps(ON_ROWS))
+        del document["cost"]["rows"][key]
+        with pytest.raises(ProblemError, match=f"cost.rows.{key}: is missing"):
+            parse_problem(document)
+    document = put(ON_ROWS, ("cost",), {"kind": "poisson"})
+    with pytest.raises(ProblemError, match="needs either 'rows' or 'record'"):
+        parse_problem(document)
+    with pytest.raises(ProblemError, match=r"cost\.power: 2\.5 is not between 1 and 2"):
+        parse_problem(put(put(ON_ROWS, ("cost", "kind"), "tweedie"), ("cost", "power"), 2.5))
