@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import ProblemError, SolverUnavailableError
+from coordpath_governance.paths.certificate import ROUNDING_LEVEL
 from coordpath_governance.paths.convex.many_units import quick_bound, solve_many
 from coordpath_governance.paths.convex.minorants import EPS
 from coordpath_governance.paths.convex.programme import LARGEST, solve_programme
@@ -92,7 +93,10 @@ def convex_shares(problem: PathProblem) -> tuple[float, ...]:
 
 
 def _outcome(problem: PathProblem, found: Found, *, bounded: bool) -> Outcome:
-    """The found order with its costs; ``bounded``: the bound is one of Σ over all terms but the last, not just min c."""
+    """The found order with its costs; ``bounded``: the bound is one of Σ over all terms but the last, not just min c.
+
+    Rounding of the mean over rows counts as nothing, also where the order explains nothing beside it.
+    """
     known, minimum = problem.sets, problem.cost.minimum()
     alphas, exponent = normalise(problem.alphas(problem.most_terms))
     stops = order_stops(problem, found.order)
@@ -109,7 +113,7 @@ def _outcome(problem: PathProblem, found: Found, *, bounded: bool) -> Outcome:
         float(alphas @ excess[1:]),
         max(found.bound - float(alphas[:-1].sum()) * minimum + last, 0.0) if bounded else 0.0,
         rounding * weight,
-        float(excess[1:].max(initial=0.0)) * weight,
+        max(float(excess[1:].max(initial=0.0)), rounding / ROUNDING_LEVEL) * weight,
         weight or 1.0,
         (0, exponent),
         found.solver,
