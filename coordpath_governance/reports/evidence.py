@@ -128,7 +128,10 @@ def _scores(document: ChangeReportDocument) -> int:
 
 
 def _moments(document: ChangeReportDocument, problem: PathProblem, pair: ModelPair) -> Moments:
-    """Undo `align`: covariances from the Gram matrix, means and counts from the coordinates, one for every column."""
+    """Undo `align`: covariances from the Gram matrix, means and counts from the coordinates, one for every column.
+
+    Variances beside a mean that is not taken off drown in its square: they are as the coordinates tell them.
+    """
     centred = pair.has_intercept
     coordinates = [c for c in document.coordinates[:: _scores(document)] if c.kind != "baseline"]
     at = {label: i for i, label in enumerate(problem.features[:: _scores(document)])}
@@ -145,7 +148,9 @@ def _moments(document: ChangeReportDocument, problem: PathProblem, pair: ModelPa
     gram, linear = (part[chosen] for part in _second_moments(document, problem))
     gram = gram[:, chosen]
     if not centred:
+        spread = np.diag(covariance)[places]
         gram = gram - np.outer(mean[places], mean[places])
+        np.fill_diagonal(gram, spread)
         linear = linear - mean[places] * mean[-1]
     covariance[np.ix_(places, places)] = gram
     covariance[places, size] = covariance[size, places] = linear

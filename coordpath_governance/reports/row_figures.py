@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from coordpath_governance.reference.decisions import THRESHOLD_STEP
+from coordpath_governance.reference.moments import MIN_COUNT
 from coordpath_governance.reports.document import (
     ChangeReportDocument,
     Flips,
@@ -53,7 +54,7 @@ def _of_version(side: GlmRowMetrics, glm: GlmFacts, rows: int) -> Iterator[str]:
         yield "gini: is beyond 1"
     if several:
         return
-    if sum(each.rows for each in side.calibration) != rows:
+    if sum(each.rows for each in side.calibration) != (rows if rows >= MIN_COUNT else 0):
         yield "calibration: its rows are not those of the data"
     shown = [side.expected, side.observed, *(value for each in side.calibration for value in (each.expected, each.observed))]
     if not all(value is not None and 0.0 <= value <= (1.0 + _TOLERANCE if classifies else value) for value in shown):
@@ -68,7 +69,8 @@ def _of_both(rows: RowEvidence) -> Iterator[str]:
     one, other = rows.champion_metrics, rows.candidate_metrics
     if one is None or other is None:
         return
-    if one.observed != other.observed or [c.observed for c in one.classes] != [c.observed for c in other.classes]:
+    shares = zip(one.classes, other.classes, strict=False)
+    if one.observed != other.observed or not all(_equal(a.observed, b.observed) for a, b in shares):
         yield "rows.candidate_metrics.observed: is not what was observed of the champion"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coordpath_governance.alignment.change import Change
+from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.paths import PathProblem, Solution, evaluate_order, greedy_order, shapley
 from coordpath_governance.paths.path import Path, Step
 from coordpath_governance.reports.document import ComparedOrder, Move, PathFacts, RowEvidence, StepFacts
@@ -14,6 +15,8 @@ from coordpath_governance.reports.document import ComparedOrder, Move, PathFacts
 __all__ = ["Labels", "compare_orders", "path_facts", "steps_as_units"]
 
 TWO_ERRORS = 2.0
+_SUMMED = 1e-12
+"""Of the largest cost: what a sum over rows may be off by, which is no change for the worse."""
 OrderName = Literal["ours", "greedy", "direct"]
 _TITLES: dict[OrderName, str] = {
     "ours": "This report's order",
@@ -54,7 +57,9 @@ def path_facts(problem: PathProblem, solution: Solution, labels: Labels, rows: R
     order_free = _order_free(problem, labels)
     total = sum(step.delta for step in path.steps)
     shares = rows is not None and abs(total) > TWO_ERRORS * rows.total_se
-    brackets = _brackets([path.start_cost, *(step.cost for step in path.steps)])
+    costs = [path.start_cost, *(step.cost for step in path.steps)]
+    rounding = 0.0 if isinstance(problem.cost, QuadraticCost) else _SUMMED * max(costs)
+    brackets = _brackets(costs, rounding)
     steps = tuple(
         StepFacts(
             k=step.k,
@@ -68,7 +73,7 @@ def path_facts(problem: PathProblem, solution: Solution, labels: Labels, rows: R
             delta_se=None if rows is None else rows.step_se[i],
             share=step.delta / total if shares else None,
             shapley=sum(order_free[unit] for unit in labels.units(step)),
-            worsens=step.delta > 0,
+            worsens=step.delta > rounding,
             bracket=brackets[i],
         )
         for i, step in enumerate(path.steps)
@@ -95,16 +100,17 @@ def _order_free(problem: PathProblem, labels: Labels) -> dict[str, float]:
     }
 
 
-def _brackets(costs: Sequence[float]) -> list[int | None]:
+def _brackets(costs: Sequence[float], rounding: float = 0.0) -> list[int | None]:
     """Number the runs of steps that belong together: from one that worsens to the one that makes up for it.
 
-    A step that nothing makes up for stands alone, with its ▲ and no bracket.
+    A step that nothing makes up for stands alone, with its ▲ and no bracket. What differs by ``rounding`` is the same.
     """
     out: list[int | None] = [None] * (len(costs) - 1)
     number, k = 0, 1
     while k < len(costs):
         before = costs[k - 1]
-        end = next((j for j in range(k + 1, len(costs)) if costs[j] <= before), None) if costs[k] > before else None
+        least = before + rounding
+        end = next((j for j in range(k + 1, len(costs)) if costs[j] <= least), None) if costs[k] > least else None
         if end is None:
             k += 1
             continue

@@ -144,12 +144,15 @@ def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Che
             document.data,
             document.settings,
             document.recheck.versions,
-            None if document.glm is None else glm_facts(pair, document.glm.constant_cost, change.gram.tolist()),
+            None if document.glm is None else glm_facts(pair, document.glm.constant_cost, document.glm.gram),
         )
         again = compose(told, pair, change, evidence.problem, solution, document.rows)
     except (CoordpathError, ValidationError) as error:
         return Check("arithmetic", what, (f"the report cannot be recomputed: {str(error)[:300]}",))
     found = _differences(document, again)
+    if document.glm is not None:
+        gram = [list(row) for row in document.glm.gram]
+        found += differences(gram, change.gram.tolist(), rounding_of(_comparable(again)), ("glm", "gram"))
     return Check("arithmetic", what, tuple(found))
 
 

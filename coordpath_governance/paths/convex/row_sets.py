@@ -86,8 +86,8 @@ class RowSets:
 
     def _count_overflowing(self, points: FloatArray) -> None:
         """Raise the same for all rows, not just those up to the first that overflow."""
-        by_unit = self._change.reshape(*self._start.shape, -1)
-        self._cost.values(self._start + (points @ by_unit.reshape(-1, self.size).T).reshape(-1, *self._start.shape))
+        by_unit = self._change.reshape(self._start.size, self.size)
+        self._cost.values(self._start + (points @ by_unit.T).reshape(-1, *self._start.shape))
 
     def hessian(self, point: FloatArray) -> FloatArray:
         """∇²f, in one pass over the rows."""
