@@ -24,12 +24,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import mean_tweedie_deviance
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 
 from coordpath_governance import explain_change, solve
 from coordpath_governance.errors import AlignmentError, CoordpathError, ProblemError, ReferenceDataError, UsageError
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.steps import _brackets
 from coordpath_governance.reports.verify import verify_report
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "change_report.schema.json"
@@ -429,6 +431,68 @@ def test_weights_count_rows_and_zeros_leave_them_out():
     assert [step.feature for step in weighed.path.steps] == [step.feature for step in plain.path.steps]
     assert weighed.impact.candidate.auc == pytest.approx(plain.impact.candidate.auc, abs=1e-9)
     assert weighed.data.weight_sum == len(repeated)
+
+
+def test_versions_of_different_powers_are_judged_by_the_candidates():
+    frame = rows(HOLDOUT)
+    old, new = (
+        LinearModel(0.0, (NumericTerm("age", 0.1 * power),), family="tweedie", link="log", power=power)
+        for power in (1.2, 1.7)
+    )
+    report = explain_change(old, new, data=frame, target="loss")
+    for cost, slope in ((report.document.path.start_cost, 0.12), (report.document.impact.candidate.cost, 0.17)):
+        expected = mean_tweedie_deviance(frame["loss"], np.exp(slope * frame["age"]), power=1.7)
+        assert cost == pytest.approx(expected, abs=1e-9)
+    assert any("different Tweedie powers" in text for text in report.document.limits)
+    assert verify_report(report).passed
+
+
+def test_a_constant_target_leaves_nothing_to_explain():
+    old, new = (LinearModel(0.0, (NumericTerm("age", s),), family="gamma", link="log") for s in (0.1, 0.2))
+    report = explain_change(old, new, data=rows(HOLDOUT).assign(cost=1.0), target="cost")
+    assert report.document.impact.candidate.explained is None
+    assert report.document.impact.candidate.gini is None
+    assert any("without any error" in text for text in report.document.limits)
+    assert verify_report(report).passed
+
+
+def test_columns_far_from_zero_that_nothing_centres(tmp_path):
+    """Beside a mean of 100 a spread of a thousandth is lost in the squares."""
+    frame = rows(HOLDOUT).assign(age=100.0 + 1e-3 * rows(HOLDOUT)["age"])
+    frame.to_parquet(tmp_path / "rows.parquet")
+    old, new = (
+        LinearModel(0.0, (NumericTerm("age", a), NumericTerm("debt", d)), has_intercept=False, family="poisson", link="log")
+        for a, d in ((0.001, 0.3), (0.002, 0.1))
+    )
+    report = explain_change(old, new, data=tmp_path / "rows.parquet", target="claims")
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+
+
+def test_a_handful_of_rows_that_count(tmp_path):
+    """Too few for a tenth of them to be told, and weights whose sums depend on the order of adding."""
+    frame = rows(HOLDOUT)[["age", "debt"]].iloc[:6]
+    frame = pd.concat([frame.assign(default="yes"), frame.assign(default="no")])
+    frame["weight"] = [0.0, 0.0, 0.1, 0.2, 0.3, 0.7] * 2
+    frame.to_parquet(tmp_path / "rows.parquet")
+    old, new = logit(0.1, threshold=0.5, age=0.2), logit(0.2, threshold=0.5, debt=-0.3)
+    report = explain_change(old, new, data=tmp_path / "rows.parquet", target="default", weight="weight")
+    assert report.document.data.rows == 8
+    assert report.document.rows.candidate_metrics.calibration == ()
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+
+
+@pytest.mark.parametrize(
+    ("costs", "expected"),
+    [([5, 5 + 1e-13, 4], [None, None]), ([5, 6, 5 + 1e-13], [1, 1]), ([5, 5 + 1e-11, 4], [1, 1])],
+)
+def test_what_rounding_does_to_a_cost_is_neither_a_change_for_the_worse_nor_one_to_make_up_for(costs, expected):
+    assert _brackets(costs, 1e-12) == expected
+
+
+def test_an_unchanged_model_that_overflows_is_an_error_too():
+    model = LinearModel(0.0, (NumericTerm("age", 1e4),), family="tweedie", link="log", power=1.5)
+    with pytest.raises(ProblemError, match="overflows double precision for"):
+        explain_change(model, model, data=rows(HOLDOUT), target="loss")
 
 
 def test_many_coefficients_end_in_all_the_rest():
