@@ -38,6 +38,9 @@ _WORK = 500_000
 _TRIALS = 12
 """Promising exchanges tried in one pass."""
 
+_LITTLE = 1e-3
+"""A model that lowers the sum by less than this part is the last; exchanges do the rest."""
+
 _GAIN = 1e-12
 _DIAGONAL = 0.25
 
@@ -65,10 +68,10 @@ def find_chain(inquiry: Inquiry) -> tuple[int, ...]:
         model = set_function(matrix, inquiry.slopes(point[None, :])[0] - matrix @ point)
         order = _best_order(ChainTask(model, task.alphas, task.seed, Patience(task.patience.expired)))
         reached = float(task.alphas @ inquiry.values(task.chain(order)))
-        if reached >= value:
-            break
-        best, value, point = order, reached, task.alphas @ task.chain(order) / float(task.alphas.sum())
-        if inquiry.over():
+        enough = reached > value - _LITTLE * abs(value)
+        if reached < value:
+            best, value, point = order, reached, task.alphas @ task.chain(order) / float(task.alphas.sum())
+        if enough or inquiry.over():
             break
     return _exchange(inquiry, best, matrix)
 
