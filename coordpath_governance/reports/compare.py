@@ -64,9 +64,7 @@ _SCORES = frozenset(
         "standardised_new",
     ]
 )
-_PURE_NUMBERS = frozenset(
-    ("r2", "gap", "share", "up", "down", "flips", "auc", "gini", "explained", "expected", "observed", "at")
-)
+_PURE_NUMBERS = frozenset(("r2", "up", "down", "flips", "auc", "gini", "explained", "expected", "observed", "at"))
 
 
 class _Losses:
@@ -87,6 +85,16 @@ class _Losses:
         if place[:1] == ("path",):
             return float(max(self._along))
         return float(max(self._along[0], self._along[-1]))
+
+    def of_ratio(self, name: str, path: dict[str, Any]) -> float:
+        """What rounding of costs does to a ratio of their differences: shares of the gain, and the gap."""
+        if name == "share":
+            return self._in_units_of(self._along[-1] - self._along[0], max(self._along))
+        return float(path["gap"]) * self._in_units_of(path["objective"] - path["lower_bound"], path["objective"])
+
+    @staticmethod
+    def _in_units_of(difference: float, cost: float) -> float:
+        return _ROUNDING * 10 * cost / abs(difference) if difference else 0.0
 
     def recorded(self, place: Place) -> float:
         """The size of the sum that an evaluation is, or the cost of the best constant."""
@@ -118,7 +126,7 @@ def rounding_of(again: dict[str, Any]) -> Allowance:
     gram = glm["gram"] if glm else again["problem"]["cost"]["gram"]
     spread = [math.sqrt(max(row[i], 0.0)) for i, row in enumerate(gram)]
     effects = {c["label"] for c in again["coordinates"] if c["kind"] not in ("numeric", "missing")}
-    excess = abs(again["path"]["objective"] - again["path"]["minimum_cost"]) or square
+    excess = abs(again["path"]["objective"] - again["path"]["minimum_cost"]) or square or 1.0
 
     def allowance(place: Place) -> float:
         names = [part for part in place if isinstance(part, str)]
@@ -131,8 +139,10 @@ def rounding_of(again: dict[str, Any]) -> Allowance:
             return 0.0
         if name in _SCORES or names[:2] == ["impact", "shift"]:
             return _ROUNDING * size * 10
+        if name in ("gap", "share"):
+            return _PURE + (_ROUNDING * square / excess if losses is None else losses.of_ratio(name, again["path"]))
         if name in _PURE_NUMBERS:
-            return _PURE + (_ROUNDING * square / excess if name in ("gap", "share") else 0.0)
+            return _PURE
         if name == "gram":
             return _ROUNDING * 10 * spread[int(place[-2])] * spread[int(place[-1])]
         if name == "linear":

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["convex_greedy_order", "convex_shares", "measure_convex_order", "solve_convex_once"]
 
+_SUMMED = 1e-12
+"""Of a cost: what the order of adding may change; costs that differ by less are equal."""
+
 _AUTO_WORK, _EXACT_WORK = 3e8, 3e9
 """Rows times sets: about ten seconds, and a hundred."""
 
@@ -69,8 +72,9 @@ def convex_greedy_order(problem: PathProblem) -> tuple[int, ...]:
     order: list[int] = []
     for _ in range(problem.singles):
         left = [u for u in range(known.size) if u not in order]
-        values = [each.value for each in known.ask(corners(known.size, [[*order, u] for u in left]), slopes=False)]
-        order.append(left[int(np.argmin(values))])
+        found = known.ask(corners(known.size, [[*order, u] for u in left]), slopes=False)
+        values = np.array([each.value for each in found])
+        order.append(left[int(np.argmax(values <= values.min() * (1.0 + _SUMMED)))])
     return (*order, *(u for u in range(known.size) if u not in order))
 
 

@@ -449,11 +449,26 @@ def test_versions_of_different_powers_are_judged_by_the_candidates():
 
 def test_a_constant_target_leaves_nothing_to_explain():
     old, new = (LinearModel(0.0, (NumericTerm("age", s),), family="gamma", link="log") for s in (0.1, 0.2))
-    report = explain_change(old, new, data=rows(HOLDOUT).assign(cost=1.0), target="cost")
+    arguments = {"data": rows(HOLDOUT).assign(cost=1.0), "target": "cost"}
+    assert verify_report(explain_change(LinearModel(0.0, family="gamma", link="log"), old, **arguments)).passed
+    report = explain_change(old, new, **arguments)
     assert report.document.impact.candidate.explained is None
     assert report.document.impact.candidate.gini is None
     assert any("without any error" in text for text in report.document.limits)
     assert verify_report(report).passed
+
+
+@pytest.mark.parametrize("part", [1e-3, 1e-6, 1e-8])
+def test_the_smallest_changes_are_verified_too(part, tmp_path):
+    """What a step contributes to a gain of 1e-9 is known to a few digits only, and the rows are added up anew."""
+    rows(HOLDOUT).to_parquet(tmp_path / "rows.parquet")
+    slopes = {"age": 0.4, "debt": -0.3}
+    old = logit(0.1, **slopes)
+    new = logit(0.1 - part, **{name: slope * (1 + (i + 1) * part) for i, (name, slope) in enumerate(slopes.items())})
+    report = explain_change(old, new, data=tmp_path / "rows.parquet", target="default")
+    assert len(report.document.path.steps) == 3
+    assert abs(report.document.impact.delta) < part
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
 
 
 def test_columns_far_from_zero_that_nothing_centres(tmp_path):
