@@ -160,6 +160,7 @@ def make_convex(kind, columns, *, seed=0, rows=60, size=0.6, idle=(), same=(), o
     design[:, 1:] += 0.5 * design[:, :1]
     design[:, list(idle)] = 0.0
     design[:, list(same)] = design[:, [*same[:1]] * len(same)]
+    design[2:5] = design[2]
     shift = 0.3 * rng.standard_normal(rows) if offset else np.zeros(rows)
     score = shift + design @ (0.4 * rng.standard_normal(columns))
     classes = 3 if kind == "multinomial" else 1
@@ -169,11 +170,13 @@ def make_convex(kind, columns, *, seed=0, rows=60, size=0.6, idle=(), same=(), o
         "poisson": lambda: rng.poisson(np.exp(score)),
         "gamma": lambda: rng.gamma(2.0, np.exp(score) / 2.0),
         "tweedie": lambda: rng.poisson(np.exp(score)) * rng.gamma(2.0, 1.0, rows),
-    }[kind]()
+    }[kind]().astype(float)
+    if kind in ("logistic", "multinomial"):
+        target[2:5] = 0.0, 1.0, classes - 1.0  # equal rows of every class: nothing separates them
     weight = rng.uniform(0.5, 2.0, rows)
     weight[:2] = 0.0
     family = family_of(kind, power=1.5 if kind == "tweedie" else None, classes=classes)
-    cost = GlmCost(family, RowsInMemory(design, np.asarray(target, dtype=float), weight, shift if offset else None))
+    cost = GlmCost(family, RowsInMemory(design, target, weight, shift if offset else None))
     start = 0.5 * rng.standard_normal((columns, classes))
     change = size * rng.standard_normal((columns, classes))
     for each in (start, change):
