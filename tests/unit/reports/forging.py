@@ -22,12 +22,11 @@ def leaves(value, where=()):
 
 
 def changed(document, where, value):
-    """The document with another value in one place."""
-    out = copy.deepcopy(document)
-    place = out
-    for key in where[:-1]:
-        place = place[key]
-    place[where[-1]] = value
+    """The document with another value in one place; everything else is shared with it."""
+    if not where:
+        return value
+    out = copy.copy(document)
+    out[where[0]] = changed(document[where[0]], where[1:], value)
     return out
 
 
