@@ -23,10 +23,9 @@ def leaves(value, where=()):
 
 def changed(document, where, value):
     """The document with another value in one place; everything else is shared with it."""
-    if not where:
-        return value
+    key, *within = where
     out = copy.copy(document)
-    out[where[0]] = changed(document[where[0]], where[1:], value)
+    out[key] = changed(document[key], within, value) if within else value
     return out
 
 
