@@ -23,6 +23,7 @@ from coordpath_reports_glm_cases import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from pydantic import ValidationError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mean_tweedie_deviance
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
@@ -30,7 +31,9 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from coordpath_governance import explain_change, solve
 from coordpath_governance.errors import AlignmentError, CoordpathError, ProblemError, ReferenceDataError, UsageError
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
+from coordpath_governance.reports import make
 from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.document import Tool
 from coordpath_governance.reports.steps import _brackets
 from coordpath_governance.reports.verify import verify_report
 
@@ -379,6 +382,17 @@ def test_scores_far_from_zero_are_measured(size):
 def test_scores_that_overflow_are_an_error_and_never_no_change(size, error):
     with pytest.raises(error, match="overflow double precision"):
         explain_change(logit(1.0, age=size), logit(1.0, age=-size), data=rows(HOLDOUT), target="default")
+
+
+def test_a_fault_of_our_own_is_not_called_an_overflow(monkeypatch):
+    """A part that is no valid document for another reason than a number that is not finite."""
+
+    def faulty(*_):
+        return Tool(version=1)
+
+    monkeypatch.setattr(make, "compose", faulty)
+    with pytest.raises(ValidationError):
+        explain_change(logit(age=0.1), logit(age=0.2), data=rows(HOLDOUT), target="default")
 
 
 def rates(name, size):

@@ -149,6 +149,7 @@ def test_what_is_told_twice_must_agree(made, where):
 
 
 CONTRADICTIONS = [
+    (("glm", "gram"), [[1.0]]),
     (("glm", "gram", 1, 2), 0.3),
     (("glm", "gram", 0, 0), 2.0),
     (("glm", "family"), "poisson"),
@@ -177,6 +178,16 @@ CONTRADICTIONS = [
 @pytest.mark.parametrize(("where", "value"), CONTRADICTIONS, ids=[".".join(map(str, where)) for where, _ in CONTRADICTIONS])
 def test_contradictions_are_found_without_rows(made, where, value):
     assert noticed(forge(changed(json.loads(made["logistic"].to_bytes()), where, value)))
+
+
+def test_coordinates_that_do_not_stand_class_by_class_are_refused(made):
+    content = json.loads(made["multinomial"].to_bytes())
+    listed, features = content["coordinates"], content["problem"]["features"]
+    listed[:] = [*listed[1:3], listed[0], *listed[3:]]
+    features[:] = [*features[1:3], features[0], *features[3:]]
+    listed[:] = [*listed[:3], *listed[4:6], listed[3], *listed[6:]]
+    with pytest.raises(ReportFormatError):
+        verify_report(forge(content))
 
 
 def retold(report, problem, solution):

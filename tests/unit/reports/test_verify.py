@@ -284,6 +284,13 @@ def test_a_problem_that_contradicts_the_coordinates_is_refused(report):
         verify_report(reread(content))
 
 
+def test_a_problem_in_which_coefficients_move_twice_is_refused(report):
+    content = json.loads(report.to_bytes())
+    content["problem"] |= {"steps": 9, "max_steps": None}
+    with pytest.raises(ReportFormatError, match="moves once"):
+        verify_report(reread(content))
+
+
 def test_numbers_are_finite(report):
     _, found = numbers(report)
     assert all(math.isfinite(value) for _, value in found)
