@@ -53,13 +53,6 @@ def read_entry(payload: bytes, signature: str, where: str) -> Entry:
         key=document.key,
         signature=signature,
     )
-    if not _is_canonical(entry, payload):
+    if entry.payload != payload:
         raise LedgerError(f"{where}: is not written in canonical JSON, as it was when it was signed")
     return entry
-
-
-def _is_canonical(entry: Entry, payload: bytes) -> bool:
-    try:
-        return entry.payload == payload
-    except UnicodeEncodeError:
-        return False
