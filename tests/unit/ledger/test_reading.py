@@ -30,10 +30,10 @@ def test_white_space_another_order_and_escapes_are_not_canonical(story):
 def test_lone_surrogates_are_refused(book):
     document = {**json.loads(book.refuse("fraud").payload), "model": "\ud800"}
     content = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
-    with pytest.raises(LedgerError, match="^it: has half of a character"):
+    with pytest.raises(LedgerError, match=r"^it: has half of a character"):
         read_entry(content, "", "it")
     document = {**json.loads(book.entries[-1].payload), "body": {"reason": "\ud800"}}
-    with pytest.raises(LedgerError, match="^it: has half of a character"):
+    with pytest.raises(LedgerError, match=r"^it: has half of a character"):
         read_entry(json.dumps(document, sort_keys=True, separators=(",", ":")).encode(), "", "it")
 
 
