@@ -71,6 +71,7 @@ def test_a_range_is_raised_to_the_number_of_changed_units(toy):
     ("path", "value", "message"),
     [
         (("schema",), "coordpath.problem/2", "^schema: "),
+        (("schema",), "coordpath.change_report/1", "^schema: .* give what it has under 'problem'"),
         (("schema",), None, "^schema: "),
         (("step_type",), "group", "^step_type: "),
         (("features",), [], "^features: is empty"),
