@@ -13,7 +13,7 @@ import numpy as np
 
 from coordpath_governance.paths.how_far import NO_BOUND
 from coordpath_governance.paths.once import solve_once
-from coordpath_governance.paths.outcome import Outcome, Stop, data_scale, normalise
+from coordpath_governance.paths.outcome import KnownLength, Outcome, Stop, data_scale, normalise
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers.protocol import WalkTask
 from coordpath_governance.paths.solvers.table import choose_walk_solver
@@ -30,19 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["once_problem", "solve_longer", "visited"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Candidate:
-    """The best path known with so many terms (None if that length was not searched), and a bound on all of them."""
-
-    terms: int
-    weight: float
-    bound: float
-    excess: float = np.inf
-    rounding: float = 0.0
-    stops: tuple[Stop, ...] | None = None
-    solver: str = ""
-
-
 def solve_longer(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
     """The best path over the allowed numbers of terms."""
     walks = prepare_walks(problem)
@@ -52,7 +39,7 @@ def solve_longer(problem: PathProblem, solver: str, patience: Patience) -> Outco
         minimum = float(np.ldexp(problem.cost.minimum(), -walks.exponent))
     lengths = _Lengths(problem, walks, floors, solver, exponent, patience)
     ahead = [np.ldexp(problem.alphas(terms), -exponent) for terms in range(problem.least_terms, problem.most_terms + 1)]
-    known = [_Candidate(len(a), float(a.sum()), float(a @ floors.of_terms(len(a)))) for a in ahead]
+    known = [KnownLength(len(a), float(a.sum()), float(a @ floors.of_terms(len(a)))) for a in ahead]
     totals = _Totals(known[0].weight, minimum)
     best = np.inf
     for at, alphas in enumerate(ahead):
@@ -63,7 +50,7 @@ def solve_longer(problem: PathProblem, solver: str, patience: Patience) -> Outco
     return _choose(problem, walks, exponent, totals, known)
 
 
-def _choose(problem: PathProblem, walks: Walks, exponent: int, totals: _Totals, found: list[_Candidate]) -> Outcome:
+def _choose(problem: PathProblem, walks: Walks, exponent: int, totals: _Totals, found: list[KnownLength]) -> Outcome:
     """The candidate with the least objective; the bound is the least over all lengths.
 
     Objectives of different lengths are compared with Σα·min c added, which is where they differ most; min c is what the
@@ -71,13 +58,13 @@ def _choose(problem: PathProblem, walks: Walks, exponent: int, totals: _Totals, 
     """
     best = min(found, key=totals.objective)
     bound = min(map(_Totals(best.weight, totals.minimum).bound, found))
-    largest = max(walks.excess(problem.start), best.excess / best.weight)
-    own = walks.rounding(largest, best.stops or ()) * best.weight + walks.doubt(best.excess, best.weight)
+    largest = max(walks.excess(problem.start), best.value / best.weight)
+    own = walks.rounding(largest, best.stops or ()) * best.weight + walks.doubt(best.value, best.weight)
     own += max(abs(each.weight - best.weight) for each in found) * _minimum_doubt(problem, walks.exponent)
     return Outcome(
         best.stops or (),
         best.terms,
-        best.excess,
+        best.value,
         bound,
         max(own, *(each.rounding for each in found)),
         data_scale(problem, walks.exponent) * best.weight,
@@ -101,15 +88,15 @@ class _Totals:
     base: float
     minimum: float
 
-    def objective(self, each: _Candidate) -> float:
+    def objective(self, each: KnownLength) -> float:
         """Of the best path known of a length."""
-        return each.excess + self.more(each)
+        return each.value + self.more(each)
 
-    def bound(self, each: _Candidate) -> float:
+    def bound(self, each: KnownLength) -> float:
         """Of all paths of a length."""
         return each.bound + self.more(each)
 
-    def more(self, each: _Candidate) -> float:
+    def more(self, each: KnownLength) -> float:
         """What makes the difference."""
         weight = each.weight - self.base
         return weight * self.minimum if weight else 0.0
@@ -118,20 +105,20 @@ class _Totals:
 class _AboutAll:
     """What is told of one length, said of all: the best path known of any, and the least bound of any."""
 
-    def __init__(self, known: list[_Candidate], at: int, totals: _Totals) -> None:
+    def __init__(self, known: list[KnownLength], at: int, totals: _Totals) -> None:
         self._known, self._at, self._totals = known, at, totals
 
     def __call__(self, stage: str, value: float, bound: float) -> tuple[str, float, float]:
         """The stage and its length, the excess of the best path, and what it cannot be less than."""
-        totals, now = self._totals, replace(self._known[self._at], excess=value, bound=bound)
+        totals, now = self._totals, replace(self._known[self._at], value=value, bound=bound)
         others = [each for at, each in enumerate(self._known) if at != self._at]
         best = min([now, *others], key=totals.objective)
         apart = totals.objective(best) - min(map(totals.bound, [now, *others]))
-        return f"paths of {now.terms} steps, {stage}" if others else stage, best.excess, best.excess - apart
+        return f"paths of {now.terms} steps, {stage}" if others else stage, best.value, best.value - apart
 
 
 class _Lengths:
-    """One problem at different numbers of terms."""
+    """One problem at different numbers of terms, known by their sums Σα·(c − min c)."""
 
     def __init__(
         self,
@@ -153,21 +140,21 @@ class _Lengths:
         told = self.patience.telling(lambda _stage, best, _bound: ("a first order", best, NO_BOUND))
         return solve_once(once_problem(self.problem), solver, told)
 
-    def solve(self, alphas: NDArray[np.float64], patience: Patience) -> _Candidate:
+    def solve(self, alphas: NDArray[np.float64], patience: Patience) -> KnownLength:
         """The best path with these weights that the solver finds."""
         once = self.once
         terms, weight = len(alphas), float(alphas.sum())
         if once is not None and terms == len(once.stops):
             scale = float(np.ldexp(1.0, sum(once.exponents) - self.walks.exponent - self.exponent))
             bound, excess, rounding = once.bound * scale, once.excess * scale, once.rounding * scale
-            return _Candidate(terms, weight, bound, excess, rounding, once.stops, once.solver)
+            return KnownLength(terms, weight, bound, excess, rounding, once.stops, once.solver)
         task = WalkTask(self.walks, alphas, self.floors, self._first(alphas), self.problem.seed, patience)
         found = choose_walk_solver(self.solver, task).solve(task)
         if found.increments is None:
             excess, stops = self.walks.value(found.order, alphas)
         else:
             excess, stops = self.walks.follow(found.order, found.increments, alphas)
-        return _Candidate(terms, weight, max(found.bound, task.floor), excess, 0.0, stops, found.solver)
+        return KnownLength(terms, weight, max(found.bound, task.floor), excess, 0.0, stops, found.solver)
 
     def _first(self, alphas: NDArray[np.float64]) -> tuple[int, ...]:
         """A walk to begin with: with a free end the stagewise one, otherwise the best order with rests between."""

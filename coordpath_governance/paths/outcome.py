@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.path import StepKind
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["Outcome", "Stop", "certify_outcome", "data_scale", "normalise", "trace"]
+__all__ = ["KnownLength", "Outcome", "Stop", "certify_outcome", "data_scale", "normalise", "trace"]
 
 _CANCELLED = 1e-14
 """Of the start's excess; a difference has to be below 1e-12 of that again."""
@@ -56,6 +56,22 @@ class Outcome:
     exponents: tuple[int, int]
     solver: str
     along: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLength:
+    """The best path known with so many terms (None if that length was not searched), and a bound on all of them.
+
+    ``value``, ``bound`` and ``rounding`` are sums Σα·c or Σα·(c − min c), as whoever compares the lengths says.
+    """
+
+    terms: int
+    weight: float
+    bound: float
+    value: float = np.inf
+    rounding: float = 0.0
+    stops: tuple[Stop, ...] | None = None
+    solver: str = ""
 
 
 def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:

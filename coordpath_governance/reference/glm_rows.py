@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from coordpath_governance.costs.families import Family
 from coordpath_governance.reference.decisions import DecisionSums, FlipStepMeasures
 from coordpath_governance.reference.path_losses import PathLosses, disagreement
+from coordpath_governance.reference.rank_figures import quantiles
 from coordpath_governance.reference.ranked import ALL_DIGITS, RankedSums
 from coordpath_governance.reference.read_columns import Levels
 from coordpath_governance.reference.row_passes import GlmRows, SegmentedRows
@@ -161,8 +162,7 @@ def _check_agreement(losses: PathLosses, costs: Array) -> None:
 def _result(sums: _Sums, path: GlmPathOnRows) -> GlmRowMeasures:
     weight = sums.losses.weight
     shifts, weights = sums.shift.cells()
-    reached = np.cumsum(weights[:, 0])
-    quantiles = [float(shifts[np.searchsorted(reached, q * reached[-1])]) for q in (0.05, 0.5, 0.95)]
+    low, middle, high = quantiles(shifts, weights[:, 0])
     flips = None if sums.decisions is None else sums.decisions.result(weight)
     best = None if sums.best is None else sums.best.concentration()
     champion, candidate = sums.versions
@@ -171,9 +171,9 @@ def _result(sums: _Sums, path: GlmPathOnRows) -> GlmRowMeasures:
         total_se=sums.losses.total_se,
         champion_mae=champion.error / weight,
         candidate_mae=candidate.error / weight,
-        shift_p05=quantiles[0],
-        shift_p50=quantiles[1],
-        shift_p95=quantiles[2],
+        shift_p05=low,
+        shift_p50=middle,
+        shift_p95=high,
         shift_largest=sums.largest,
         flips_up=None if flips is None else flips.up,
         flips_down=None if flips is None else flips.down,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from coordpath_governance.reference.moments import MIN_COUNT
 
-__all__ = ["CalibrationMeasures", "area_under_curve", "calibration", "concentration"]
+__all__ = ["CalibrationMeasures", "area_under_curve", "calibration", "concentration", "quantiles"]
 
 Array = NDArray[np.float64]
 
@@ -24,6 +24,13 @@ class CalibrationMeasures:
     rows: int
     expected: float
     observed: float
+
+
+def quantiles(values: Array, weight: Array) -> tuple[float, float, float]:
+    """The 5th, 50th and 95th percentile of ordered values: the first at which so much of the weight is reached."""
+    reached = np.cumsum(weight)
+    low, middle, high = (float(values[np.searchsorted(reached, q * reached[-1])]) for q in (0.05, 0.5, 0.95))
+    return low, middle, high
 
 
 def calibration(rows: Array, weight: Array, expected: Array, observed: Array) -> tuple[CalibrationMeasures, ...]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from coordpath_governance.reference.encode import EncodedRows, ReadingPlan, Tally, encode_rows
 from coordpath_governance.reference.path_losses import PathLosses, disagreement
+from coordpath_governance.reference.rank_figures import quantiles
 from coordpath_governance.reference.segments import SegmentMeasures, SegmentSums
 from coordpath_governance.reference.sources import RowSource
 
@@ -153,9 +154,7 @@ def _check_agreement(sums: _Sums, path: PathOnRows) -> None:
 
 
 def _result(sums: _Sums, path: PathOnRows, edges: Array) -> RowMeasures:
-    middles = (edges[:-1] + edges[1:]) / 2
-    reached = np.cumsum(sums.histogram)
-    quantiles = [float(middles[np.searchsorted(reached, q * reached[-1])]) for q in (0.05, 0.5, 0.95)]
+    low, middle, high = quantiles((edges[:-1] + edges[1:]) / 2, sums.histogram)
     with_threshold = path.threshold is not None
     weight = sums.losses.weight
     return RowMeasures(
@@ -163,9 +162,9 @@ def _result(sums: _Sums, path: PathOnRows, edges: Array) -> RowMeasures:
         total_se=sums.losses.total_se,
         champion_mae=sums.champion_mae / weight,
         candidate_mae=sums.candidate_mae / weight,
-        shift_p05=quantiles[0],
-        shift_p50=quantiles[1],
-        shift_p95=quantiles[2],
+        shift_p05=low,
+        shift_p50=middle,
+        shift_p95=high,
         shift_largest=sums.largest,
         flips_up=sums.up / weight if with_threshold else None,
         flips_down=sums.down / weight if with_threshold else None,

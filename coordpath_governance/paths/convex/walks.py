@@ -8,7 +8,7 @@ problem of its own; those whose floors exceed the best objective known are not s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -27,13 +27,12 @@ from coordpath_governance.paths.convex.walk_starts import listed, stagewise
 from coordpath_governance.paths.convex.walk_state_costs import StateCosts
 from coordpath_governance.paths.how_far import NO_BOUND
 from coordpath_governance.paths.longer import once_problem, visited
-from coordpath_governance.paths.outcome import Outcome, normalise
+from coordpath_governance.paths.outcome import KnownLength, Outcome, normalise
 from coordpath_governance.paths.walks.starts import place
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.convex.walk_ground import Walk
     from coordpath_governance.paths.convex.walk_rows import FloatArray
-    from coordpath_governance.paths.outcome import Stop
     from coordpath_governance.paths.patience import Patience
     from coordpath_governance.paths.problem import PathProblem
 
@@ -63,21 +62,11 @@ def _row_walks(problem: PathProblem, work: float, patience: Patience) -> RowWalk
     return RowWalks(problem, ModelCosts(problem.cost), _EXACT_WORK if patience.timed else work, patience)
 
 
-@dataclass(frozen=True, eq=False)
-class _Candidate:
-    """The best path known with so many terms (None if that length was not searched), and a bound on all: Σαₖc(βₖ)."""
-
-    terms: int
-    weight: float
-    bound: float
-    value: float = np.inf
-    rounding: float = 0.0
-    stops: tuple[Stop, ...] | None = None
-    solver: str = ""
-
-
 class _Lengths:
-    """One problem at different numbers of terms; weights are divided by the power of two that the longest asks for."""
+    """One problem at different numbers of terms, known by their sums Σα·c.
+
+    Weights are divided by the power of two that the longest asks for.
+    """
 
     def __init__(self, problem: PathProblem, solver: str, patience: Patience) -> None:
         self.problem, self.solver, self.patience = problem, solver, patience
@@ -88,7 +77,7 @@ class _Lengths:
         floors = WalkFloors(self.walks, self.states)
         lengths = range(problem.least_terms, problem.most_terms + 1)
         self.alphas = [np.ldexp(problem.alphas(terms), -self.exponent) for terms in lengths]
-        self.known = [_Candidate(len(a), float(a.sum()), float(a @ floors.of_terms(len(a)))) for a in self.alphas]
+        self.known = [KnownLength(len(a), float(a.sum()), float(a @ floors.of_terms(len(a)))) for a in self.alphas]
 
     def solve(self) -> Outcome:
         """All lengths, the shortest first."""
@@ -99,7 +88,7 @@ class _Lengths:
             self.known[at] = self._solve(at)
         return self._outcome()
 
-    def _solve(self, at: int) -> _Candidate:
+    def _solve(self, at: int) -> KnownLength:
         before, alphas = self.known[at], self.alphas[at]
         if before.terms == len(self.problem.changed):
             return self._every_unit_once(at)
@@ -112,12 +101,12 @@ class _Lengths:
         walk, bound, name = search_length(walks, alphas, first, before.bound, states, partial(self._tell, at))
         return replace(before, value=walk.value, bound=bound, stops=walks.stops(walk), solver=name)
 
-    def _every_unit_once(self, at: int) -> _Candidate:
+    def _every_unit_once(self, at: int) -> KnownLength:
         """So few terms that only the order is open."""
         once, weight = self._once, self.known[at].weight
         scale = float(np.ldexp(1.0, once.exponents[1] - self.exponent))
         value, bound = (weight * self.minimum + scale * each for each in (once.excess, once.bound))
-        return _Candidate(once.terms, weight, bound, value, scale * once.rounding, once.stops, once.solver)
+        return KnownLength(once.terms, weight, bound, value, scale * once.rounding, once.stops, once.solver)
 
     @cached_property
     def _once(self) -> Outcome:
