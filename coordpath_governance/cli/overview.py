@@ -12,7 +12,8 @@ from coordpath_governance.numbers import cost_column, pair, significant
 from coordpath_governance.rendering.caps import HTML_CAPS
 from coordpath_governance.rendering.family import family_words
 from coordpath_governance.rendering.flips_view import flips_view
-from coordpath_governance.reports.document import ChangeReportDocument, GlmMetrics, StepFacts
+from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
+from coordpath_governance.reports.impact_parts import GlmMetrics
 from coordpath_governance.text import shorten, visible
 
 __all__ = ["show_overview"]

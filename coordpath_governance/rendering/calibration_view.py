@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from coordpath_governance.numbers import CostColumn, cost_column, count, percent
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.charts import Calibration, CalibrationPoint, Picture, calibration
-from coordpath_governance.reports.document import CalibrationBin, ChangeReportDocument, ClassBalance, GlmMetrics
+from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.impact_parts import CalibrationBin, ClassBalance, GlmMetrics
 
 __all__ = ["BalanceRow", "CalibrationView", "TenthRow", "TenthSide", "calibration_view"]
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from coordpath_governance.numbers import percent, significant
 from coordpath_governance.rendering.caps import Caps, Shown
-from coordpath_governance.reports.document import ChangeReportDocument, Flips, FlipStep
+from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.impact_parts import Flips, FlipStep
 from coordpath_governance.reports.words import threshold_texts
 
 __all__ = ["FlipRow", "FlipsView", "flips_view"]

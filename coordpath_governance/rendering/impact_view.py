@@ -11,7 +11,8 @@ from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.family import family_words
 from coordpath_governance.rendering.flips_view import FlipsView, flips_view
 from coordpath_governance.rendering.metrics_view import NEEDS_ROWS, MetricRow, judge, metric_rows
-from coordpath_governance.reports.document import ChangeReportDocument, ScoreShift, SegmentImpact
+from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.impact_parts import ScoreShift, SegmentImpact
 
 __all__ = ["ImpactView", "OrderCell", "OrderColumn", "OrdersView", "SegmentRow", "impact_view", "orders_view"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coordpath_governance.numbers import pair, significant, with_error
-from coordpath_governance.reports.document import GlmMetrics, Impact, ModelMetrics
+from coordpath_governance.reports.impact_parts import GlmMetrics, Impact, ModelMetrics
 
 __all__ = ["NEEDS_ROWS", "MetricRow", "judge", "metric_rows"]
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from coordpath_governance.numbers import count, significant
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
-from coordpath_governance.reports.document import ChangeReportDocument, DataFacts, GlmFacts, VersionFacts
+from coordpath_governance.reports.document import ChangeReportDocument, DataFacts, VersionFacts
+from coordpath_governance.reports.impact_parts import GlmFacts
 
 __all__ = ["FactRow", "PersonFact", "ProvenanceView", "RecheckView", "SideRow", "provenance_view", "recheck_view"]
 

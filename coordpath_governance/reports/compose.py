@@ -19,14 +19,13 @@ from coordpath_governance.reports.document import (
     ChangeFacts,
     ChangeReportDocument,
     DataFacts,
-    GlmFacts,
     Recheck,
-    RowEvidence,
     Settings,
     Subject,
     Tool,
 )
 from coordpath_governance.reports.impact import impact_facts
+from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
 from coordpath_governance.reports.problem import stored_problem
 from coordpath_governance.reports.steps import Labels, compare_orders, path_facts
 from coordpath_governance.reports.words import limits, summarise

@@ -7,37 +7,28 @@ SHA-256 of the canonical JSON of everything else.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field
+
+from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
+from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
 
 __all__ = [
     "REPORT_SCHEMA",
     "Assessment",
-    "CalibrationBin",
     "ChangeFacts",
     "ChangeReportDocument",
-    "ClassBalance",
     "ComparedOrder",
     "CoordinateFacts",
     "Counts",
     "DataFacts",
-    "FlipStep",
-    "Flips",
-    "GlmFacts",
-    "GlmMetrics",
-    "GlmRowMetrics",
-    "Impact",
-    "ModelMetrics",
     "Move",
     "PathFacts",
     "PolicyFacts",
     "RawChange",
     "Recheck",
-    "RowEvidence",
     "RuleFacts",
-    "ScoreShift",
-    "SegmentImpact",
     "Settings",
     "StepFacts",
     "Subject",
@@ -48,32 +39,7 @@ __all__ = [
 
 REPORT_SCHEMA = "coordpath.change_report/1"
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1 + 1e-9, allow_inf_nan=False)]
-Spread = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Role = Literal["training", "holdout", "out-of-time", "not stated"]
-
-
-class Part(BaseModel):
-    """Frozen, and closed: a key we do not know is an error, not something to pass over."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class Sparse(Part):
-    """A part in which keys that say nothing are left out: what came later changes no digest of what there was before."""
-
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset()
-
-    @model_serializer(mode="wrap")
-    def _without_blanks(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        content: dict[str, Any] = serialise(self)
-        return {
-            key: value
-            for key, value in content.items()
-            if value not in (None, [], ()) or key not in self.left_out_when_blank
-        }
 
 
 class Tool(Part):
@@ -304,158 +270,6 @@ class ComparedOrder(Part):
     costs: tuple[Finite, ...]
     objective: Finite
     worse_per_step: Finite
-
-
-class ModelMetrics(Part):
-    """Accuracy of one model; ``bias`` is mean target minus mean score, ``r2`` is None for a constant target."""
-
-    mse: Finite
-    rmse: Spread
-    r2: Finite | None
-    bias: Finite
-    mae: Spread | None
-
-    @property
-    def cost(self) -> float:
-        """What the path is measured by."""
-        return self.mse
-
-
-class CalibrationBin(Part):
-    """Rows with like predictions: how many, and the mean of what was expected of them and of what was observed."""
-
-    rows: Count
-    expected: Finite
-    observed: Finite
-
-
-class ClassBalance(Part):
-    """One class: its share among the rows, and the mean of its predicted probability."""
-
-    label: str
-    observed: Share
-    expected: Share
-
-
-class GlmRowMetrics(Part):
-    """What only rows can tell of one version of a generalised linear model.
-
-    ``expected`` is the mean prediction, ``observed`` the mean target (None for several classes), ``calibration`` the same
-    by tenths of the rows in order of the prediction. ``auc``: of two classes. ``gini``: 2·auc − 1 there, otherwise the
-    area between the concentration curve of the target in order of the prediction and the diagonal, relative to that of
-    a perfect order.
-    """
-
-    expected: Finite | None
-    observed: Finite | None
-    auc: Share | None
-    gini: Finite | None
-    calibration: tuple[CalibrationBin, ...]
-    classes: tuple[ClassBalance, ...]
-
-
-class GlmMetrics(GlmRowMetrics):
-    """Accuracy of one version; ``explained`` is 1 − cost/(cost of the best constant), None where that is zero."""
-
-    cost: Finite
-    explained: Finite | None
-    mae: Spread
-
-
-class ScoreShift(Part):
-    """Candidate's score minus champion's score over the reference rows; quantiles need rows."""
-
-    mean: Finite
-    sd: Spread
-    p05: Finite | None
-    p50: Finite | None
-    p95: Finite | None
-    largest: Finite | None
-
-
-class FlipStep(Part):
-    """Shares of the rows whose decision flips at one step of the path; the last may be the threshold itself."""
-
-    feature: str
-    up: Share
-    down: Share
-
-
-class Flips(Sparse):
-    """Shares of the rows whose decision "prediction ≥ threshold" differs between the two models.
-
-    Of several classes the most probable one is decided for: ``threshold`` is None, and every other decision counts as up.
-    ``champion_threshold`` where the champion decides at another one. ``steps``: the path with the champion's threshold, then
-    the move of the threshold, if it moves.
-    """
-
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_threshold", "steps"))
-
-    threshold: Finite | None
-    up: Share
-    down: Share
-    champion_threshold: Finite | None = None
-    steps: tuple[FlipStep, ...] = ()
-
-
-class SegmentImpact(Part):
-    """The same figures within one named segment; small cells are merged, ``flips`` is a share of the rows."""
-
-    segment: str
-    value: str
-    rows: Count
-    champion_cost: Finite
-    candidate_cost: Finite
-    delta: Finite
-    delta_se: Spread | None
-    mean_shift: Finite
-    flips: Share | None
-
-
-class Impact(Part):
-    """What the change does to predictions on ONE reference data set, for both versions."""
-
-    champion: ModelMetrics | GlmMetrics
-    candidate: ModelMetrics | GlmMetrics
-    delta: Finite
-    delta_se: Spread | None
-    shift: ScoreShift
-    flips: Flips | None
-    segments: tuple[SegmentImpact, ...]
-
-
-class RowEvidence(Sparse):
-    """What only the rows can tell; recheckable with the data, not without them."""
-
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_metrics", "candidate_metrics"))
-
-    step_se: tuple[Spread, ...]
-    total_se: Spread
-    champion_mae: Spread
-    candidate_mae: Spread
-    shift_p05: Finite
-    shift_p50: Finite
-    shift_p95: Finite
-    shift_largest: Finite
-    flips: Flips | None
-    segments: tuple[SegmentImpact, ...]
-    champion_metrics: GlmRowMetrics | None = None
-    candidate_metrics: GlmRowMetrics | None = None
-
-
-class GlmFacts(Part):
-    """What a cost that is not quadratic is: its family, how it is called, what the best constant costs.
-
-    ``gram``: E[zzᵀ] of the exercised coordinates of one score, from which spreads of scores follow.
-    """
-
-    family: Literal["binomial", "multinomial", "poisson", "gamma", "tweedie"]
-    link: Literal["logit", "softmax", "log"]
-    power: Finite | None
-    classes: tuple[str, ...]
-    loss: str
-    constant_cost: Finite
-    gram: tuple[tuple[Finite, ...], ...]
 
 
 class Summary(Part):

@@ -1,9 +1,8 @@
-"""Reports on generalised linear models: their cost on the rows, the facts told of it, and what the rows say of the path."""
+"""Reports on generalised linear models: their cost on the rows, the facts told of it, where each version decides."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,10 @@ from coordpath_governance.costs.families import Family, family_of
 from coordpath_governance.costs.glm import GlmCost
 from coordpath_governance.errors import UsageError
 from coordpath_governance.paths import PathProblem, Solution
-from coordpath_governance.reference.glm_rows import GlmPathOnRows, GlmRowMeasures
+from coordpath_governance.reference.glm_rows import GlmPathOnRows
 from coordpath_governance.reference.row_passes import GlmRows
-from coordpath_governance.reports.document import (
-    Flips,
-    FlipStep,
-    GlmFacts,
-    GlmRowMetrics,
-    RowEvidence,
-    SegmentImpact,
-    Settings,
-)
+from coordpath_governance.reports.document import Settings
+from coordpath_governance.reports.impact_parts import GlmFacts
 from coordpath_governance.reports.steps import Labels
 
 __all__ = [
@@ -35,7 +27,6 @@ __all__ = [
     "family_of_models",
     "glm_facts",
     "glm_path_on_rows",
-    "glm_row_evidence",
     "is_glm",
     "thresholds",
 ]
@@ -137,37 +128,4 @@ def glm_path_on_rows(
         classes=pair.candidate.classes,
         champion_threshold=champion,
         candidate_threshold=candidate,
-    )
-
-
-def glm_row_evidence(measures: GlmRowMeasures, path: GlmPathOnRows) -> RowEvidence:
-    """Row measures as the part of the document that only rows can recheck."""
-    flips = None
-    if path.candidate_threshold is not None and measures.flips_up is not None and measures.flips_down is not None:
-        moved = path.champion_threshold != path.candidate_threshold
-        flips = Flips(
-            threshold=None if len(path.classes) > 2 else path.candidate_threshold,
-            up=measures.flips_up,
-            down=measures.flips_down,
-            champion_threshold=path.champion_threshold if moved else None,
-            steps=tuple(FlipStep(**asdict(step)) for step in measures.flip_steps),
-        )
-    observed = measures.champion_metrics.observed
-    champion, candidate = (
-        GlmRowMetrics(**asdict(metrics) | {"observed": observed})
-        for metrics in (measures.champion_metrics, measures.candidate_metrics)
-    )
-    return RowEvidence(
-        step_se=measures.step_se,
-        total_se=measures.total_se,
-        champion_mae=measures.champion_mae,
-        candidate_mae=measures.candidate_mae,
-        shift_p05=measures.shift_p05,
-        shift_p50=measures.shift_p50,
-        shift_p95=measures.shift_p95,
-        shift_largest=measures.shift_largest,
-        flips=flips,
-        segments=tuple(SegmentImpact(**asdict(segment)) for segment in measures.segments),
-        champion_metrics=champion,
-        candidate_metrics=candidate,
     )

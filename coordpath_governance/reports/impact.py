@@ -15,15 +15,8 @@ from numpy.typing import NDArray
 from coordpath_governance.alignment.change import Change
 from coordpath_governance.errors import ReportFormatError
 from coordpath_governance.paths import PathProblem
-from coordpath_governance.reports.document import (
-    DataFacts,
-    GlmFacts,
-    GlmMetrics,
-    Impact,
-    ModelMetrics,
-    RowEvidence,
-    ScoreShift,
-)
+from coordpath_governance.reports.document import DataFacts
+from coordpath_governance.reports.impact_parts import GlmFacts, GlmMetrics, Impact, ModelMetrics, RowEvidence, ScoreShift
 
 __all__ = ["impact_facts", "shift_moments"]
 

@@ -7,7 +7,6 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as installed_version
-from itertools import groupby
 from typing import Literal
 
 import numpy as np
@@ -19,11 +18,9 @@ from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
 from coordpath_governance.alignment.row_columns import RowColumns
 from coordpath_governance.alignment.unit_scores import UnitScores
-from coordpath_governance.errors import ProblemError, ReferenceDataError, UsageError
+from coordpath_governance.errors import ProblemError, UsageError
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution, solve_problem
-from coordpath_governance.paths.convex.record import RecordedCost
-from coordpath_governance.paths.convex.set_costs import is_cut
 from coordpath_governance.paths.how_far import how_far
 from coordpath_governance.reference.collect import CollectedRows, collect_moments
 from coordpath_governance.reference.glm_rows import measure_glm_rows
@@ -31,38 +28,29 @@ from coordpath_governance.reference.logged import LoggedReference, Role, moments
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.plan import ReadingPlan
 from coordpath_governance.reference.row_passes import GlmRows
-from coordpath_governance.reference.rows import PathOnRows, RowMeasures, measure_rows
+from coordpath_governance.reference.rows import PathOnRows, measure_rows
 from coordpath_governance.reference.sources import RowSource
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.compose import ReportFacts, compose
-from coordpath_governance.reports.document import (
-    ChangeFacts,
-    DataFacts,
-    Flips,
-    GlmFacts,
-    RowEvidence,
-    SegmentImpact,
-    Settings,
-    Subject,
-    VersionFacts,
-)
+from coordpath_governance.reports.document import ChangeFacts, DataFacts, Settings, Subject, VersionFacts
 from coordpath_governance.reports.glm import (
     check_thresholds,
     cost_on_rows,
     glm_facts,
     glm_path_on_rows,
-    glm_row_evidence,
     is_glm,
 )
 from coordpath_governance.reports.impact import shift_moments
+from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
 from coordpath_governance.reports.problem import problem_on_moments, problem_on_rows
+from coordpath_governance.reports.replay import Replay
+from coordpath_governance.reports.row_evidence import glm_row_evidence, row_evidence
 from coordpath_governance.reports.steps import Labels, steps_as_units
 
 __all__ = [
     "DEFAULT_MAX_STEPS",
     "Progress",
     "Reference",
-    "Replay",
     "Request",
     "make_report",
     "settings_for",
@@ -73,9 +61,6 @@ Progress = Callable[[str, int | str], None]
 """Told a stage and how many rows, or how far."""
 
 DEFAULT_MAX_STEPS = 10
-
-_OTHERWISE = 1e-6
-"""Of the largest: curvatures that differ by more were asked for otherwise, for any cut or for those that were told."""
 
 
 @dataclass(frozen=True)
@@ -188,30 +173,6 @@ def _make(pair: ModelPair, reference: Reference, request: Request, flow: _Flow, 
 
 
 @dataclass(frozen=True)
-class Replay:
-    """A search that was recorded: what it asked the rows, in that order, and what it concluded from the answers."""
-
-    cost: RecordedCost
-    conclude: Callable[[PathProblem, Labels], Solution]
-
-    def solution(self, problem: PathProblem, labels: Labels) -> Solution:
-        """The recorded conclusion, with the answers that the rows of ``problem`` give."""
-        told, known = self.cost, problem.sets
-        if len(told.curvature) != known.size:
-            raise ReferenceDataError(
-                f"{known.size} units change on these rows, but the report tells of {len(told.curvature)}: "
-                "they are not the rows it was made from"
-            )
-        for slopes, answers in groupby(told.evaluations, lambda each: each.slopes is not None):
-            known.ask(np.stack([each.at for each in answers]), slopes=slopes)
-        largest = float(np.abs(told.curvature).max(initial=0.0))
-        if np.abs(known.curvature() - told.curvature).max(initial=0.0) > _OTHERWISE * largest:
-            known.curvature([each for each in told.evaluations if is_cut(each, known.depth)])
-        known.aim = told.aim
-        return self.conclude(problem, labels)
-
-
-@dataclass(frozen=True)
 class _Findings:
     """What the reference data say of the change."""
 
@@ -270,7 +231,7 @@ class _Flow:
         on_rows = _path_on_rows(change, problem, solution, self.settings.threshold)
         scores = UnitScores.of(self.pair, collected.moments, change)
         measures = measure_rows(source, plan, scores, on_rows, lambda n: self.told("measuring rows", n), collected.kept)
-        rows = _row_evidence(measures, self.settings.threshold)
+        rows = row_evidence(measures, self.settings.threshold)
         return _Findings(collected.moments, collected.rows_dropped, change, problem, solution, rows)
 
     def _generalised(
@@ -306,25 +267,6 @@ def _path_on_rows(change: Change, problem: PathProblem, solution: Solution, thre
         shift_mean=mean,
         shift_sd=sd,
         threshold=threshold,
-    )
-
-
-def _row_evidence(measures: RowMeasures, threshold: float | None) -> RowEvidence:
-    """Row measures as the part of the document that only rows can recheck."""
-    flips = None
-    if threshold is not None and measures.flips_up is not None and measures.flips_down is not None:
-        flips = Flips(threshold=threshold, up=measures.flips_up, down=measures.flips_down)
-    return RowEvidence(
-        step_se=measures.step_se,
-        total_se=measures.total_se,
-        champion_mae=measures.champion_mae,
-        candidate_mae=measures.candidate_mae,
-        shift_p05=measures.shift_p05,
-        shift_p50=measures.shift_p50,
-        shift_p95=measures.shift_p95,
-        shift_largest=measures.shift_largest,
-        flips=flips,
-        segments=tuple(SegmentImpact(**vars(segment)) for segment in measures.segments),
     )
 
 

@@ -6,14 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from coordpath_governance.reference.decisions import THRESHOLD_STEP
 from coordpath_governance.reference.moments import MIN_COUNT
-from coordpath_governance.reports.document import (
-    ChangeReportDocument,
-    Flips,
-    GlmFacts,
-    GlmRowMetrics,
-    RowEvidence,
-    SegmentImpact,
-)
+from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.impact_parts import Flips, GlmFacts, GlmRowMetrics, RowEvidence, SegmentImpact
 
 __all__ = ["contradictions"]
 

@@ -10,7 +10,8 @@ from coordpath_governance.alignment.change import Change
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.paths import PathProblem, Solution, evaluate_order, greedy_order, shapley
 from coordpath_governance.paths.path import Path, Step
-from coordpath_governance.reports.document import ComparedOrder, Move, PathFacts, RowEvidence, StepFacts
+from coordpath_governance.reports.document import ComparedOrder, Move, PathFacts, StepFacts
+from coordpath_governance.reports.impact_parts import RowEvidence
 
 __all__ = ["Labels", "compare_orders", "path_facts", "steps_as_units"]
 

@@ -41,7 +41,8 @@ from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, comp
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.evidence import Evidence, evidence_of
 from coordpath_governance.reports.glm import glm_facts
-from coordpath_governance.reports.make import Progress, Reference, Replay, Request, make_report
+from coordpath_governance.reports.make import Progress, Reference, Request, make_report
+from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.row_figures import contradictions
 from coordpath_governance.reports.steps import Labels
 from coordpath_governance.reports.words import limits, summarise

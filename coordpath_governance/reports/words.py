@@ -7,16 +7,8 @@ from typing import Literal
 from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.numbers import cost_column, count, pair, percent, significant, with_error
 from coordpath_governance.reference.moments import MIN_COUNT
-from coordpath_governance.reports.document import (
-    Counts,
-    DataFacts,
-    Flips,
-    GlmFacts,
-    GlmMetrics,
-    Impact,
-    PathFacts,
-    Summary,
-)
+from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Summary
+from coordpath_governance.reports.impact_parts import Flips, GlmFacts, GlmMetrics, Impact
 
 __all__ = ["certificate_sentence", "limits", "summarise", "threshold_texts"]
 

@@ -10,7 +10,8 @@ from typing import Any
 import coordpath_rendering_samples as samples
 from coordpath_rendering_sample_glm import CREDIT, FREQUENCY, ROUTING, ROWS, GlmEvidence, Story
 
-from coordpath_governance.reports.document import Counts, DataFacts, GlmFacts, Impact, PathFacts
+from coordpath_governance.reports.document import Counts, DataFacts, PathFacts
+from coordpath_governance.reports.impact_parts import GlmFacts, Impact
 from coordpath_governance.reports.words import summarise
 
 __all__ = ["CREDIT", "FREQUENCY", "ROUTING", "build_glm"]

@@ -10,7 +10,7 @@ from coordpath_governance.rendering import render_html, render_markdown, render_
 from coordpath_governance.rendering.caps import HTML_CAPS
 from coordpath_governance.rendering.family import family_words, ratios, standing_for
 from coordpath_governance.rendering.metrics_view import metric_rows
-from coordpath_governance.reports.document import CalibrationBin, ClassBalance, FlipStep
+from coordpath_governance.reports.impact_parts import CalibrationBin, ClassBalance, FlipStep
 
 GLM = ("binomial", "multinomial", "poisson")
 

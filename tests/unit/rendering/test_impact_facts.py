@@ -10,8 +10,8 @@ import pytest
 from coordpath_governance.alignment.change import Change, Coordinate
 from coordpath_governance.errors import ReportFormatError
 from coordpath_governance.reference.design import DesignColumn
-from coordpath_governance.reports.document import GlmRowMetrics, RowEvidence
 from coordpath_governance.reports.impact import impact_facts, shift_moments
+from coordpath_governance.reports.impact_parts import GlmRowMetrics, RowEvidence
 
 COSTS = (0.9, 0.6)
 GRAM = np.array([[1.0, 0.0], [0.0, 4.0]])

@@ -1,0 +1,44 @@
+"""A search that was recorded, done again on rows: the same questions, and the conclusion from their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from coordpath_governance.errors import ReferenceDataError
+from coordpath_governance.paths import PathProblem, Solution
+from coordpath_governance.paths.convex.record import RecordedCost
+from coordpath_governance.paths.convex.set_costs import is_cut
+from coordpath_governance.reports.steps import Labels
+
+__all__ = ["Replay"]
+
+_OTHERWISE = 1e-6
+"""Of the largest: curvatures that differ by more were asked for otherwise, for any cut or for those that were told."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A search that was recorded: what it asked the rows, in that order, and what it concluded from the answers."""
+
+    cost: RecordedCost
+    conclude: Callable[[PathProblem, Labels], Solution]
+
+    def solution(self, problem: PathProblem, labels: Labels) -> Solution:
+        """The recorded conclusion, with the answers that the rows of ``problem`` give."""
+        told, known = self.cost, problem.sets
+        if len(told.curvature) != known.size:
+            raise ReferenceDataError(
+                f"{known.size} units change on these rows, but the report tells of {len(told.curvature)}: "
+                "they are not the rows it was made from"
+            )
+        for slopes, answers in groupby(told.evaluations, lambda each: each.slopes is not None):
+            known.ask(np.stack([each.at for each in answers]), slopes=slopes)
+        largest = float(np.abs(told.curvature).max(initial=0.0))
+        if np.abs(known.curvature() - told.curvature).max(initial=0.0) > _OTHERWISE * largest:
+            known.curvature([each for each in told.evaluations if is_cut(each, known.depth)])
+        known.aim = told.aim
+        return self.conclude(problem, labels)
