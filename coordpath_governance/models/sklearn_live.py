@@ -38,8 +38,10 @@ class _View:
 
     def of(self, value: object, depth: int) -> object:
         """Return ``value`` as an archive would hold it."""
-        if value is None or isinstance(value, (bool, int, float, str, slice, np.generic, np.ndarray, np.dtype)):
+        if value is None or isinstance(value, (bool, int, float, str, slice, np.generic, np.dtype)):
             return value
+        if isinstance(value, np.ndarray):
+            return Opaque("a masked array") if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
         if depth > _MAX_DEPTH:
             return Opaque("an object nested too deeply")
         if id(value) not in self._seen:

@@ -126,6 +126,8 @@ FORGED = [
     ("coef_", np.array([[np.nan, 1.0]])),
     ("coef_", np.array([["1", "2"]])),
     ("coef_", "none"),
+    ("coef_", np.ma.masked_array([[1.0, 2.0]], mask=[[True, False]])),
+    ("coef_", np.ma.masked_array([[1.0, 2.0]])),
     ("intercept_", 0.5),
     ("intercept_", np.zeros(2)),
     ("intercept_", np.array([np.inf])),
@@ -166,6 +168,13 @@ def test_forged_classifiers(name, value, wrap):
     setattr(model, name, value)
     with pytest.raises(ModelReadError):
         from_estimator(wrap(model))
+
+
+def test_other_kinds_of_arrays_are_read_as_what_they_hold():
+    model = LogisticRegression().fit(X, BINARY)
+    before = from_estimator(model)
+    model.coef_ = model.coef_.view(np.matrix)
+    assert from_estimator(model) == before
 
 
 def test_forged_choices_of_cross_validation():
