@@ -194,6 +194,7 @@ FAILURES = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("where", "name", "occurrence", "error"), FAILURES)
 def test_a_failure_at_any_point_leaves_no_half_report_that_looks_whole(shared, monkeypatch, where, name, occurrence, error):
     """An earlier report is there, another one is being attached over it, and something fails."""
@@ -267,6 +268,7 @@ def test_the_command_ends_with_4_when_nothing_can_be_read_back(store, coordpath,
     assert COMPLETE not in store.tags(name, 2)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("point", ["log_model_artifacts", "set_model_version_tag"])
 def test_a_killed_process_is_repaired_by_the_next_run(case, coordpath, point):
     """The process is killed in the middle of uploading, or between two tags."""

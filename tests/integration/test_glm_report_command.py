@@ -8,6 +8,7 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.office import Office
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor
 from sklearn.model_selection import FixedThresholdClassifier
@@ -230,9 +231,9 @@ def test_logged_moments_do_not_tell_the_loss_of_a_classifier(store, frame, coord
         ("poisson", {"target": "claims", "exposure": "years"}, {"mean_score_shift": {"overall": 5.0}}),
     ],
 )
-def test_under_a_policy_that_pins_the_exposure(kind, pinned, rules, store, logged, data, coordpath, tmp_path, office_class):
+def test_under_a_policy_that_pins_the_exposure(kind, pinned, rules, store, logged, data, coordpath, tmp_path):
     """From the first report to the second promotion; what the author says of exposures changes nothing."""
-    office = office_class(store, coordpath, tmp_path, data, **pinned)
+    office = Office(store, coordpath, tmp_path, data, **pinned)
     store.register(office.name, *logged[kind])
     office.adopt_policy(rules={"final_cost_increase": {"absolute": 5.0}, "gap": {"most": 0.05}, **rules})
     office.champion()

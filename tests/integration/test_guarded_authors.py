@@ -1,18 +1,15 @@
 """`mlflow server --app-name basic-auth` with the guarded registry: who the ledger says it was is whom MLflow let in."""
 
 import json
-import os
 import secrets
-import signal
-import subprocess
-import sys
 import uuid
 from datetime import timedelta
-from pathlib import Path
 
 import mlflow
 import pytest
 import requests
+from helpers.mlflow_server import mlflow_server
+from helpers.mlflow_store import Store, use
 from mlflow.exceptions import MlflowException
 from mlflow.tracking._model_registry.utils import _get_store
 
@@ -28,9 +25,8 @@ from coordpath_governance.review.decisions import approve
 from coordpath_governance.review.gate import ask_gate
 from coordpath_governance.signing.keys import new_key
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.no_cover]
 DIALECTS = ("api", "ajax-api")
-PATIENCE = 10
 ROOT = "root"
 AUTHOR, READER, RELEASER = "Ann", "Ron", "Rita"
 AUTHOR_SHOUTED, COLLEAGUE = "ANN", "Bea"
@@ -83,8 +79,7 @@ class Accounts:
 class Guarded:
     """A guarded server that asks for a password; ``store`` is its database, which only those who run it reach."""
 
-    def __init__(self, shared, store, uri, ledger, accounts):
-        self.shared = shared
+    def __init__(self, store, uri, ledger, accounts):
         self.store = store
         self.uri = uri
         self.ledger = ledger
@@ -148,40 +143,18 @@ class Guarded:
 
 
 @pytest.fixture(scope="module")
-def _guarded(tmp_path_factory, request):
-    shared = request.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
+def _guarded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guarded server with users")
     registry = f"sqlite:///{folder / 'mlflow.db'}"
     ledger = Ledger.open(f"sqlite:///{folder / 'coordpath-ledger.db'}")
     accounts = Accounts(folder)
-    port = shared.free_port()
-    settings = {name: value for name, value in os.environ.items() if name not in shared._MLFLOW_SETTINGS}
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"),
-                *("--app-name", "basic-auth", "--backend-store-uri", registry),
-                *("--registry-store-uri", f"coordpath:{registry}", "--no-serve-artifacts"),
-            ],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            start_new_session=True,
-            env={**settings, **accounts.environment, "COORDPATH_REPORTS": "sweep"},
-        )
-        try:
-            uri = f"http://127.0.0.1:{port}"
-            shared.wait_until(lambda: shared._answers(f"{uri}/health"), f"mlflow server, see {folder / 'log'}", process)
-            accounts.create(uri)
-            store = shared.Store(registry, folder, (folder / "artifacts").as_uri())
-            yield Guarded(shared, store, uri, ledger, accounts)
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            try:
-                process.wait(timeout=PATIENCE)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+    options = ("--app-name", "basic-auth", "--backend-store-uri", registry, "--no-serve-artifacts")
+    environment = {**accounts.environment, "COORDPATH_REPORTS": "sweep"}
+    guard = ("--registry-store-uri", f"coordpath:{registry}")
+    with mlflow_server(folder, *options, *guard, environment=environment) as uri:
+        accounts.create(uri)
+        store = Store(registry, folder, (folder / "artifacts").as_uri())
+        yield Guarded(store, uri, ledger, accounts)
 
 
 @pytest.fixture
@@ -189,9 +162,9 @@ def guarded(_guarded, monkeypatch):
     """The guarded server's store, as MLflow's current one while the test runs, with the author logged in."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", _guarded.uri)
     _guarded.accounts.log_in(monkeypatch, AUTHOR)
-    _guarded.shared.use(_guarded.uri)
+    use(_guarded.uri)
     yield _guarded
-    _guarded.shared.use(None)
+    use(None)
 
 
 def test_whoever_registers_with_mlflows_own_client_is_the_author(guarded):

@@ -1,16 +1,14 @@
 """`mlflow server --registry-store-uri coordpath:sqlite:///…`: what plain clients may do, may not do, and do not gain."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import uuid
 from pathlib import Path
 
 import mlflow
 import pytest
 import requests
+from helpers.mlflow_server import mlflow_server
+from helpers.mlflow_store import Store, use
 from mlflow.exceptions import MlflowException
 from mlflow.tracking._model_registry.utils import _get_store
 
@@ -24,17 +22,15 @@ from coordpath_governance.review.decisions import adopt_standing, approve
 from coordpath_governance.review.gate import ask_gate
 from coordpath_governance.signing.keys import new_key
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.no_cover]
 IS_PROMPT = "mlflow.prompt.is_prompt"
 DIALECTS = ("api", "ajax-api")
-PATIENCE = 10
 
 
 class Guarded:
     """A guarded server, seen through a plain client; its ledger and its database, seen by those who run it."""
 
-    def __init__(self, shared, store, folder, ledger):
-        self.shared = shared
+    def __init__(self, store, folder, ledger):
         self.store = store
         self.uri = store.uri
         self.client = store.client
@@ -91,53 +87,30 @@ class Guarded:
 
 
 @pytest.fixture(scope="module")
-def _guarded(tmp_path_factory, request):
-    shared = request.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
+def _guarded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guarded server")
     registry = f"sqlite:///{folder / 'mlflow.db'}"
     ledger = Ledger.open(f"sqlite:///{folder / 'coordpath-ledger.db'}")
-    port = shared.free_port()
-    settings = {name: value for name, value in os.environ.items() if name not in shared._MLFLOW_SETTINGS}
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "2"),
-                *("--backend-store-uri", registry, "--registry-store-uri", f"coordpath:{registry}"),
-                *("--serve-artifacts", "--artifacts-destination", str(folder / "artifacts")),
-            ],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            start_new_session=True,
-            env=settings,
-        )
-        try:
-            uri = f"http://127.0.0.1:{port}"
-            shared.wait_until(lambda: shared._answers(f"{uri}/health"), f"mlflow server, see {folder / 'log'}", process)
-            guarded = Guarded(shared, shared.Store(uri, tmp_path_factory.mktemp("plain client"), None), folder, ledger)
-            guarded.person("admin", "policy-admin")
-            for owner in ("ann", "bea"):
-                guarded.person(owner, "owner")
-            guarded.adopt_policy()
-            guarded.adopt_policy("at once", "at once *", uri=str(guarded.store.rows.csv))
-            guarded.adopt_policy("no data", "no data *", uri=str(folder / "nowhere.csv"))
-            yield guarded
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            try:
-                process.wait(timeout=PATIENCE)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+    options = ("--backend-store-uri", registry, "--registry-store-uri", f"coordpath:{registry}")
+    proxied = ("--serve-artifacts", "--artifacts-destination", folder / "artifacts")
+    with mlflow_server(folder, *options, *proxied, workers=2) as uri:
+        guarded = Guarded(Store(uri, tmp_path_factory.mktemp("plain client"), None), folder, ledger)
+        guarded.person("admin", "policy-admin")
+        for owner in ("ann", "bea"):
+            guarded.person(owner, "owner")
+        guarded.adopt_policy()
+        guarded.adopt_policy("at once", "at once *", uri=str(guarded.store.rows.csv))
+        guarded.adopt_policy("no data", "no data *", uri=str(folder / "nowhere.csv"))
+        yield guarded
 
 
 @pytest.fixture
 def guarded(_guarded, monkeypatch):
     """The guarded server's store, as MLflow's current one while the test runs."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", _guarded.uri)
-    _guarded.shared.use(_guarded.uri)
+    use(_guarded.uri)
     yield _guarded
-    _guarded.shared.use(None)
+    use(None)
 
 
 def refused(call, *args, **options):

@@ -13,6 +13,8 @@ from coordpath_governance.models import LinearModel, NumericTerm, to_document
 from coordpath_governance.models.linear_model import CategoricalTerm
 from coordpath_governance.registry.description import BEGIN, END
 
+pytestmark = pytest.mark.no_cover
+
 TARGET = "price"
 ESCAPE = "\x1b[31m\x1b]0;title\x07"
 BIDI = "\u202e\u2066\u200f"

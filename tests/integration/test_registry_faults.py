@@ -34,7 +34,7 @@ SETTINGS = {
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
 }
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.no_cover]
 
 
 def fine(handler):

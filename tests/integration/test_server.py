@@ -12,7 +12,7 @@ import coordpath_governance as cg
 from coordpath_governance.registry.attach import REPORT_FILES
 
 TARGET = "price"
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.no_cover]
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from coordpath_governance.paths.chains.relaxation import LevelBounds, bound_leve
 from coordpath_governance.paths.chains.set_function import order_chain, positive
 from coordpath_governance.paths.solvers.improvement import first_polish, shuffle
 from coordpath_governance.paths.solvers.lattice import LARGEST, best_chain
+from coordpath_governance.paths.solvers.listed import forward_order
 from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _SEARCH_AT = (6, 10, 14)
 _MOST_WORK, _MOST_CAPACITY = 300_000_000, 20_000_000
 """What fits into memory; a deadline may allow more than the first attempt."""
 
+_FIRST = "a first order"
 _CHUNK = 1 << 20
 _MERGE = 1 << 20
 
@@ -77,9 +79,16 @@ class _Run:
         if task.patience.timed:
             first = Refinement(task.function, task.alphas, np.inf, _CAPACITY, task.expired).bounds()
             self.bound = max(self.bound, first.root if first is not None else 0.0)
-        self.incumbent, self.best = first_polish(task) if task.first is None else (task.first, task.evaluate(task.first))
+        self.incumbent, self.best = self._greedy() if task.first is None else (task.first, task.evaluate(task.first))
         self.best = min(self.best, aim)
         self.bound = min(self.bound, self.best)
+
+    def _greedy(self) -> tuple[tuple[int, ...], float]:
+        """The better greedy order, polished; with many units that takes long, so the plain one is told before."""
+        if self.task.patience.progress is not None:
+            plain = self.task.evaluate(forward_order(self.task.function))
+            self.task.report(_FIRST, plain, min(self.bound, plain))
+        return first_polish(self.task)
 
     def improve(self) -> None:
         """Shuffle the incumbent, unless it was given."""
@@ -133,7 +142,7 @@ class Levels:
         if task.depth == 0:
             return Found(tuple(range(task.function.size)), 0.0, self.name)
         run = _Run(task, self.aim)
-        run.lift(run.bound, "a first order")
+        run.lift(run.bound, _FIRST)
         if not task.expired():
             self._attempt(run, min(_QUICK_WORK, self.work), _CAPACITY, 0)
         small = task.function.lifts is None and task.function.size <= LARGEST and 1 << task.function.size <= self.work

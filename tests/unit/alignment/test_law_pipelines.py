@@ -19,6 +19,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, Rob
 from coordpath_governance.models import from_estimator
 from coordpath_governance.paths.problem import BASELINE
 
+pytestmark = pytest.mark.no_cover
+
 NUMERIC = ("a", "b", "m")
 LEVELS = {"c": ("u", "v", "w", "x"), "d": ("no", "yes")}
 

@@ -389,6 +389,7 @@ def places(part, found):
     return found
 
 
+@pytest.mark.no_cover
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     picks=st.lists(st.tuples(st.integers(0, 10**6), JUNK), min_size=1, max_size=4), clear=st.booleans(), swap=st.booleans()
@@ -431,6 +432,7 @@ WRONG = st.one_of(
 )
 
 
+@pytest.mark.no_cover
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(picks=st.lists(st.tuples(st.integers(0, 10**6), WRONG), min_size=1, max_size=3))
 def test_any_wrong_value_of_an_attribute_is_read_or_refused(picks, genuine, rezip):

@@ -158,7 +158,9 @@ def test_another_method_than_the_prediction_is_refused(served, folder):
         read_model(folder)
 
 
-@pytest.mark.parametrize("model", [PoissonRegressor(), TweedieRegressor(power=1.5), SGDClassifier(loss="log_loss")])
+@pytest.mark.parametrize(
+    "model", [PoissonRegressor(), TweedieRegressor(power=1.5), SGDClassifier(loss="log_loss", alpha=0.1, random_state=0)]
+)
 def test_models_whose_loss_is_stored_with_them(model, tmp_path, data, predict):
     model.fit(data[["a"]], data.c == "x")
     mlflow.sklearn.save_model(model, tmp_path / "model", pip_requirements=[], skops_trusted_types=TRUSTED)

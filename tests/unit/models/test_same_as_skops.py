@@ -80,6 +80,7 @@ def predictions(archive: bytes) -> list[float] | None:
     return None
 
 
+@pytest.mark.no_cover
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), keep_ids=st.booleans())
 def test_forged_archives(data, keep_ids, genuine, rezip, fold_bytes, score):
@@ -131,6 +132,7 @@ def served(archive: bytes) -> tuple[list[list[float]], list[str]] | None:
     return None
 
 
+@pytest.mark.no_cover
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), kind=st.sampled_from(list(KINDS)))
 def test_forged_classifiers_and_rates(data, kind, genuine_kinds, rezip, fold_bytes, predict):

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.glm_draws import drawn_target
 
 TOY = {
     "schema": "coordpath.problem/1",
@@ -164,13 +165,7 @@ def make_convex(kind, columns, *, seed=0, rows=60, size=0.6, idle=(), same=(), o
     shift = 0.3 * rng.standard_normal(rows) if offset else np.zeros(rows)
     score = shift + design @ (0.4 * rng.standard_normal(columns))
     classes = 3 if kind == "multinomial" else 1
-    target = {
-        "logistic": lambda: rng.random(rows) < 1.0 / (1.0 + np.exp(-score)),
-        "multinomial": lambda: np.where(rng.random(rows) < 0.3, 2, score > 0.0),
-        "poisson": lambda: rng.poisson(np.exp(score)),
-        "gamma": lambda: rng.gamma(2.0, np.exp(score) / 2.0),
-        "tweedie": lambda: rng.poisson(np.exp(score)) * rng.gamma(2.0, 1.0, rows),
-    }[kind]().astype(float)
+    target = drawn_target(kind, score, rng)
     if kind in ("logistic", "multinomial"):
         target[2:5] = 0.0, 1.0, classes - 1.0  # equal rows of every class: nothing separates them
     weight = rng.uniform(0.5, 2.0, rows)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.glm_draws import KINDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,8 +25,6 @@ from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
 from coordpath_governance.paths.solvers.proof import bound_chain
 from coordpath_governance.paths.solvers.protocol import ChainTask
-
-KINDS = ("logistic", "multinomial", "poisson", "gamma", "tweedie")
 
 
 def points_within(rng, size, depth, count):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.glm_draws import KINDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,8 +15,6 @@ from coordpath_governance.paths.convex import many_units, once
 from coordpath_governance.paths.convex.chain_search import find_chain
 from coordpath_governance.paths.convex.task import ConvexTask, Inquiry
 from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights
-
-KINDS = ("logistic", "multinomial", "poisson", "gamma", "tweedie")
 
 
 @pytest.fixture

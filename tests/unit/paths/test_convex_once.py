@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.glm_draws import KINDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +18,6 @@ from coordpath_governance.paths.convex import once, row_sets
 from coordpath_governance.paths.convex.programme import LARGEST
 from coordpath_governance.paths.how_far import NO_BOUND
 from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights
-
-KINDS = ("logistic", "multinomial", "poisson", "gamma", "tweedie")
 
 
 def steps(solution):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.glm_draws import KINDS, drawn_target
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
@@ -25,7 +26,6 @@ from coordpath_governance.paths.patience import FOREVER, Patience
 from coordpath_governance.paths.walks.geometry import REST
 from coordpath_governance.paths.weights import ExplicitWeights, FinalWeights, GeometricWeights
 
-KINDS = ("logistic", "multinomial", "poisson", "gamma", "tweedie")
 CLASSES = 3
 
 
@@ -34,17 +34,11 @@ def make_cost(kind, columns, *, seed=0, rows=80, **more):
     design = rng.standard_normal((rows, columns))
     design[:, 1:] += 0.6 * design[:, :1]
     score = design @ (0.5 * rng.standard_normal(columns))
-    target = {
-        "logistic": lambda: rng.random(rows) < 1.0 / (1.0 + np.exp(-score)),
-        "multinomial": lambda: np.where(rng.random(rows) < 0.3, 2, score > 0.0),
-        "poisson": lambda: rng.poisson(np.exp(score)),
-        "gamma": lambda: rng.gamma(2.0, np.exp(score) / 2.0),
-        "tweedie": lambda: rng.poisson(np.exp(score)) * rng.gamma(2.0, 1.0, rows),
-    }[kind]()
+    target = drawn_target(kind, score, rng)
     family = family_of(kind, power=1.5 if kind == "tweedie" else None, classes=CLASSES if kind == "multinomial" else 0)
     weight = rng.uniform(0.5, 2.0, rows)
     weight[:3] = 0.0
-    return GlmCost(family, RowsInMemory(design, np.asarray(target, dtype=float), weight, **more))
+    return GlmCost(family, RowsInMemory(design, target, weight, **more))
 
 
 def make_problem(kind, columns, *, steps, seed=0, free=False, unchanged=(), size=0.7, **more):

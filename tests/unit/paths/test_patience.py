@@ -12,6 +12,7 @@ import pytest
 from coordpath_governance.paths import parse_problem, solve
 from coordpath_governance.paths.how_far import NO_BOUND, NeverWorse, how_far
 from coordpath_governance.paths.patience import heeding_interrupts, reclaim_interrupts, until
+from coordpath_governance.paths.solvers import improvement
 
 
 def test_until_the_time_has_come_or_someone_asks():
@@ -94,6 +95,24 @@ def test_an_interrupt_returns_the_best_so_far(document, more, solver):
         for step in solution.path.steps:
             reached |= {move.feature: move.after for move in step.moves}
         assert list(reached.values()) == problem["target"]
+
+
+def test_a_first_order_is_told_before_it_is_improved(document, monkeypatch):
+    """Improving it takes a minute where there are hundreds of units."""
+    told, known = [], []
+    polish = improvement._polish
+
+    def polished(*args):
+        known.append([value for _, value, _ in told])
+        return polish(*args)
+
+    monkeypatch.setattr(improvement, "_polish", polished)
+    solve(
+        {**document(3, 30), "solver": "exact"}, progress=lambda *each: told.append(each), interrupted=lambda: len(told) > 2
+    )
+    assert [len(values) for values in known[:2]] == [1, 1]
+    assert told[0][0] == told[1][0] == "a first order"
+    assert told[0][1] > told[1][1] >= told[1][2] > 0.0
 
 
 def test_how_far_in_words():

@@ -10,7 +10,6 @@ import pytest
 from coordpath_governance import explain_change
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, Provenance
 from coordpath_governance.policy.load import read_policy
-from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeReportDocument
 
 
@@ -133,15 +132,3 @@ def alter():
         return ChangeReportDocument.model_validate(content)
 
     return altered
-
-
-@pytest.fixture(scope="session")
-def forge():
-    """A report from changed JSON, with a digest that fits it."""
-    from coordpath_governance.reports.compose import document_digest
-
-    def forged(content):
-        made = ChangeReportDocument.model_validate(content)
-        return ChangeReport(made.model_copy(update={"digest": document_digest(made)}))
-
-    return forged

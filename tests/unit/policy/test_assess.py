@@ -1,9 +1,9 @@
 """A report with a verdict in it: the same bytes again, and any change of it is found, also with a digest that fits."""
 
-import copy
 import json
 
 import pytest
+from helpers.forging import changed, forge, leaves
 
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import policy_bytes, policy_sha256
@@ -24,26 +24,6 @@ FACTS = {"owner": "Anna", "tier": "2"}
 @pytest.fixture(scope="module")
 def assessed(document, policy_of):
     return ChangeReport(assess(document, policy_of(RULES, facts=FACTS)))
-
-
-def leaves(value, where=()):
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from leaves(item, (*where, key))
-    elif isinstance(value, list):
-        for i, item in enumerate(value):
-            yield from leaves(item, (*where, i))
-    else:
-        yield where, value
-
-
-def changed(content, where, value):
-    out = copy.deepcopy(content)
-    place = out
-    for key in where[:-1]:
-        place = place[key]
-    place[where[-1]] = value
-    return out
 
 
 def findings(report):
@@ -92,7 +72,7 @@ def test_a_report_without_policy_says_nothing_of_one(report):
     assert not any("the policy" in text for text in verify_report(report).not_rechecked)
 
 
-def test_every_changed_leaf_of_an_assessment_is_found_also_with_a_fitting_digest(assessed, forge):
+def test_every_changed_leaf_of_an_assessment_is_found_also_with_a_fitting_digest(assessed):
     content = json.loads(assessed.to_bytes())
     seen = 0
     for where, value in leaves(content["assessment"]):
@@ -105,14 +85,14 @@ def test_every_changed_leaf_of_an_assessment_is_found_also_with_a_fitting_digest
     assert seen > 40
 
 
-def test_every_changed_limit_in_the_policy_is_found(assessed, forge):
+def test_every_changed_limit_in_the_policy_is_found(assessed):
     content = json.loads(assessed.to_bytes())
     for where, value in leaves(content["assessment"]["policy"]["document"]):
         other = value + 1 if isinstance(value, int | float) else f"{value}x"
         assert findings(forge(changed(content, ("assessment", "policy", "document", *where), other))), where
 
 
-def test_rules_left_out_added_or_swapped_are_found(assessed, forge):
+def test_rules_left_out_added_or_swapped_are_found(assessed):
     content = json.loads(assessed.to_bytes())
     rules = content["assessment"]["rules"]
     for other in (rules[:-1], [*rules, rules[0]], rules[::-1], []):
@@ -123,14 +103,14 @@ def test_rules_left_out_added_or_swapped_are_found(assessed, forge):
     assert findings(forge(changed(content, ("facts", "owner"), "Mallory")))
 
 
-def test_a_verdict_without_a_policy_is_found(report, assessed, forge):
+def test_a_verdict_without_a_policy_is_found(report, assessed):
     content = json.loads(report.to_bytes())
     rules = json.loads(assessed.to_bytes())["assessment"]["rules"]
     assert findings(forge(changed(content, ("assessment", "rules"), rules)))
     assert findings(forge(changed(content, ("assessment", "verdict"), "pass")))
 
 
-def test_a_verdict_on_a_forged_figure_is_found(assessed, forge):
+def test_a_verdict_on_a_forged_figure_is_found(assessed):
     content = json.loads(assessed.to_bytes())
     assert findings(forge(changed(content, ("impact", "flips", "up"), 0.95)))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,20 +15,6 @@ from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTer
 from coordpath_governance.reference.collect import CollectedRows, collect_moments
 from coordpath_governance.reference.encode import ReadingPlan
 from coordpath_governance.reference.sources import RowSource, TableSource, open_source
-
-
-def load(stem: str) -> None:
-    """A module beside this file: tests are imported by path, so it is too."""
-    name = f"coordpath_reference_{stem}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{stem}.py"))
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-
-
-load("glm_paths")
 
 
 def _model(

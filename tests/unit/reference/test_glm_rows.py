@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from coordpath_reference_glm_paths import OnRows, PlainColumns, rows
+from helpers.glm_paths import OnRows, PlainColumns, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance, roc_auc_score

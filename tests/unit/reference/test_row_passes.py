@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from coordpath_reference_glm_paths import OnRows, PlainColumns, family, reading, rows
+from helpers.glm_paths import OnRows, PlainColumns, family, reading, rows
 
 from coordpath_governance.alignment.change import align
 from coordpath_governance.alignment.layout import ModelPair, lay_out

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from copy import deepcopy
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from helpers import glm_samples, samples
 
 from coordpath_governance.reports.document import ChangeReportDocument
 
@@ -30,24 +27,6 @@ HOSTILE = {
     "emphasis": "*bold* _under_ ~~gone~~ # heading",
     "empty": "",
 }
-
-
-def load(stem: str) -> ModuleType:
-    """A module beside this file: tests are imported by path, so it is too."""
-    name = f"coordpath_rendering_{stem}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{stem}.py"))
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-load("sample_cost")
-samples = load("samples")
-load("sample_glm")
-glm_samples = load("glm_samples")
 
 
 def small() -> dict[str, Any]:

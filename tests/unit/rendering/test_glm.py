@@ -230,6 +230,7 @@ def test_the_problem_is_laid_out_by_evaluations(make):
     assert "keeps 0 evaluations" in words(render_html(make("binomial", problem={"cost": {"kind": "logistic"}})))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("text", ["$" * 3000, "|`<@" * 900])
 def test_a_crowd_of_classes_and_tenths_stays_within_the_limits(make_hostile, text):
     document = make_hostile(text, "binomial")

@@ -1,29 +1,11 @@
 """Reports of real little changes, made once per session."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from coordpath_governance import explain_change
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
-
-
-def load(stem):
-    """A module beside this file, under a name that tests can import: they are imported by path themselves."""
-    name = f"coordpath_reports_{stem}"
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{stem}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
-
-
-load("forging")
-load("glm_cases")
 
 
 def linear(intercept, slopes, effects, regularisation=None):

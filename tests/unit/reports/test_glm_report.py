@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from coordpath_reports_glm_cases import (
+from helpers.glm_cases import (
     FAMILIES,
     INPUTS,
     NUMBERS,

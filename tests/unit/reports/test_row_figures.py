@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from coordpath_reports_forging import changed, forge, noticed
+from helpers.forging import changed, forge, noticed
 
 from coordpath_governance import LinearModel, NumericTerm, explain_change
 from coordpath_governance.reports.row_figures import contradictions
@@ -19,7 +19,7 @@ def model(family, *values, classes=(), threshold=None):
 
 @pytest.fixture(scope="module")
 def logistic():
-    from coordpath_reports_glm_cases import rows
+    from helpers.glm_cases import rows
 
     old = model("binomial", -0.2, 0.4, -0.5, classes=("no", "yes"), threshold=0.5)
     new = model("binomial", -0.3, 0.5, -0.7, classes=("no", "yes"), threshold=0.4)
@@ -29,7 +29,7 @@ def logistic():
 
 @pytest.fixture(scope="module")
 def poisson():
-    from coordpath_reports_glm_cases import rows
+    from helpers.glm_cases import rows
 
     old, new = model("poisson", -0.2, 0.4, -0.5), model("poisson", -0.3, 0.5, -0.7)
     return json.loads(explain_change(old, new, data=rows(5), target="claims").to_bytes())

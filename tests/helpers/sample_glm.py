@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coordpath_rendering_sample_cost import Coefficient
+from helpers.sample_cost import Coefficient
 
 __all__ = ["CREDIT", "FREQUENCY", "ROUTING", "GlmEvidence", "Story"]
 

@@ -7,12 +7,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import coordpath_rendering_samples as samples
-from coordpath_rendering_sample_glm import CREDIT, FREQUENCY, ROUTING, ROWS, GlmEvidence, Story
-
 from coordpath_governance.reports.document import Counts, DataFacts, PathFacts
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact
 from coordpath_governance.reports.words import summarise
+from helpers import samples
+from helpers.sample_glm import CREDIT, FREQUENCY, ROUTING, ROWS, GlmEvidence, Story
 
 __all__ = ["CREDIT", "FREQUENCY", "ROUTING", "build_glm"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from coordpath_rendering_sample_cost import NOISE, RENT, ROWS, Coefficient, Evidence, correlation, long_correlation, many
+from helpers.sample_cost import NOISE, RENT, ROWS, Coefficient, Evidence, correlation, long_correlation, many
 
 __all__ = ["RENT", "Evidence", "build", "correlation", "long_correlation", "many", "replace"]
 

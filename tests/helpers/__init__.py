@@ -1,0 +1,1 @@
+"""What tests share: data, stores, servers, a browser, and what somebody does who forges a report."""
