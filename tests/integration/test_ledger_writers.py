@@ -14,8 +14,6 @@ import pathlib, sys, threading, time
 from coordpath_governance.ledger.events import Refusal
 from coordpath_governance.ledger.store import Ledger
 
-pytestmark = pytest.mark.no_cover
-
 url, key, folder, name = sys.argv[1:5]
 folder = pathlib.Path(folder)
 (folder / f"ready {name}").touch()
