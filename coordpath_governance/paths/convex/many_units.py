@@ -54,21 +54,23 @@ def solve_many(task: ConvexTask, solver: str) -> Found:
     inquiry, late = Inquiry(task), task.patience.expired
     effort = _EFFORTS["exact" if solver == "auto" and task.patience.timed else solver]
     inquiry.ask(task.first_points)
+    proved = -np.inf
     try:
-        _investigate(inquiry, effort)
+        proved = task.known.aim = _investigate(inquiry, effort)
         curvature, cuts = inquiry.proof if inquiry.proof and late() else (inquiry.curvature(), inquiry.cuts)
         order, value = best_known_chain(task, inquiry.cuts)
     except UnknownSetError:
         curvature, cuts = task.known.curvature(), task.known.cuts
         order, value = best_known_chain(task, cuts)
-    bound = Surrogate(task, curvature, cuts).prove(order, effort.most, task.known.aim).bound
+    aim = -np.inf if late() else task.known.aim  # a hint where to begin, for whoever has time to look
+    bound = Surrogate(task, curvature, cuts).prove(order, effort.most, aim).bound
     if late():
-        bound = max(bound, task.known.aim)
+        bound = max(bound, proved)
     return Found(order, min(bound, value), task.name)
 
 
-def _investigate(inquiry: Inquiry, effort: _Effort) -> None:
-    """Ask what helps to find a good chain, and what helps to prove it."""
+def _investigate(inquiry: Inquiry, effort: _Effort) -> float:
+    """Ask what helps to find a good chain, and what helps to prove it; the best bound on the way."""
     task = inquiry.task
     order = find_chain(inquiry)
     inquiry.ask(task.chain(order))
@@ -76,7 +78,7 @@ def _investigate(inquiry: Inquiry, effort: _Effort) -> None:
     touching = touching_points(inquiry, order)
     if not task.patience.expired():
         inquiry.ask(touching)
-    task.known.aim = _close(inquiry, effort)
+    return _close(inquiry, effort)
 
 
 def quick_bound(task: ConvexTask) -> float:

@@ -36,7 +36,7 @@ _ROWS = 1 << 13
 
 _PARTS = 16
 _ENDS = 1.0 - np.sqrt(1.0 - np.arange(1, _PARTS + 1) / _PARTS)
-"""Where ∫₀ᵛ 2(1 − v) dv is 1/8, 2/8, … 1."""
+"""Where ∫₀ᵛ 2(1 − v) dv is 1/16, 2/16, … 1."""
 
 
 class RowSets:

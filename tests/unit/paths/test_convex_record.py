@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -177,6 +178,24 @@ def test_no_hint_proves_anything(convex, from_record, monkeypatch):
         again = solve_problem(replace(read, cost=replace(read.cost, aim=aim)))
         assert again.objective == found.objective
         assert again.lower_bound == pytest.approx(found.lower_bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("limit", [0.0, 3.0, 30.0])
+@pytest.mark.parametrize("above", [0.0, 1.0])
+def test_no_hint_proves_anything_when_time_runs_out_either(convex, from_record, monkeypatch, limit, above):
+    """A forged aim beside a time limit that is over: only what was proved until then counts."""
+    from coordpath_governance.paths.convex import once
+
+    monkeypatch.setattr(once, "LARGEST", 0)
+    problem = replace(convex("logistic", 12, size=1.5), solver="local")
+    hurried = solve_problem(problem)
+    read = from_record(problem)
+    assert hurried.status == "bounded"
+    forged = replace(read, cost=replace(read.cost, aim=hurried.objective + above), solver="auto", time_limit=limit)
+    ticks = itertools.count()
+    again = solve_problem(forged, clock=lambda: float(next(ticks)))
+    assert again.status == "bounded"
+    assert again.lower_bound < hurried.objective - 1e-6
 
 
 def test_a_record_belongs_to_its_problem(written):
