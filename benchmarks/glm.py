@@ -78,13 +78,16 @@ def _child(name: str, kind: str, seed: int) -> dict[str, Any]:
 
 
 def _rows(kind: str, rows: int, units: int, seed: int) -> tuple[Any, Any, Any, Any]:
-    """Columns with correlation 0.5 between neighbours, an old and a new model, and targets that the new one draws."""
+    """Columns with correlation 0.5 between neighbours, an old and a new model, and targets that the new one draws.
+
+    The models are the same for any number of rows.
+    """
     rng = np.random.default_rng(seed)
     size = units - 1
-    correlation = 0.5 ** np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
-    columns = rng.normal(size=(rows, size)) @ np.linalg.cholesky(correlation).T
     start = np.append(-1.0, 0.4 * rng.normal(size=size))
     target = start + 0.3 * rng.normal(size=units)
+    correlation = 0.5 ** np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+    columns = rng.normal(size=(rows, size)) @ np.linalg.cholesky(correlation).T
     score = target[0] + columns @ target[1:]
     if kind == "logistic":
         outcome = (rng.random(rows) < 1.0 / (1.0 + np.exp(-score))).astype(float)
