@@ -6,12 +6,13 @@ It is convex in β. A family with C scores a row has C coefficients a column: co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coordpath_governance.costs.accumulate import overflow
+from coordpath_governance.costs.combinations import CombinedRows, distinct_combinations
 from coordpath_governance.costs.mean_loss import MeanLoss
 from coordpath_governance.costs.newton import Lowest, Search
 from coordpath_governance.costs.rows import RowChunk
@@ -96,7 +97,7 @@ class GlmCost:
         return min(self._least, self._least_reached)
 
     def has_reached(self, value: float) -> None:
-        """Some model has this cost, so the least is no higher; the search leaves out in what almost equal columns differ."""
+        """Some model has this cost, so the least is no higher, whatever rounding hid from the search."""
         self._least_reached = min(self._least_reached, value)
 
     def constant_cost(self) -> float:
@@ -106,11 +107,17 @@ class GlmCost:
     @cached_property
     def _least(self) -> float:
         scores, cost = self._constant
-        start = np.zeros((self.rows.width, self.family.scores))
         even = np.flatnonzero((self._facts.low == self._facts.high) & (self._facts.low != 0.0))
-        if len(even):
-            start[even[0]] = scores / self._facts.low[even[0]]
-        return _floor(_search(self._loss, start.ravel(), cost, self._refuse_separation).run())
+        matrix = distinct_combinations(self.rows)
+        if matrix is None:
+            rows, matrix, ones = self.rows, np.eye(self.rows.width), np.zeros(self.rows.width)
+            ones[even[:1]] = 1.0 / self._facts.low[even[:1]]
+        else:
+            rows = CombinedRows(self.rows, matrix)
+            ones = rows.mean() * bool(len(even))
+        loss = MeanLoss(self.family, rows, self.weight)
+        watch = partial(self._refuse_separation, loss, matrix)
+        return _floor(_search(loss, np.outer(ones, scores).ravel(), cost, watch).run())
 
     @cached_property
     def _constant(self) -> tuple[FloatArray, float]:
@@ -120,11 +127,12 @@ class GlmCost:
         reached = _search(loss, start, 0.0, lambda _beta, _value: None).run()
         return reached.beta, _floor(reached)
 
-    def _refuse_separation(self, beta: FloatArray, value: float) -> None:
+    def _refuse_separation(self, loss: MeanLoss, matrix: FloatArray, beta: FloatArray, value: float) -> None:
+        """Look at a point of a search; ``matrix`` makes coefficients of the columns from those that it moves."""
         classifies = self.family.kind in ("logistic", "multinomial")
-        if not classifies or value >= _SEPARATED * self.constant_cost() or not self._loss.least_margin(beta) > 0.0:
+        if not classifies or value >= _SEPARATED * self.constant_cost() or not loss.least_margin(beta) > 0.0:
             return
-        by_class = beta.reshape(self.rows.width, -1)
+        by_class = matrix @ beta.reshape(matrix.shape[1], -1)
         strength = np.abs(by_class - by_class.mean(axis=1, keepdims=True) * (self.family.scores > 1)).max(axis=1)
         ranges = ClassRanges(self.rows, len(self.classes))
         influence = strength * (self._facts.high - self._facts.low)

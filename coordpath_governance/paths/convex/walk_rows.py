@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs.accumulate import blocks
+from coordpath_governance.costs.combinations import move_scores
 from coordpath_governance.costs.mean_loss import MeanLoss
 
 if TYPE_CHECKING:
@@ -103,6 +104,11 @@ class ModelCosts:
     def around(self, beta: FloatArray) -> Expansion:
         """One model's expansion in all coordinates."""
         return self.expand(beta[None, :], [np.arange(self.cost.size)])[0]
+
+    def move_scores(self, directions: FloatArray) -> NDArray[np.bool_]:
+        """Whether each direction of the coefficients moves any row's scores by more than rounding, in one pass."""
+        self.spent += self.price(2 * len(directions))
+        return move_scores(self.cost.rows, directions.reshape(len(directions), -1, self.cost.family.scores))
 
     def _parts(self, numbers: int) -> Iterator[RowChunk]:
         """All rows that have a weight, in blocks that leave room for ``numbers`` numbers a row."""

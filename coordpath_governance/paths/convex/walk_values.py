@@ -5,12 +5,13 @@ step solves H·step = −∇F in unknowns scaled to a unit diagonal, with eigenv
 where columns are dependent, the slope is nothing but rounding, and nothing moves. Steps that gain too little are shortened.
 
 The decrement ∇FᵀH⁻¹∇F is what is left to gain, as far as the curvature tells: half of it for a parabola, all of it for an
-exponential tail, and no curvature of these losses fades faster than that.
+exponential tail, and no curvature of these losses fades faster than that. Where a raised eigenvalue belongs to a direction
+that does move scores, because columns almost depend on each other, nothing is said of what is left.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,7 +102,18 @@ def fit_all(
         for search in running:
             search.take([next(found) for _ in search.terms])
         running = [search for search in running if not search.over]
-    return [search.fitted(costs) for search in searches]
+    return [
+        replace(search.fitted(costs), lower=-np.inf) if doubted else search.fitted(costs)
+        for search, doubted in zip(searches, _doubted(costs, searches), strict=True)
+    ]
+
+
+def _doubted(costs: ModelCosts, searches: Sequence[_Search]) -> list[bool]:
+    """Which searches could not tell a direction that moves scores from one that does not."""
+    directions = [search.hidden(costs.cost.size) for search in searches]
+    noticed = costs.move_scores(np.concatenate(directions)) if any(map(len, directions)) else np.zeros(0, dtype=bool)
+    ends = np.cumsum([len(each) for each in directions])
+    return [bool(noticed[end - len(each) : end].any()) for each, end in zip(directions, ends, strict=True)]
 
 
 class _Search:
@@ -112,6 +124,7 @@ class _Search:
         self._constant, self._floor, self._exact = constant, floor, exact
         self._x, self._value, self._lower = guess, np.inf, -np.inf
         self._step, self._decrement, self._length = np.zeros(layout.size), np.inf, 0.0
+        self._raised = np.zeros((layout.size, 0))
         self._rounds = 0
         self.over = not self.terms
 
@@ -131,9 +144,10 @@ class _Search:
             self.over = True
         elif self._rounds == 1 or value <= self._value - _GAIN * self._length * self._decrement + _ROUNDING * self._value:
             self._x, self._value = self._tried, value
-            self._step, self._decrement = _newton(*self._sums(found))
+            self._step, self._decrement, self._raised = _newton(*self._sums(found))
             self._length = 1.0
             self._end(self._decrement <= self._exact * max(value - self._floor, 0.0) + _ROUNDING * value)
+            self.over = self.over or not np.isfinite(self._step).all()
         else:
             self._length *= _SHORTER
             # What is left to gain may be no more than the rounding of the sum.
@@ -150,6 +164,13 @@ class _Search:
             slope[term.places] += term.alpha * each.slope
             curvature[term.places[:, None], term.places] += term.alpha * each.curvature
         return slope, curvature
+
+    def hidden(self, size: int) -> FloatArray:
+        """The directions whose eigenvalues were raised, as moves of each term's ``size`` coefficients."""
+        directions = np.zeros((len(self.terms), self._raised.shape[1], size))
+        for moved, term in zip(directions, self.terms, strict=True):
+            moved[:, term.opened] = self._raised[term.places].T
+        return directions.reshape(-1, size)
 
     def fitted(self, costs: ModelCosts) -> Fitted:
         """What was reached; a search that never began has its guess."""
@@ -170,12 +191,15 @@ def _models(terms: Sequence[Term], x: FloatArray) -> list[FloatArray]:
     return models
 
 
-def _newton(slope: FloatArray, curvature: FloatArray) -> tuple[FloatArray, float]:
-    """−H⁻¹g and gᵀH⁻¹g."""
+def _newton(slope: FloatArray, curvature: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+    """−H⁻¹g and gᵀH⁻¹g, and the directions whose eigenvalues had to be raised, a column each."""
     diagonal = np.diag(curvature)
     spread = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(curvature / spread[:, None] / spread)
-    values = np.maximum(values, _FLOOR * max(float(values[-1]), _FLOOR))
-    along = vectors.T @ (slope / spread)
-    step: FloatArray = -(vectors @ (along / values)) / spread
-    return step, float(along @ (along / values))
+    floor = _FLOOR * max(float(values[-1]), _FLOOR)
+    raised = vectors[:, values < floor] / spread[:, None]
+    values = np.maximum(values, floor)
+    with np.errstate(over="ignore", invalid="ignore"):
+        along = vectors.T @ (slope / spread)
+        step: FloatArray = -(vectors @ (along / values)) / spread
+        return step, float(along @ (along / values)), raised

@@ -61,7 +61,7 @@ def by_scipy(ground, sequence, alphas):
     closed = ground.closed(sequence)
 
     def total(x):
-        return float(alphas @ ground.costs.cost.values(ground.models(sequence, closed, x)))
+        return float(alphas @ ground.costs.values(ground.models(sequence, closed, x)))  # infinite where it overflows
 
     guess = ground.guess(sequence, closed, np.repeat(ground.problem.start[None], len(sequence), axis=0))
     if not len(guess):
@@ -259,6 +259,23 @@ def test_dependent_and_idle_columns():
     free = solve_problem(replace(problem, target=None, steps=3))
     assert free.status == "optimal"
     assert free.path.costs()[-1] == pytest.approx(cost.minimum(), abs=1e-4)
+
+
+@pytest.mark.parametrize("apart", [1e-5, 1e-7, 1e-9, 1e-11])
+def test_columns_that_almost_depend_on_each_other_prove_nothing_wrong(apart):
+    """Large opposite values reach what neither column can alone, wherever the products of columns no longer show it."""
+    rng = np.random.default_rng(4)
+    one, other = rng.standard_normal((2, 60))
+    target = (rng.random(60) < 1.0 / (1.0 + np.exp(-2.0 * other))).astype(float)
+    design = np.column_stack([one, one + apart * other])
+    cost = GlmCost(family_of("logistic"), RowsInMemory(design, target))
+    apart = float(np.std(design[:, 1] - design[:, 0]) / np.std(other))
+    reached = min(cost.values([[0.1 * j - k / apart, k / apart] for j in range(-5, 6) for k in np.linspace(0.0, 4.0, 41)]))
+    problem = PathProblem(("a", "b"), cost, np.zeros(2), None, steps=2, weights=ExplicitWeights((0.0, 1.0)))
+    found = solve_problem(problem)
+    assert found.lower_bound <= reached
+    assert found.status == ("optimal" if found.objective <= reached else "bounded")
+    assert found.status == "bounded" or apart > 1e-6
 
 
 def test_a_coefficient_that_runs_away():

@@ -1,0 +1,115 @@
+"""Combinations of columns: which of them move the scores, and which are nothing but rounding.
+
+A matrix of products squares what it is made of: columns that differ by a part δ of their size, such as a constant and a
+date in seconds, leave an eigenvalue of δ², which double precision hides from δ = 10⁻⁷ on. On the rows themselves δ shows
+down to 10⁻¹². Where that makes a difference, combinations of the columns that are uncorrelated and of size one take their
+place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.costs.rows import RowChunk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from coordpath_governance.costs.rows import Rows
+
+    FloatArray = NDArray[np.float64]
+
+__all__ = ["CombinedRows", "distinct_combinations", "move_scores"]
+
+_HIDDEN = 1e-10
+"""Eigenvalues below this part of the largest may be rounding, or may not."""
+_NOISE = 1e-12
+"""Of what its parts add up to: a combination that is no larger anywhere is rounding."""
+_FLOOR = 1e-14
+"""A round makes combinations larger by the root of this at most, so that what it takes for their direction is right."""
+_EVEN = 0.1
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedRows:
+    """Rows with combinations of their columns, those of ``matrix`` (d×r), in place of the columns."""
+
+    rows: Rows
+    matrix: FloatArray
+
+    @property
+    def width(self) -> int:
+        """Number of combinations."""
+        return int(self.matrix.shape[1])
+
+    def __iter__(self) -> Iterator[RowChunk]:
+        for chunk in self.rows:
+            yield RowChunk(chunk.columns @ self.matrix, chunk.target, chunk.weight, chunk.offset)
+
+    def mean(self) -> FloatArray:
+        """Of every combination: what a column of ones is made of, as far as it can be."""
+        total, weight = np.zeros(self.width), 0.0
+        for chunk in self:
+            total += chunk.weight @ chunk.columns
+            weight += float(chunk.weight.sum())
+        mean: FloatArray = total / weight
+        return mean
+
+
+def distinct_combinations(rows: Rows) -> FloatArray | None:
+    """A (d×r) such that the columns times A are uncorrelated and of size one, and no score is lost but by rounding.
+
+    None where the products of the columns tell all there is: where no combination hides in their rounding.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = _products(CombinedRows(rows, np.eye(rows.width)))
+    if not np.isfinite(products).all():
+        return None
+    sizes = np.sqrt(np.diag(products))
+    sizes[sizes == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(products / sizes[:, None] / sizes)
+    hidden = vectors[:, values <= _HIDDEN * values[-1]] / sizes[:, None]
+    if not hidden.size or not move_scores(rows, hidden.T[:, :, None]).any():
+        return None
+    matrix = vectors / sizes[:, None]
+    for _ in range(_ROUNDS):
+        matrix = matrix / np.sqrt(np.maximum(values, _FLOOR * values[-1]))
+        matrix = matrix[:, move_scores(rows, matrix.T[:, :, None])]
+        values, vectors = np.linalg.eigh(_products(CombinedRows(rows, matrix)))
+        if values[0] >= _EVEN * values[-1]:
+            break
+        matrix = matrix @ vectors
+    return matrix
+
+
+def move_scores(rows: Rows, directions: FloatArray) -> NDArray[np.bool_]:
+    """Whether coefficients that go in each of the directions, (m, d, C), move any row's scores by more than rounding.
+
+    Of several classes it does not count what all their scores have in common.
+    """
+    count, width, classes = directions.shape
+    apart = directions - directions.mean(axis=2, keepdims=True) * (classes > 1)
+    moving, reaching = (each.transpose(1, 0, 2).reshape(width, -1) for each in (apart, np.abs(directions)))
+    moved, reach = np.zeros(count), np.zeros(count)
+    for chunk in rows:
+        columns = chunk.columns[chunk.weight > 0.0]
+        for most, scores in ((moved, np.abs(columns @ moving)), (reach, np.abs(columns) @ reaching)):
+            np.maximum(most, scores.max(axis=0, initial=0.0).reshape(count, classes).max(axis=1), out=most)
+    noticed: NDArray[np.bool_] = moved > _NOISE * reach
+    return noticed
+
+
+def _products(rows: Rows) -> FloatArray:
+    """Mean products of the columns, d×d."""
+    total, weight = np.zeros((rows.width, rows.width)), 0.0
+    for chunk in rows:
+        total += chunk.columns.T @ (chunk.columns * chunk.weight[:, None])
+        weight += float(chunk.weight.sum())
+    mean: FloatArray = total / weight
+    return mean
