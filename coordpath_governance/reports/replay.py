@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.paths import PathProblem, Solution
 from coordpath_governance.paths.convex.record import RecordedCost
-from coordpath_governance.paths.convex.set_costs import is_cut
+from coordpath_governance.paths.convex.set_costs import KnownSets, is_cut
 from coordpath_governance.reports.steps import Labels
 
 __all__ = ["Replay"]
 
-_OTHERWISE = 1e-6
-"""Of the largest: curvatures that differ by more were asked for otherwise, for any cut or for those that were told."""
+_SAME = 1e-13
+"""Of the largest: curvatures that differ by no more are one."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,20 @@ class Replay:
             )
         for slopes, answers in groupby(told.evaluations, lambda each: each.slopes is not None):
             known.ask(np.stack([each.at for each in answers]), slopes=slopes)
-        largest = float(np.abs(told.curvature).max(initial=0.0))
-        if np.abs(known.curvature() - told.curvature).max(initial=0.0) > _OTHERWISE * largest:
-            known.curvature([each for each in told.evaluations if is_cut(each, known.depth)])
+        self._bend(known)
         known.aim = told.aim
         return self.conclude(problem, labels)
+
+    def _bend(self, known: KnownSets) -> None:
+        """Ask for the curvature as the search did, for any cut or for those that were told: the closer one is it."""
+        told = self.cost.curvature
+
+        def distance(found: NDArray[np.float64]) -> float:
+            return float(np.abs(found - told).max(initial=0.0))
+
+        for_any = distance(known.curvature())
+        if for_any <= _SAME * np.abs(told).max(initial=0.0):
+            return
+        for_told = distance(known.curvature([each for each in self.cost.evaluations if is_cut(each, known.depth)]))
+        if for_any < for_told:
+            known.curvature()

@@ -485,6 +485,20 @@ def test_the_smallest_changes_are_verified_too(part, tmp_path):
     assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
 
 
+@pytest.mark.parametrize("part", [1e-2, 1e-6, 1e-7, 1e-9])
+def test_the_smallest_changes_of_many_coefficients_are_verified_too(part, tmp_path):
+    """The curvature that was recorded is close to the one for any cut, and still another."""
+    rng = np.random.default_rng(8)
+    names = [f"x{i}" for i in range(24)]
+    frame = pd.DataFrame(rng.normal(size=(300, 24)), columns=names).assign(default=rng.choice(["no", "yes"], 300))
+    frame.to_parquet(tmp_path / "rows.parquet")
+    slopes, moves = 0.3 * rng.normal(size=24), part * rng.normal(size=24)
+    old, new = (logit(0.1, **dict(zip(names, each, strict=True))) for each in (slopes, slopes + moves))
+    report = explain_change(old, new, data=tmp_path / "rows.parquet", target="default")
+    assert len(report.document.path.steps) == 11
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+
+
 def test_columns_far_from_zero_that_nothing_centres(tmp_path):
     """Beside a mean of 100 a spread of a thousandth is lost in the squares."""
     frame = rows(HOLDOUT).assign(age=100.0 + 1e-3 * rows(HOLDOUT)["age"])
