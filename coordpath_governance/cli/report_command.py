@@ -77,7 +77,8 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
     "--threshold",
     type=float,
     callback=_finite,
-    help="Count decisions 'prediction ≥ threshold' that flip; default: each version's own threshold, if it has one.",
+    help="Count decisions 'prediction ≥ threshold' that flip (with an exposure: rate per unit of it ≥ threshold); "
+    "default: each version's own threshold, if it has one.",
 )
 @click.option(
     "--champion-threshold",

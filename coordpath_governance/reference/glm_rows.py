@@ -54,7 +54,8 @@ class GlmRowMeasures(RowMeasures):
     The absolute error is |target − prediction|, of several classes 1 − the probability of the row's own. The shift is that
     of the score: log-odds, log rate, or of several classes the score of the row's own minus the mean over the classes. Flips
     are None unless both versions have a threshold; of several classes every changed decision is a flip up. With an exposure
-    each version's figures are of rates per unit of it: ranked by the rate, every row with its exposure.
+    predictions are rates per unit of it: a threshold is one of the rate, and each version's figures are ranked by the rate,
+    every row with its exposure.
     """
 
     flip_steps: tuple[FlipStepMeasures, ...]
@@ -73,7 +74,7 @@ class _Sums:
         if path.champion_threshold is not None and path.candidate_threshold is not None:
             self.decisions = DecisionSums(path.steps, path.champion_threshold, path.candidate_threshold, family.scores)
         self.shift = RankedSums(1, ALL_DIGITS)
-        self.largest = 0.0
+        self.lowest, self.highest = np.inf, -np.inf
         self.best = BestOrder() if not path.classes else None
         several = family.scores > 1
         self.versions: tuple[ScoreSums | ClassSums, ...] = tuple(
@@ -89,20 +90,19 @@ class _Sums:
         score += rows.offset[:, None, None]
         loss = family.loss(target, score)
         ends = score[:, :, [0, -1]]
-        prediction = family.mean(ends if self.decisions is None else score)
-        self.losses.add(loss, weight)
-        flipped = np.zeros(len(weight), dtype=bool) if self.decisions is None else self.decisions.add(prediction, weight)
         exposure = np.exp(rows.offset) if self._as_rates else np.ones(len(weight))
         rate, insured = target / exposure, weight * exposure
+        prediction = family.mean(ends if self.decisions is None else score) / exposure[:, None, None]
+        self.losses.add(loss, weight)
+        flipped = np.zeros(len(weight), dtype=bool) if self.decisions is None else self.decisions.add(prediction, weight)
         for version, sums in zip((0, -1), self.versions, strict=True):
             own = ends[:, :, version] - rows.offset[:, None] * self._as_rates
-            sums.add(own, prediction[:, :, version] / exposure[:, None], rate, insured)
+            sums.add(own, prediction[:, :, version], rate, insured)
         if self.best is not None:
             self.best.add(rate, insured)
         shift = _shift(ends, target)
         self.shift.add(shift, weight)
-        extreme = float(shift[np.argmax(np.abs(shift))])
-        self.largest = extreme if abs(extreme) > abs(self.largest) else self.largest
+        self.lowest, self.highest = min(self.lowest, float(shift.min())), max(self.highest, float(shift.max()))
         self.segments.add(rows.segments, weight, (loss[:, 0], loss[:, -1]), shift, flipped)
 
 
@@ -162,7 +162,8 @@ def _check_agreement(losses: PathLosses, costs: Array) -> None:
 def _result(sums: _Sums, path: GlmPathOnRows) -> GlmRowMeasures:
     weight = sums.losses.weight
     shifts, weights = sums.shift.cells()
-    low, middle, high = quantiles(shifts, weights[:, 0])
+    # Ranks of very many rows are on a grid, whose points may lie beyond all rows.
+    low, middle, high = (min(max(each, sums.lowest), sums.highest) for each in quantiles(shifts, weights[:, 0]))
     flips = None if sums.decisions is None else sums.decisions.result(weight)
     best = None if sums.best is None else sums.best.concentration()
     champion, candidate = sums.versions
@@ -174,7 +175,7 @@ def _result(sums: _Sums, path: GlmPathOnRows) -> GlmRowMeasures:
         shift_p05=low,
         shift_p50=middle,
         shift_p95=high,
-        shift_largest=sums.largest,
+        shift_largest=sums.highest if sums.highest >= -sums.lowest else sums.lowest,
         flips_up=None if flips is None else flips.up,
         flips_down=None if flips is None else flips.down,
         segments=sums.segments.result(flips is not None),

@@ -85,6 +85,9 @@ class OnRows:
         if self.exposure is not None:
             self.scores += np.log(self.frame[self.exposure].to_numpy())[:, None, None]
         self.predictions = self.family.mean(self.scores)
+        exposed = self.exposure is not None and not self.classes
+        self.decided = self.predictions / self.frame[[self.exposure]].to_numpy()[:, :, None] if exposed else self.predictions
+        """What a threshold is one of: predictions, per unit of exposure."""
         labels = self.frame["y"]
         self.y = labels.map({c: float(i) for i, c in enumerate(self.classes)} if self.classes else float).to_numpy()
         self.losses = self.family.loss(self.y, self.scores)

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance, roc_auc_score
 
+from coordpath_governance.costs import GlmCost
 from coordpath_governance.errors import ReferenceDataError
-from coordpath_governance.reference import encode, glm_rows
+from coordpath_governance.reference import encode, glm_rows, ranked
 from coordpath_governance.reference.decisions import THRESHOLD_STEP
 from coordpath_governance.reference.glm_rows import GlmPathOnRows, measure_glm_rows
 from coordpath_governance.reference.row_passes import GlmRows
@@ -52,7 +53,7 @@ def test_errors_shifts_and_segments_by_their_definitions(kind, seed, weight):
     for q, got in ((0.05, found.shift_p05), (0.5, found.shift_p50), (0.95, found.shift_p95)):
         below, above = (on.shift[order][np.searchsorted(reached, q + by).clip(0, 199)] for by in (-1e-9, 1e-9))
         assert below - 1e-12 <= got <= above + 1e-12
-    flipped = np.argmax(on.predictions, axis=1) if kind == "multinomial" else on.predictions[:, 0] >= 0.4
+    flipped = np.argmax(on.predictions, axis=1) if kind == "multinomial" else on.decided[:, 0] >= 0.4
     for cell in found.segments:
         if cell.value == SMALL_CELLS:
             continue
@@ -149,8 +150,8 @@ def test_flips_by_enumeration(kind, seed, thresholds):
     champion, candidate = thresholds
     on = sample(kind, seed, "w")
     found = measured(on, champion, candidate)
-    decided = [[p >= champion for p in row] for row in on.predictions[:, 0].tolist()]
-    for row, p in zip(decided, on.predictions[:, 0, -1].tolist(), strict=True):
+    decided = [[p >= champion for p in row] for row in on.decided[:, 0].tolist()]
+    for row, p in zip(decided, on.decided[:, 0, -1].tolist(), strict=True):
         row.append(p >= candidate)
     names = ["a", "c", "b", THRESHOLD_STEP] if champion != candidate else ["a", "c", "b"]
     assert [step.feature for step in found.flip_steps] == names
@@ -163,6 +164,20 @@ def test_flips_by_enumeration(kind, seed, thresholds):
     assert (found.flips_up, found.flips_down) == pytest.approx((up / on.w.sum(), down / on.w.sum()))
     net = sum(step.up - step.down for step in found.flip_steps)
     assert net == pytest.approx(found.flips_up - found.flips_down, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_quantiles_of_very_many_shifts_stay_between_the_rows(seed, monkeypatch):
+    """Most rows move by one and the same largest amount, which is on no grid."""
+    on = OnRows("poisson", rows("poisson", seed))
+    monkeypatch.setattr(ranked, "MOST_CELLS", 20)
+    on.frame["a"] = np.minimum(on.frame["a"], 0.0)
+    on = OnRows("poisson", on.frame)
+    on.betas = np.vstack([np.zeros(4), [0.0, 0.7123 + seed / 7, 0.0, 0.0], [0.35 / 3, 0.7123 + seed / 7, 0.0, 0.0]])
+    path = GlmPathOnRows(on.betas, ("a", "b"), tuple(GlmCost(on.family, on.rows()).values(on.betas)), on.classes)
+    found = measure_glm_rows(on.rows(), on.family, path)
+    shift = 0.35 / 3 + (0.7123 + seed / 7) * on.frame["a"]
+    assert shift.min() <= found.shift_p05 <= found.shift_p50 <= found.shift_p95 <= shift.max()
 
 
 def test_a_prediction_at_the_threshold_decides_yes():
