@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from coordpath_governance.costs.families import Family
+    from coordpath_governance.costs.rows import RowChunk, Rows
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["blocks", "evaluate_rows", "overflow", "overflowing"]
+__all__ = ["blocks", "by_column", "evaluate_rows", "overflow", "overflowing", "weighty_blocks"]
 
 _BLOCK = 1 << 16
 """Numbers of a block."""
@@ -28,6 +29,21 @@ def blocks(rows: int, numbers: int) -> Iterator[slice]:
     step = max(_BLOCK // max(numbers, 1), 1)
     for start in range(0, rows, step):
         yield slice(start, start + step)
+
+
+def weighty_blocks(rows: Rows, numbers: int) -> Iterator[RowChunk]:
+    """All rows that have a weight, in blocks that leave room for ``numbers`` numbers a row."""
+    for chunk in rows:
+        weighty = chunk.weight > 0.0
+        kept = chunk if weighty.all() else chunk.part(weighty)
+        for some in blocks(len(kept), numbers):
+            yield kept.part(some)
+
+
+def by_column(betas: FloatArray, scores: int) -> FloatArray:
+    """Models × (columns·scores) as columns × (scores·models), so that one product scores all models."""
+    models = len(betas)
+    return betas.reshape(models, -1, scores).transpose(1, 2, 0).reshape(-1, scores * models)
 
 
 def evaluate_rows(

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import blocks, overflowing
+from coordpath_governance.costs.accumulate import by_column, overflowing, weighty_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from coordpath_governance.costs.families import Family
@@ -43,7 +41,7 @@ class MeanLoss:
         """The cost of every vector, (m,)."""
         total = np.zeros(len(vectors))
         with np.errstate(over="ignore", invalid="ignore"):
-            for part in self._parts(self.family.scores * len(vectors)):
+            for part in weighty_blocks(self.rows, self.family.scores * len(vectors)):
                 total += part.weight @ self.family.loss(part.target, self._scores(part, vectors))
             return total / self.weight
 
@@ -51,7 +49,7 @@ class MeanLoss:
         """The number of rows whose loss overflows at any of the vectors; all if only their sum does."""
         lost, count = 0, 0
         with np.errstate(over="ignore", invalid="ignore"):
-            for part in self._parts(self.family.scores * len(vectors)):
+            for part in weighty_blocks(self.rows, self.family.scores * len(vectors)):
                 lost += overflowing(self.family.loss(part.target, self._scores(part, vectors)), part.weight)
                 count += len(part)
         return lost or count
@@ -60,7 +58,7 @@ class MeanLoss:
         """The cost and its gradient."""
         value, slope = 0.0, np.zeros(self.size)
         with np.errstate(over="ignore", invalid="ignore"):
-            for part in self._parts(min(self.size, _WIDE)):
+            for part in weighty_blocks(self.rows, min(self.size, _WIDE)):
                 losses, slopes = self._slope(part, self._scores(part, vector[None]))
                 value, slope = value + losses, slope + slopes
             return value / self.weight, slope / self.weight
@@ -69,7 +67,7 @@ class MeanLoss:
         """The cost, its gradient and its matrix of second derivatives."""
         value, slope, curvature = 0.0, np.zeros(self.size), np.zeros((self.size, self.size))
         with np.errstate(over="ignore", invalid="ignore"):
-            for part in self._parts(min(self.size, _NARROW)):
+            for part in weighty_blocks(self.rows, min(self.size, _NARROW)):
                 score = self._scores(part, vector[None])
                 losses, slopes = self._slope(part, score)
                 value, slope = value + losses, slope + slopes
@@ -80,7 +78,7 @@ class MeanLoss:
         """Mean products of the columns, d×d, and the mean curvature in the scores at a point, C×C."""
         products, bends = np.zeros((self.rows.width, self.rows.width)), np.zeros((self.family.scores, self.family.scores))
         with np.errstate(over="ignore", invalid="ignore"):
-            for part in self._parts(min(self.size, _NARROW)):
+            for part in weighty_blocks(self.rows, min(self.size, _NARROW)):
                 products += _products(part.columns, part.weight)
                 bend = self.family.curvature(part.target, self._scores(part, vector[None])[:, :, 0])
                 bends += np.tensordot(part.weight, bend, axes=1)
@@ -89,7 +87,7 @@ class MeanLoss:
     def least_margin(self, vector: FloatArray) -> float:
         """Over all rows the least lead of the true class's score, without the offset, before that of any other class."""
         least = np.inf
-        for part in self._parts(self.family.scores):
+        for part in weighty_blocks(self.rows, self.family.scores):
             score = self._scores(part, vector[None])[:, :, 0] - part.offset[:, None]
             if self.family.scores == 1:
                 lead = score[:, 0] * (2.0 * part.target - 1.0)
@@ -101,19 +99,10 @@ class MeanLoss:
             least = min(least, float(lead.min()))
         return least
 
-    def _parts(self, numbers: int) -> Iterator[RowChunk]:
-        """All rows that have a weight, in blocks that leave room for ``numbers`` numbers a row."""
-        for chunk in self.rows:
-            weighty = chunk.weight > 0.0
-            kept = chunk if weighty.all() else chunk.part(weighty)
-            for rows in blocks(len(kept), numbers):
-                yield kept.part(rows)
-
     def _scores(self, part: RowChunk, vectors: FloatArray) -> FloatArray:
         """η of every row, class and vector, (n, C, m)."""
-        scores = self.family.scores
-        by_column = vectors.reshape(len(vectors), -1, scores).transpose(1, 2, 0).reshape(-1, scores * len(vectors))
-        result: FloatArray = (part.columns @ by_column).reshape(-1, scores, len(vectors))
+        columns = part.columns @ by_column(vectors, self.family.scores)
+        result: FloatArray = columns.reshape(-1, self.family.scores, len(vectors))
         result += part.offset[:, None, None]
         return result
 

@@ -5,7 +5,7 @@ apart, and the scores of several classes likewise; so dependence does no harm. I
 H·step = −gradient, scaled to a unit diagonal, with eigenvalues below 10⁻¹² of the largest raised to it. If the whole step
 does not lower the cost, parts and multiples of it are tried in one pass, and of two shorter ones, closer to the gradient,
 in another. The decrement gᵀH⁻¹g is twice what a parabola would gain, and all that an exponential tail would: a coefficient
-that runs away because its level has one class only leaves no more.
+that runs away because its level has one class only leaves about as much.
 
 With more than `MANY` coordinates a matrix of second derivatives costs as much as dozens of gradients. There L-BFGS runs
 first, and Newton's method finishes; with more than `TOO_MANY` it does not, and the decrement is judged by the mean
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["MANY", "TOO_MANY", "Lowest", "Search"]
+__all__ = ["MANY", "TOO_MANY", "Lowest", "Search", "newton_step"]
 
 MANY = 300
 TOO_MANY = 2000
@@ -54,7 +54,7 @@ _SLOW = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Lowest:
-    """Where a search ended: no β has a cost below ``value`` − ``decrement``, as far as the curvature tells."""
+    """Where a search ended: no β has a cost much below ``value`` − ``decrement``, as far as the curvature tells."""
 
     beta: FloatArray
     value: float
@@ -97,7 +97,7 @@ class Search:
         self._expect_finite(curvature, beta)
         before = np.inf
         for _ in range(_ROUNDS):
-            step, decrement = _step(slope, curvature, 0.0)
+            step, decrement, _ = newton_step(slope, curvature)
             if decrement <= self.tolerance(value):
                 break
             whole = (
@@ -108,7 +108,7 @@ class Search:
             if whole is None or not whole[0] <= value * (1.0 + _ROUNDING):
                 step, reached = self._best_part(beta, [step])
                 if not reached < value - _POOR * decrement:
-                    shorter = [_step(slope, curvature, damping)[0] for damping in _DAMPING]
+                    shorter = [newton_step(slope, curvature, damping)[0] for damping in _DAMPING]
                     step, reached = min((step, reached), self._best_part(beta, shorter), key=lambda found: found[1])
                 if not reached < value * (1.0 - _ROUNDING):
                     break
@@ -189,17 +189,23 @@ class Search:
         )
 
 
-def _step(slope: FloatArray, curvature: FloatArray, damping: float) -> tuple[FloatArray, float]:
-    """−H⁻¹g and gᵀH⁻¹g, after adding a part of the largest second derivative to all of them."""
+def newton_step(slope: FloatArray, curvature: FloatArray, damping: float = 0.0) -> tuple[FloatArray, float, FloatArray]:
+    """−H⁻¹g and gᵀH⁻¹g, and the directions whose eigenvalues had to be raised, a column each.
+
+    ``damping``: so much of the largest second derivative is added to all of them first.
+    """
     diagonal = np.diag(curvature) + damping * np.diag(curvature).max()
     spread = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     scaled = curvature / spread[:, None] / spread
     np.fill_diagonal(scaled, diagonal / spread / spread)
     values, vectors = np.linalg.eigh(scaled)
-    values = np.maximum(values, _FLOOR * max(float(values[-1]), _FLOOR))
-    along = vectors.T @ (slope / spread)
-    step: FloatArray = -(vectors @ (along / values)) / spread
-    return step, float(along @ (along / values))
+    floor = _FLOOR * max(float(values[-1]), _FLOOR)
+    raised = vectors[:, values < floor] / spread[:, None]
+    values = np.maximum(values, floor)
+    with np.errstate(over="ignore", invalid="ignore"):
+        along = vectors.T @ (slope / spread)
+        step: FloatArray = -(vectors @ (along / values)) / spread
+        return step, float(along @ (along / values)), raised
 
 
 def _whitening(matrix: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coordpath_governance.costs.accumulate import by_column
 from coordpath_governance.costs.families import Family
 from coordpath_governance.reference.decisions import DecisionSums, FlipStepMeasures
 from coordpath_governance.reference.path_losses import PathLosses, disagreement
@@ -81,7 +82,7 @@ class _Sums:
             ClassSums(family.scores) if several else ScoreSums() for _ in range(2)
         )
         self._family = family
-        self._betas = _by_column(path.betas, family.scores)
+        self._betas = by_column(path.betas, family.scores)
 
     def add(self, rows: SegmentedRows) -> None:
         """Take in some rows."""
@@ -122,12 +123,6 @@ def measure_glm_rows(
     rows.source.check_unchanged()
     _check_agreement(sums.losses, np.array(path.costs))
     return _result(sums, path)
-
-
-def _by_column(betas: Array, scores: int) -> Array:
-    """Models × (columns·scores) as columns × (scores·models), so that one product scores all models."""
-    models = len(betas)
-    return betas.reshape(models, -1, scores).transpose(1, 2, 0).reshape(-1, scores * models)
 
 
 def _parts(chunk: SegmentedRows) -> Iterator[SegmentedRows]:

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import blocks
+from coordpath_governance.costs.accumulate import by_column, weighty_blocks
 from coordpath_governance.costs.combinations import move_scores
 from coordpath_governance.costs.mean_loss import MeanLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.costs import GlmCost, RowChunk
+    from coordpath_governance.costs import GlmCost
 
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
@@ -79,13 +79,13 @@ class ModelCosts:
         family, count = self.cost.family, len(betas)
         layout = _Pairs.of(opened, family.scores, self.cost.rows.width)
         self.spent += self.price(count, len(layout.first))
-        by_column = betas.reshape(count, -1, family.scores).transpose(1, 2, 0).reshape(-1, family.scores * count)
+        models = by_column(betas, family.scores)
         values: FloatArray = np.zeros(count)
         slopes: FloatArray = np.zeros((len(layout.columns), family.scores * count))
         bends: FloatArray = np.zeros((len(layout.first), count * family.scores**2))
         with np.errstate(over="ignore", invalid="ignore"):
-            for part in self._parts(max(family.scores**2 * count, min(len(layout.first), _TOGETHER))):
-                score = (part.columns @ by_column).reshape(-1, family.scores, count) + part.offset[:, None, None]
+            for part in weighty_blocks(self.cost.rows, max(family.scores**2 * count, min(len(layout.first), _TOGETHER))):
+                score = (part.columns @ models).reshape(-1, family.scores, count) + part.offset[:, None, None]
                 loss, slope = family.loss_and_slope(part.target, score)
                 values += part.weight @ loss
                 columns = part.columns[:, layout.columns]
@@ -109,14 +109,6 @@ class ModelCosts:
         """Whether each direction of the coefficients moves any row's scores by more than rounding, in one pass."""
         self.spent += self.price(2 * len(directions))
         return move_scores(self.cost.rows, directions.reshape(len(directions), -1, self.cost.family.scores))
-
-    def _parts(self, numbers: int) -> Iterator[RowChunk]:
-        """All rows that have a weight, in blocks that leave room for ``numbers`` numbers a row."""
-        for chunk in self.cost.rows:
-            weighty = chunk.weight > 0.0
-            kept = chunk if weighty.all() else chunk.part(weighty)
-            for rows in blocks(len(kept), numbers):
-                yield kept.part(rows)
 
 
 @dataclass(frozen=True, eq=False)

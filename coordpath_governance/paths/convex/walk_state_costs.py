@@ -20,8 +20,9 @@ __all__ = ["State", "StateCosts", "units_of"]
 State = tuple[int, int]
 """Units at the target and units in between, unit u as 2^u in a sum."""
 
-_CLOSE = 1e-7
-"""A part of c − min c by which a state's least cost may be taken too low."""
+_CLOSE = 1e-12
+"""A part of c − min c by which a state's least cost may be taken too low; where tails fall at different rates it may be too
+high by a multiple of this."""
 
 _ROUNDS = 2
 """About as many passes as a state takes."""

@@ -5,8 +5,9 @@ step solves H·step = −∇F in unknowns scaled to a unit diagonal, with eigenv
 where columns are dependent, the slope is nothing but rounding, and nothing moves. Steps that gain too little are shortened.
 
 The decrement ∇FᵀH⁻¹∇F is what is left to gain, as far as the curvature tells: half of it for a parabola, all of it for an
-exponential tail, and no curvature of these losses fades faster than that. Where a raised eigenvalue belongs to a direction
-that does move scores, because columns almost depend on each other, nothing is said of what is left.
+exponential tail. Of a sum of tails that fall at different rates more may be left, by up to the ratio of the rates; searches
+go on until the decrement is so little that this does not matter. Where a raised eigenvalue belongs to a direction that does
+move scores, because columns almost depend on each other, nothing is said of what is left.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from coordpath_governance.costs.newton import newton_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +31,6 @@ EXACT = 1e-13
 
 _ROUNDING = 1e-16
 _DROWNED = 1e-14
-_FLOOR = 1e-12
 _GAIN = 1e-4
 """A step must gain this part of what its slope promises."""
 
@@ -144,7 +146,7 @@ class _Search:
             self.over = True
         elif self._rounds == 1 or value <= self._value - _GAIN * self._length * self._decrement + _ROUNDING * self._value:
             self._x, self._value = self._tried, value
-            self._step, self._decrement, self._raised = _newton(*self._sums(found))
+            self._step, self._decrement, self._raised = newton_step(*self._sums(found))
             self._length = 1.0
             self._end(self._decrement <= self._exact * max(value - self._floor, 0.0) + _ROUNDING * value)
             self.over = self.over or not np.isfinite(self._step).all()
@@ -189,17 +191,3 @@ def _models(terms: Sequence[Term], x: FloatArray) -> list[FloatArray]:
         beta[term.opened] = x[term.places]
         models.append(beta)
     return models
-
-
-def _newton(slope: FloatArray, curvature: FloatArray) -> tuple[FloatArray, float, FloatArray]:
-    """−H⁻¹g and gᵀH⁻¹g, and the directions whose eigenvalues had to be raised, a column each."""
-    diagonal = np.diag(curvature)
-    spread = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    values, vectors = np.linalg.eigh(curvature / spread[:, None] / spread)
-    floor = _FLOOR * max(float(values[-1]), _FLOOR)
-    raised = vectors[:, values < floor] / spread[:, None]
-    values = np.maximum(values, floor)
-    with np.errstate(over="ignore", invalid="ignore"):
-        along = vectors.T @ (slope / spread)
-        step: FloatArray = -(vectors @ (along / values)) / spread
-        return step, float(along @ (along / values)), raised
