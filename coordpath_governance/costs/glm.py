@@ -157,6 +157,7 @@ def _facts(family: Family, rows: Rows, target_name: str) -> _Facts:
     for chunk in rows:
         count += len(chunk)
         negative += int(np.count_nonzero(~(chunk.weight >= 0.0)))
+        chunk = chunk.part(chunk.weight != 0.0)  # noqa: PLW2901 - a row without weight counts for nothing
         outside += int(np.count_nonzero(family.outside(chunk.target)))
         if negative or outside:
             continue

@@ -77,7 +77,7 @@ def parse_problem(document: Mapping[str, Any]) -> PathProblem:
         raise ProblemError(f"step_type: {shown(step_type)} is not known; use 'coordinate'")
     features = as_texts(needed(given, "features", ""), "features")
     check_features(features)
-    cost = _cost(as_mapping(needed(given, "cost", ""), "cost"), len(features))
+    cost = _cost(as_mapping(needed(given, "cost", ""), "cost"), features)
     start = given.get("start")
     target = given.get("target")
     return PathProblem(
@@ -130,10 +130,11 @@ def _cost_document(problem: PathProblem) -> dict[str, Any]:
     }
 
 
-def _cost(given: Mapping[str, Any], size: int) -> QuadraticCost | GlmCost | RecordedCost:
+def _cost(given: Mapping[str, Any], features: tuple[str, ...]) -> QuadraticCost | GlmCost | RecordedCost:
     kind = given.get("kind", "quadratic")
     if kind != "quadratic":
-        return convex_cost(given, size)
+        return convex_cost(given, features)
+    size = len(features)
     only(given, _COST_KEYS, "cost.")
     rows = as_list(needed(given, "gram", "cost."), "cost.gram")
     if len(rows) != size:

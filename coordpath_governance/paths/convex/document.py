@@ -30,17 +30,24 @@ if TYPE_CHECKING:
 __all__ = ["convex_cost", "convex_cost_document", "kind_of", "recorded"]
 
 _KEYS = ("kind", "power", "classes", "rows", "record")
+_TARGETS = {
+    "logistic": "0 or 1",
+    "multinomial": "the number of a class, from 0 on",
+    "poisson": "numbers from 0 on",
+    "gamma": "numbers above 0",
+    "tweedie": "numbers from 0 on",
+}
 
 
-def convex_cost(given: Mapping[str, Any], size: int) -> GlmCost | RecordedCost:
-    """The cost of ``size`` coordinates that a document gives."""
+def convex_cost(given: Mapping[str, Any], features: tuple[str, ...]) -> GlmCost | RecordedCost:
+    """The cost of the coordinates ``features`` that a document gives."""
     kind = _kind(given)
     only(given, _KEYS, "cost.")
     if ("rows" in given) == ("record" in given):
         raise ProblemError("cost: needs either 'rows' or 'record'; give one of them")
     if "record" in given:
-        return _recorded(kind, as_mapping(given["record"], "cost.record"), size)
-    return _on_rows(kind, as_mapping(given["rows"], "cost.rows"), size)
+        return _recorded(kind, as_mapping(given["record"], "cost.record"), len(features))
+    return _on_rows(kind, as_mapping(given["rows"], "cost.rows"), features)
 
 
 def convex_cost_document(cost: GlmCost | RecordedCost) -> dict[str, Any]:
@@ -87,11 +94,12 @@ def _kind(given: Mapping[str, Any]) -> CostKind:
     )
 
 
-def _on_rows(kind: CostKind, given: Mapping[str, Any], size: int) -> GlmCost:
+def _on_rows(kind: CostKind, given: Mapping[str, Any], features: tuple[str, ...]) -> GlmCost:
     from coordpath_governance.costs import GlmCost, RowsInMemory, family_of
 
     only(given, ("design", "target", "weight", "offset"), "cost.rows.")
     family = family_of(kind.kind, power=kind.power, classes=kind.classes or 0)
+    size = len(features)
     if size % family.scores:
         raise ProblemError(f"features: {size} are not a whole number of columns for {family.scores} classes")
     target = as_vector(needed(given, "target", "cost.rows."), "cost.rows.target", None)
@@ -101,14 +109,18 @@ def _on_rows(kind: CostKind, given: Mapping[str, Any], size: int) -> GlmCost:
         raise ProblemError(
             f"cost.rows: {len(design)} rows of design and {len(target)} of target; give as many, at least one"
         )
-    wrong = np.flatnonzero(family.outside(target))
-    if len(wrong):
-        raise ProblemError(f"cost.rows.target[{wrong[0]}]: {target[wrong[0]]} is no target of the kind '{kind.kind}'")
     weight, offset = (
         None if given.get(key) is None else as_vector(given[key], f"cost.rows.{key}", len(target), "rows")
         for key in ("weight", "offset")
     )
-    return GlmCost(family, RowsInMemory(np.stack(design), target, weight, offset))
+    wrong = np.flatnonzero(family.outside(target) & (True if weight is None else weight != 0.0))
+    if len(wrong):
+        raise ProblemError(
+            f"cost.rows.target[{wrong[0]}]: {target[wrong[0]]} is no target of the kind '{kind.kind}'; give "
+            f"{_TARGETS[kind.kind]}"
+        )
+    names = features if family.scores == 1 else ()
+    return GlmCost(family, RowsInMemory(np.stack(design), target, weight, offset), names)
 
 
 def _recorded(kind: CostKind, given: Mapping[str, Any], size: int) -> RecordedCost:

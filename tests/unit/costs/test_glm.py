@@ -322,6 +322,16 @@ def test_rows_without_weight_count_for_nothing():
     assert slopes[0] / weight.sum() == pytest.approx(plain.gradient(beta)[1], abs=1e-13)
 
 
+def test_targets_of_rows_without_weight_are_not_looked_at():
+    columns, target, weight, _ = data("gamma")
+    for kind, wrong in (("gamma", 0.0), ("poisson", -1.0), ("logistic", 7.0), ("multinomial", -1.0)):
+        fine = np.clip(target, 0.1, 1.0).round() if kind in ("logistic", "multinomial") else target
+        strange, heavy = fine.copy(), weight.copy()
+        strange[5:9], heavy[5:9] = wrong, 0.0
+        found = GlmCost(family(kind), RowsInMemory(columns, strange, heavy)).constant_cost()
+        assert found == GlmCost(family(kind), RowsInMemory(columns, fine, heavy)).constant_cost()
+
+
 def test_what_overflows_is_refused_with_the_number_of_rows():
     columns, target, _, _ = data("poisson")
     columns[:7, 1] = 1e4

@@ -278,6 +278,32 @@ def test_columns_that_almost_depend_on_each_other_prove_nothing_wrong(apart):
     assert found.status == "bounded" or apart > 1e-6
 
 
+def test_a_group_of_columns_that_almost_depend_on_each_other():
+    rng = np.random.default_rng(5)
+    one, other = rng.standard_normal((2, 60))
+    target = (rng.random(60) < 1.0 / (1.0 + np.exp(-1.5 * other))).astype(float)
+    cost = GlmCost(family_of("logistic"), RowsInMemory(np.column_stack([one, one + 1e-7 * other]), target))
+    found = solve_problem(PathProblem(("a", "b"), cost, np.zeros(2), None, steps=1, groups=(("a", "b"),)))
+    reached = min(cost.values([[-k * 1e7, k * 1e7] for k in np.linspace(0.0, 4.0, 41)]))
+    assert found.lower_bound <= reached
+    assert found.status == "bounded" or found.objective <= reached
+
+
+@pytest.mark.parametrize("ratio", [10.0, 1e3, 1e5])
+def test_tails_that_fall_at_different_rates(ratio):
+    """A column that is zero but in rows of one class, where it is 1 or very large: more is left than a step promises."""
+    rng = np.random.default_rng(6)
+    design = np.column_stack([np.ones(60), rng.standard_normal(60), np.zeros(60)])
+    target = (rng.random(60) < 0.4).astype(float)
+    design[:12, 2], target[:12] = np.repeat([1.0, ratio], 6), 1.0
+    cost = GlmCost(family_of("logistic"), RowsInMemory(design, target))
+    rest = GlmCost(family_of("logistic"), RowsInMemory(design[12:, :2], target[12:]))
+    least = rest.minimum() * 48 / 60
+    found = solve_problem(PathProblem(("a", "b", "c"), cost, np.zeros(3), None, steps=3, weights=ExplicitWeights((0, 0, 1))))
+    assert found.lower_bound <= least * (1 + 1e-9)
+    assert found.objective >= least * (1 - 1e-12)
+
+
 def test_a_coefficient_that_runs_away():
     rng = np.random.default_rng(3)
     level = (np.arange(80) < 12).astype(float)

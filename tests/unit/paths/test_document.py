@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from coordpath_governance.errors import ProblemError
+from coordpath_governance.errors import ReferenceDataError, ProblemError
 from coordpath_governance.paths import StepRange, parse_json, parse_problem, problem_to_dict, solve
 from coordpath_governance.paths.weights import FinalWeights, GeometricWeights
 
@@ -242,6 +242,13 @@ def test_costs_on_rows_read_back(document):
     assert solve(document).status == "optimal"
 
 
+def test_a_feature_that_separates_the_classes_is_named():
+    rows = {"design": [[1, 20], [1, 30], [1, 40], [1, 50]], "target": [0, 0, 1, 1]}
+    document = {"features": ["one", "age"], "cost": {"kind": "logistic", "rows": rows}, "target": [0.1, 0.2]}
+    with pytest.raises(ReferenceDataError, match="all 2 rows with the class '1' have 'age' ≥ 40"):
+        solve(document)
+
+
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
@@ -259,7 +266,11 @@ def test_costs_on_rows_read_back(document):
         (("cost", "rows", "design"), [[1, 2]], "cost.rows: 1 rows of design and 3 of target"),
         (("cost", "rows", "design"), [[1, 2], [1, "x"], [1, 2]], "cost.rows.design[1][1]: is 'x'; give a number"),
         (("cost", "rows", "design"), None, "cost.rows.design: is null; give a list"),
-        (("cost", "rows", "target"), [0, -1, 2], "cost.rows.target[1]: -1.0 is no target of the kind 'poisson'"),
+        (
+            ("cost", "rows", "target"),
+            [0, -1, 2],
+            "target[1]: -1.0 is no target of the kind 'poisson'; give numbers from 0 on",
+        ),
         (("cost", "rows", "target"), [0, 1, INF], "cost.rows.target[2]"),
         (("cost", "rows", "weight"), [1, 1], "cost.rows.weight: has 2 entries, but there are 3 rows"),
         (("cost", "rows", "weight"), [1, -1, 1], "weights are negative"),
@@ -279,7 +290,7 @@ def test_every_bad_cost_on_rows_is_named(path, value, message):
         (("cost", "classes"), 2, "features: 3 are not a whole number of columns for 2 classes"),
         (("cost", "classes"), 1, "cost.classes: 1 classes make no multinomial cost"),
         (("cost", "classes"), "3", "cost.classes: is '3'; give an integer"),
-        (("cost", "rows", "target"), [0, 1, 2, 3], "cost.rows.target[3]: 3.0 is no target of the kind 'multinomial'"),
+        (("cost", "rows", "target"), [0, 1, 2, 3], "target[3]: 3.0 is no target of the kind 'multinomial'; give the"),
     ],
 )
 def test_every_bad_cost_of_classes_is_named(path, value, message):
