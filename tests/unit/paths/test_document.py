@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from coordpath_governance.errors import ReferenceDataError, ProblemError
+from coordpath_governance.errors import ProblemError, ReferenceDataError
 from coordpath_governance.paths import StepRange, parse_json, parse_problem, problem_to_dict, solve
 from coordpath_governance.paths.weights import FinalWeights, GeometricWeights
 
