@@ -42,8 +42,8 @@ def weighty_blocks(rows: Rows, numbers: int) -> Iterator[RowChunk]:
 
 def by_column(betas: FloatArray, scores: int) -> FloatArray:
     """Models × (columns·scores) as columns × (scores·models), so that one product scores all models."""
-    models = len(betas)
-    return betas.reshape(models, -1, scores).transpose(1, 2, 0).reshape(-1, scores * models)
+    models, size = betas.shape
+    return betas.reshape(models, size // scores, scores).transpose(1, 2, 0).reshape(size // scores, scores * models)
 
 
 def evaluate_rows(

@@ -32,6 +32,8 @@ _NOISE = 1e-12
 """Of what its parts add up to: a combination that is no larger anywhere is rounding."""
 _FLOOR = 1e-14
 """A round makes combinations larger by the root of this at most, so that what it takes for their direction is right."""
+_SQUARED = 1e-100, 1e100
+"""Numbers whose squares keep all their digits."""
 _EVEN = 0.1
 _ROUNDS = 8
 
@@ -65,19 +67,20 @@ class CombinedRows:
 def distinct_combinations(rows: Rows) -> FloatArray | None:
     """A (d×r) such that the columns times A are uncorrelated and of size one, and no score is lost but by rounding.
 
-    None where the products of the columns tell all there is: where no combination hides in their rounding.
+    None where the products of the columns tell all there is: where no combination hides in their rounding, and no column is
+    so large or small that its squares are lost.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        products = _products(CombinedRows(rows, np.eye(rows.width)))
-    if not np.isfinite(products).all():
-        return None
+    largest = _largest(rows)
+    scale = np.diag(1.0 / largest)
+    products = _products(CombinedRows(rows, scale))
     sizes = np.sqrt(np.diag(products))
     sizes[sizes == 0.0] = 1.0
     values, vectors = np.linalg.eigh(products / sizes[:, None] / sizes)
-    hidden = vectors[:, values <= _HIDDEN * values[-1]] / sizes[:, None]
+    matrix = scale @ (vectors / sizes[:, None])
+    hidden = matrix[:, values <= _HIDDEN * values[-1]]
     if not hidden.size or not move_scores(rows, hidden.T[:, :, None]).any():
-        return None
-    matrix = vectors / sizes[:, None]
+        squares = (largest >= _SQUARED[0]) & (largest <= _SQUARED[1])
+        return None if squares.all() else scale
     for _ in range(_ROUNDS):
         matrix = matrix / np.sqrt(np.maximum(values, _FLOOR * values[-1]))
         matrix = matrix[:, move_scores(rows, matrix.T[:, :, None])]
@@ -103,6 +106,15 @@ def move_scores(rows: Rows, directions: FloatArray) -> NDArray[np.bool_]:
             np.maximum(most, scores.max(axis=0, initial=0.0).reshape(count, classes).max(axis=1), out=most)
     noticed: NDArray[np.bool_] = moved > _NOISE * reach
     return noticed
+
+
+def _largest(rows: Rows) -> FloatArray:
+    """The largest number of every column; 1 where there is none."""
+    largest = np.zeros(rows.width)
+    for chunk in rows:
+        np.maximum(largest, np.abs(chunk.columns[chunk.weight > 0.0]).max(axis=0, initial=0.0), out=largest)
+    largest[largest == 0.0] = 1.0
+    return largest
 
 
 def _products(rows: Rows) -> FloatArray:

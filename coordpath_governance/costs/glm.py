@@ -89,6 +89,11 @@ class GlmCost:
             raise overflow(self._loss.lost(vector[None]))
         return value, slope, curvature
 
+    def reach(self, beta: ArrayLike) -> float:
+        """No row has a score further from its offset than this: Σ max|column|·|β|."""
+        sizes = np.maximum(np.abs(self._facts.low), np.abs(self._facts.high))
+        return float((sizes @ np.abs(np.asarray(beta, dtype=np.float64).reshape(self.rows.width, -1))).max())
+
     def minimum(self) -> float:
         """Least cost over all β, or what it comes down to where a coefficient runs away; computed once.
 

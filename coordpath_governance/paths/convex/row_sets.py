@@ -4,6 +4,9 @@ With zᵢ the coordinates of row i, its score after moving x is  sᵢ + Σᵤ x�
 
     f(x) = Σ wᵢ ℓ(yᵢ, sᵢ + tᵢᵀx)/Σw,   ∇f(x) = Σ wᵢ ℓ'(·) tᵢ/Σw,   ∇²f(x) = Σ wᵢ ℓ''(·) tᵢtᵢᵀ/Σw.
 
+Where scores are very large, the old and the new part of every unit are kept apart, s = Σᵤ (1 − xᵤ)oldᵢᵤ + xᵤnewᵢᵤ: what has
+moved away leaves no rounding behind.
+
 From a point t, where a minorant touches f, to a set x, f is more than its tangent by
 
     ∫₀¹ (1 − v)(x − t)ᵀ∇²f(t + v(x − t))(x − t) dv.
@@ -19,7 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs import evaluate_rows
+from coordpath_governance.costs.accumulate import by_column
 from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.convex.minorants import EPS
 from coordpath_governance.paths.convex.set_costs import Evaluation
 
 if TYPE_CHECKING:
@@ -34,6 +39,12 @@ __all__ = ["RowSets"]
 _ROWS = 1 << 13
 """Rows whose shifts are in memory at once."""
 
+_LARGE = 1e5
+"""Scores beyond this lose digits that count where they are taken off again."""
+
+_SCORE = 16.0 * EPS
+"""Of the largest score: what rounding may do to any."""
+
 _PARTS = 16
 _ENDS = 1.0 - np.sqrt(1.0 - np.arange(1, _PARTS + 1) / _PARTS)
 """Where ∫₀ᵛ 2(1 − v) dv is 1/16, 2/16, … 1."""
@@ -46,17 +57,20 @@ class RowSets:
         self._cost = cost
         width, scores = cost.rows.width, cost.family.scores
         target = problem.start if problem.target is None else problem.target
-        change = np.zeros((len(problem.changed), cost.size))
-        for moves, unit in zip(change, problem.changed, strict=True):
-            members = list(unit.members)
-            moves[members] = target[members] - problem.start[members]
+        of_unit = np.zeros((len(problem.changed), cost.size), dtype=bool)
+        for belongs, unit in zip(of_unit, problem.changed, strict=True):
+            belongs[list(unit.members)] = True
         self._start = problem.start.reshape(width, scores)
-        self._change = change.reshape(-1, width, scores).transpose(1, 2, 0).reshape(width, -1)
+        self._change = by_column(np.where(of_unit, target - problem.start, 0.0), scores)
+        self._still = np.where(of_unit.any(axis=0), 0.0, problem.start).reshape(width, scores)
+        old, new = (by_column(np.where(of_unit, beta, 0.0), scores) for beta in (problem.start, target))
+        self._ends = np.concatenate([each.reshape(width, scores, -1) for each in (old, new)], axis=2).reshape(width, -1)
+        self._reach = cost.reach(np.abs(problem.start) + np.abs(target))
 
     @property
     def size(self) -> int:
         """D."""
-        return self._change.shape[1] // self._cost.family.scores
+        return int(self._change.shape[1]) // self._cost.family.scores
 
     @property
     def rows(self) -> int:
@@ -67,13 +81,16 @@ class RowSets:
         """All points in one pass over the rows."""
         values, gradients = np.zeros(len(points)), np.zeros(points.shape)
         try:
-            for chunk, base, shifts in self._scored():
+            apart = self._reach > _LARGE
+            at = np.concatenate([1.0 - points, points], axis=1) if apart else points
+            start, change = (self._still, self._ends) if apart else (self._start, self._change)
+            for chunk, base, shifts in self._scored(start, change):
                 losses, derivatives = evaluate_rows(
-                    self._cost.family, base, shifts, points, chunk.target, chunk.weight, slopes=slopes
+                    self._cost.family, base, shifts, at, chunk.target, chunk.weight, slopes=slopes
                 )
                 values += losses
                 if derivatives is not None:
-                    gradients += derivatives
+                    gradients += derivatives[:, self.size :] - derivatives[:, : self.size] if apart else derivatives
         except ProblemError:
             self._count_overflowing(points)
             raise
@@ -92,20 +109,21 @@ class RowSets:
     def hessian(self, point: FloatArray) -> FloatArray:
         """∇²f, in one pass over the rows."""
         total = np.zeros((self.size, self.size))
-        for chunk, base, shifts in self._scored():
+        for chunk, base, shifts in self._scored(self._start, self._change):
             total += self._squares(chunk, shifts, self._cost.family.curvature(chunk.target, base + shifts @ point))
         return self._mean(total)
 
     def curvature(self, depth: int, cuts: FloatArray | None) -> FloatArray:
         """M, in one pass over the rows: the scores that a row can have are those after up to ``depth`` moves."""
         total = np.zeros((self.size, self.size))
-        for chunk, base, shifts in self._scored():
-            low, high = base - _furthest(-shifts, depth), base + _furthest(shifts, depth)
+        rounding = _SCORE * self._reach
+        for chunk, base, shifts in self._scored(self._start, self._change):
+            low, high = base - _furthest(-shifts, depth) - rounding, base + _furthest(shifts, depth) + rounding
             if cuts is None:
                 least = self._cost.family.least_curvature(chunk.target, low, high)
             else:
                 moved = shifts @ cuts.T
-                first, last = base + moved.min(axis=2), base + moved.max(axis=2)
+                first, last = base + moved.min(axis=2) - rounding, base + moved.max(axis=2) + rounding
                 least = np.zeros((len(base), base.shape[1], base.shape[1]))
                 for v in _ENDS:
                     ends = (1.0 - v) * first + v * low, (1.0 - v) * last + v * high
@@ -127,14 +145,14 @@ class RowSets:
         mean: FloatArray = (total + total.T) / (2.0 * self._cost.weight)
         return mean
 
-    def _scored(self) -> Iterator[tuple[RowChunk, FloatArray, FloatArray]]:
-        """Some rows at a time with the start's scores (n × C) and what each unit adds to them (n × C × D)."""
+    def _scored(self, start: FloatArray, change: FloatArray) -> Iterator[tuple[RowChunk, FloatArray, FloatArray]]:
+        """Some rows at a time with the scores of ``start`` (n × C) and what each column of ``change`` adds (n × C × D)."""
         for chunk in self._cost.rows:
             for begin in range(0, len(chunk), _ROWS):
                 part = chunk.part(slice(begin, begin + _ROWS))
                 part = part if part.weight.all() else part.part(part.weight > 0.0)
-                base = part.columns @ self._start + part.offset[:, None]
-                shifts = (part.columns @ self._change).reshape(len(base), self._cost.family.scores, -1)
+                base = part.columns @ start + part.offset[:, None]
+                shifts = (part.columns @ change).reshape(len(base), self._cost.family.scores, -1)
                 yield part, base, shifts
 
 

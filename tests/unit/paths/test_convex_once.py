@@ -12,8 +12,9 @@ from helpers.glm_draws import KINDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordpath_governance.costs import GlmCost, RowsInMemory, family_of
 from coordpath_governance.errors import ProblemError, SolverUnavailableError
-from coordpath_governance.paths import evaluate_order, greedy_order, shapley, solve, solve_problem
+from coordpath_governance.paths import PathProblem, evaluate_order, greedy_order, shapley, solve, solve_problem
 from coordpath_governance.paths.convex import once, row_sets
 from coordpath_governance.paths.convex.programme import LARGEST
 from coordpath_governance.paths.how_far import NO_BOUND
@@ -98,6 +99,35 @@ def test_what_is_proved_holds_and_is_proved_again_from_the_record(
         if solver == "auto":
             assert found.status == "optimal"
         assert solve_problem(from_record(asked)).to_dict() == found.to_dict()
+
+
+@pytest.mark.parametrize("kind", ["logistic", "multinomial"])
+@pytest.mark.parametrize("large", [1e4, 1e9, 1e13, 1e17])
+def test_what_has_moved_away_leaves_no_rounding_behind(kind, large):
+    """A start with a coefficient so large that adding and taking off what it does to scores leaves nothing of the others."""
+    rng = np.random.default_rng(11)
+    columns, target = rng.standard_normal((60, 4)), rng.integers(0, 2, 60).astype(float)
+    columns[:, 0] = -np.abs(columns[:, 0])
+    cost = GlmCost(family_of(kind, classes=3), RowsInMemory(columns, target))
+    start, end = np.zeros((2, cost.size))
+    start[0], end[:] = large, rng.standard_normal(cost.size)
+    names = tuple(f"x{i}" for i in range(cost.size))
+    groups = (names[:3], names[3:6], names[6:9], names[9:]) if kind == "multinomial" else ((names[0], names[1]),)
+    end[1] = start[1]  # a member of a group that stays where it is
+    problem = PathProblem(names, cost, start, end, groups=groups)
+    units = [list(unit.members) for unit in problem.changed]
+
+    def total(order):
+        beta, models = start.copy(), []
+        for u in order:
+            beta[units[u]] = end[units[u]]
+            models.append(beta.copy())
+        return cost.values(models).sum()
+
+    found = solve_problem(problem)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(min(map(total, itertools.permutations(range(len(units))))), rel=1e-12)
+    assert found.path.steps[-1].cost == pytest.approx(cost.values(end)[0], rel=1e-12)
 
 
 def test_nothing_that_changed_needs_no_steps(convex):
