@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from coordpath_governance.policy.amounts import Unit, value_text
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts
+from coordpath_governance.reports.words import counts_own_thresholds
 
 __all__ = ["NEEDS_CHAMPION", "OBSERVATIONS", "Observation", "mean_shift", "observe", "remedy", "standardised_move"]
 
@@ -18,6 +19,9 @@ NEEDS_CHAMPION = "There is no champion to compare with: a first version needs a 
 _NOT_EXERCISED = "A coefficient that changed is not exercised by the reference data: pin data that exercise it."
 _NO_COST = "The champion's cost is zero, so nothing is relative to it: give an absolute limit."
 _SEVERAL_SCORES = "A model with several classes has several scores: give a limit by_segment, or one for decision_flips."
+_OWN_THRESHOLDS = (
+    "The versions' own thresholds differ, and decisions were counted at another: leave the policy's threshold out."
+)
 _NO_SPREAD = "The target is constant in the reference data: give an absolute limit."
 _OTHER_UNIT = "The score of these models is not in the target's unit: give an absolute limit."
 
@@ -54,6 +58,8 @@ def remedy(document: ChangeReportDocument, name: str) -> str:
         return NEEDS_CHAMPION
     if document.glm is not None and name == "standardised_change_relative":
         return _OTHER_UNIT
+    if name in ("decision_flips", "segment_decision_flips") and not _as_decided(document):
+        return _OWN_THRESHOLDS
     return observation.remedy
 
 
@@ -115,10 +121,16 @@ def _relative_to_target(document: ChangeReportDocument) -> float | None:
 
 def _decision_flips(document: ChangeReportDocument) -> float | None:
     flips = document.impact.flips
-    return None if flips is None else flips.up + flips.down
+    return None if flips is None or not _as_decided(document) else flips.up + flips.down
+
+
+def _as_decided(document: ChangeReportDocument) -> bool:
+    return counts_own_thresholds(document.impact, document.glm)
 
 
 def _segment_flips(document: ChangeReportDocument) -> float | None:
+    if not _as_decided(document):
+        return None
     shares = [segment.flips for segment in document.impact.segments]
     return max((share for share in shares if share is not None), default=None) if None not in shares else None
 

@@ -37,7 +37,7 @@ reference:
   target: %(target)s
   # weight: column of row weights
   # exposure: years             # or offset: column; of logistic, Poisson, gamma and Tweedie models
-  # threshold: 0.5              # decisions "prediction >= threshold"; a classifier has its own
+  # threshold: 0.5              # decisions "prediction >= threshold"; leave it out where the model has its own
   # segments: [region]          # needed by the limits by_segment
   missing: fail
   max_steps: 10

@@ -159,11 +159,14 @@ class RowEvidence(Sparse):
     candidate_metrics: GlmRowMetrics | None = None
 
 
-class GlmFacts(Part):
+class GlmFacts(Sparse):
     """What a cost that is not quadratic is: its family, how it is called, what the best constant costs.
 
-    ``gram``: E[zzᵀ] of the exercised coordinates of one score, from which spreads of scores follow.
+    ``gram``: E[zzᵀ] of the exercised coordinates of one score, from which spreads of scores follow. ``own_thresholds``:
+    where the versions themselves decide, if that moves.
     """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("own_thresholds",))
 
     family: Literal["binomial", "multinomial", "poisson", "gamma", "tweedie"]
     link: Literal["logit", "softmax", "log"]
@@ -172,3 +175,4 @@ class GlmFacts(Part):
     loss: str
     constant_cost: Finite
     gram: tuple[tuple[Finite, ...], ...]
+    own_thresholds: tuple[Finite, Finite] | None = None

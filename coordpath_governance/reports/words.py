@@ -10,10 +10,13 @@ from coordpath_governance.reference.moments import MIN_COUNT
 from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Summary
 from coordpath_governance.reports.impact_parts import Flips, GlmFacts, GlmMetrics, Impact
 
-__all__ = ["certificate_sentence", "limits", "summarise", "threshold_texts"]
+__all__ = ["certificate_sentence", "counts_own_thresholds", "limits", "summarise", "threshold_texts"]
 
 _LEAST_RATIO, _MOST_RATIO = 0.8, 1.25
 """Expected over observed, within which nobody has to be asked."""
+
+_CHANCE = 0.5
+"""The area under the curve of predictions that know nothing."""
 
 LOSS = "mean squared error"
 Direction = Literal["better", "worse", "no difference", "not known", "no change"]
@@ -54,11 +57,13 @@ def summarise(
         _count_sentence(counts, path),
         certificate_sentence(path),
         *_decisions(impact, glm),
-        *_calibration(data, impact, glm),
+        *_own_thresholds(impact, glm),
+        *_calibration(versions[0] is not None, data, impact, glm),
+        *_useless(impact, glm),
     ]
     return Summary(
         direction=direction,
-        headline=_headline(direction, versions, counts, path, impact, loss),
+        headline=_headline(direction, versions, counts, path, impact, glm),
         sentences=tuple(s for s in sentences if s),
     )
 
@@ -74,8 +79,14 @@ def _direction(path: PathFacts, impact: Impact) -> Direction:
 
 
 def _headline(
-    direction: Direction, versions: tuple[str | None, str], counts: Counts, path: PathFacts, impact: Impact, loss: str
+    direction: Direction,
+    versions: tuple[str | None, str],
+    counts: Counts,
+    path: PathFacts,
+    impact: Impact,
+    glm: GlmFacts | None,
 ) -> str:
+    loss = LOSS if glm is None else glm.loss
     champion, candidate = (f"the {label}" if label in ("champion", "candidate") else label for label in versions)
     lower = "lower" if impact.delta < 0 else "higher"
     text = {
@@ -83,7 +94,7 @@ def _headline(
         "worse": f"{candidate} is less accurate than {champion} on these data.",
         "no difference": f"These data show no difference in accuracy between {champion} and {candidate}.",
         "not known": f"{candidate} has a {lower} {loss} than {champion}; whether by more than chance is not known.",
-        "no change": f"{champion} and {candidate} are the same function{_moved_threshold(impact)}.",
+        "no change": f"{champion} and {candidate} are the same function{_moved_threshold(impact, glm)}.",
     }[direction]
     if champion is None:
         text = f"{candidate}, explained from zero in {len(path.steps)} steps."
@@ -95,15 +106,35 @@ def _headline(
 def threshold_texts(flips: Flips) -> tuple[str, str]:
     """The champion's and the candidate's threshold."""
     new = flips.threshold or 0.0
-    old = new if flips.champion_threshold is None else flips.champion_threshold
+    return _as_pair(new if flips.champion_threshold is None else flips.champion_threshold, new)
+
+
+def _as_pair(old: float, new: float) -> tuple[str, str]:
     first, second = (text.rstrip("0").rstrip(".") if "." in text else text for text in pair(old, new))
     return first, second
 
 
-def _moved_threshold(impact: Impact) -> str:
-    if impact.flips is None or impact.flips.champion_threshold is None:
-        return ""
-    return ", but the threshold moves from {} to {}".format(*threshold_texts(impact.flips))
+def _moved_threshold(impact: Impact, glm: GlmFacts | None) -> str:
+    if impact.flips is not None and impact.flips.champion_threshold is not None:
+        return ", but the threshold moves from {} to {}".format(*threshold_texts(impact.flips))
+    if glm is not None and glm.own_thresholds is not None:
+        return ", but their own threshold moves from {} to {}".format(*_as_pair(*glm.own_thresholds))
+    return ""
+
+
+def counts_own_thresholds(impact: Impact, glm: GlmFacts | None) -> bool:
+    """Whether decisions were counted where the versions make them, if that is not where they did before."""
+    moves = impact.flips is not None and impact.flips.champion_threshold is not None
+    return moves or glm is None or glm.own_thresholds is None
+
+
+def _own_thresholds(impact: Impact, glm: GlmFacts | None) -> list[str]:
+    """A warning where another threshold was asked for, which hides that the versions' own one moves."""
+    if glm is None or glm.own_thresholds is None or impact.flips is None or counts_own_thresholds(impact, glm):
+        return []
+    old, new = _as_pair(*glm.own_thresholds)
+    _, counted = threshold_texts(impact.flips)
+    return [f"The versions' own threshold moves from {old} to {new}: decisions counted at {counted} do not show that."]
 
 
 def _decisions(impact: Impact, glm: GlmFacts | None) -> list[str]:
@@ -120,15 +151,16 @@ def _decisions(impact: Impact, glm: GlmFacts | None) -> list[str]:
     return [f"{share} of the decisions flip, the threshold moving from {old} to {new}."]
 
 
-def _calibration(data: DataFacts, impact: Impact, glm: GlmFacts | None) -> list[str]:
-    """A warning where rates or amounts are far off in all: then the data are often not what the models predict."""
-    sides = (impact.champion, impact.candidate)
+def _calibration(has_champion: bool, data: DataFacts, impact: Impact, glm: GlmFacts | None) -> list[str]:
+    """A warning where all that rates or amounts are compared with is far off: often it is not what the models predict."""
+    sides = (impact.champion, impact.candidate) if has_champion else (impact.candidate,)
     ratios = [s.expected / s.observed for s in sides if isinstance(s, GlmMetrics) and s.expected is not None and s.observed]
-    if glm is None or glm.link != "log" or all(_LEAST_RATIO <= ratio <= _MOST_RATIO for ratio in ratios):
+    if glm is None or glm.link != "log" or any(_LEAST_RATIO <= ratio <= _MOST_RATIO for ratio in ratios):
         return []
     told = " and ".join(f"{significant(ratio, 3)} times" for ratio in ratios)
+    who = "Champion and candidate predict" if has_champion else "It predicts"
     asked = "check exposure and weight." if data.exposure or data.weight else "is an exposure missing, or a weight?"
-    return [f"Champion and candidate predict {told} what was observed: {asked}"]
+    return [f"{who} {told} what was observed: {asked}"]
 
 
 def _count_sentence(counts: Counts, path: PathFacts) -> str:
@@ -211,13 +243,15 @@ def limits(
 
 
 def _useless(impact: Impact, glm: GlmFacts | None) -> list[str]:
-    """A warning where neither version is better than a constant."""
+    """A warning where neither version is better than a constant; ranked the wrong way round, classes may be swapped."""
     sides = (impact.champion, impact.candidate)
     explained = [side.explained if isinstance(side, GlmMetrics) else side.r2 for side in sides]
     if any(share is None or share >= 0 for share in explained):
         return []
     constant = "their mean" if glm is None else "the best constant"
-    return [f"Both versions predict these data worse than {constant} would: check that the target column is right."]
+    areas = [side.auc for side in sides if isinstance(side, GlmMetrics) and side.auc is not None]
+    swapped = " and its labels are not swapped" if areas and max(areas) < _CHANCE else ""
+    return [f"Both versions predict these data worse than {constant} would: check that the target column is right{swapped}."]
 
 
 def _constant_target(data: DataFacts, glm: GlmFacts | None) -> list[str]:

@@ -1,5 +1,7 @@
 """Rules about models with several classes, or whose score is not in the target's unit: what has no meaning is not known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from coordpath_governance import explain_change
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.policy.judge import GateFacts, judge
+from coordpath_governance.reports.verify import verify_report
 
 NOW = "2026-03-01T12:00:00.000000Z"
 VALIDATED = "2026-02-01T00:00:00.000000Z"
@@ -67,3 +70,34 @@ def test_nor_does_it_add_up(policy_of, documents, kind, expected):
     gate = GateFacts(NOW, NOW, (documents[kind],), VALIDATED)
     judged = judge(policy, documents[kind], gate)
     assert next(each for each in judged.results if each.rule == "change_since_validation").result == expected
+
+
+def test_a_pinned_threshold_does_not_hide_that_the_models_own_moves(policy_of):
+    """Nothing flips at 0.5, and nearly half of all decisions do where the versions make them."""
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame({"a": rng.normal(size=200), "region": ["north", "south"] * 100, "y": ["A", "B"] * 100})
+    old, new = (replace(odds(2.0), threshold=threshold) for threshold in (0.9, 0.6))
+    arguments = {"data": frame, "target": "y", "segments": ["region"]}
+    own, pinned = explain_change(old, new, **arguments), explain_change(old, new, **arguments, threshold=0.5)
+    assert own.document.impact.flips.up > 0.2
+    assert pinned.document.impact.flips.up == 0
+    policy = policy_of({"decision_flips": {"overall": 0.1, "by_segment": 0.1}})
+    results = {
+        name: [each for each in judge(policy, report.document).results if each.rule == "decision_flips"]
+        for name, report in (("own", own), ("pinned", pinned))
+    }
+    assert {each.result for each in results["own"]} == {"fail"}
+    assert {each.result for each in results["pinned"]} == {"unknown"}
+    assert "leave the policy's threshold out" in results["pinned"][0].reason
+    summary = pinned.document.summary
+    assert (
+        summary.headline
+        == "The champion and the candidate are the same function, but their own threshold moves from 0.9 to 0.6."
+    )
+    assert (
+        "The versions' own threshold moves from 0.9 to 0.6: decisions counted at 0.5 do not show that." in summary.sentences
+    )
+    assert verify_report(pinned).passed
+    same = explain_change(old, replace(odds(2.1), threshold=0.9), **arguments, threshold=0.5).document
+    assert same.glm.own_thresholds is None
+    assert judge(policy, same).results[-1].result != "unknown"

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 
 from coordpath_governance import explain_change, solve
 from coordpath_governance.errors import AlignmentError, CoordpathError, ProblemError, ReferenceDataError, UsageError
+from coordpath_governance.models import from_estimator
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.reports import make
 from coordpath_governance.reports.change_report import ChangeReport
@@ -359,6 +361,38 @@ def test_a_model_worse_than_a_constant_is_told_so():
     assert report.document.impact.candidate.explained < 0
     assert any("worse than the best constant" in text for text in report.document.limits)
     assert verify_report(report).passed
+
+
+def test_labels_that_are_swapped_are_asked_about():
+    frame = rows(HOLDOUT)
+    fit = LogisticRegression().fit(frame[["age", "debt"]], frame["default"])
+    old, new = (logit(0.0, age=size * fit.coef_[0, 0], debt=size * fit.coef_[0, 1]) for size in (2.0, 3.0))
+    asked = "check that the target column is right and its labels are not swapped."
+    right = explain_change(old, new, data=frame, target="default").document.summary
+    assert not any(asked in sentence for sentence in right.sentences)
+    swapped = frame.assign(default=frame["default"].map({"yes": "no", "no": "yes"}))
+    report = explain_change(old, new, data=swapped, target="default")
+    assert any(asked in sentence for sentence in report.document.summary.sentences)
+    assert verify_report(report).passed
+
+
+def test_a_first_version_is_not_compared_with_what_it_was_explained_from():
+    arguments = {"data": rows(HOLDOUT), "target": "claims", "exposure": "years"}
+    assert not any(
+        "observed" in text for text in explain_change(None, fitted("poisson", 1), **arguments).document.summary.sentences
+    )
+    off = explain_change(None, replace(from_estimator(fitted("poisson", 1)), intercept=3.0), **arguments)
+    (sentence,) = [text for text in off.document.summary.sentences if "observed" in text]
+    assert sentence.startswith("It predicts ")
+    assert sentence.endswith("times what was observed: check exposure and weight.")
+
+
+def test_classes_of_which_one_weighs_next_to_nothing(tmp_path):
+    frame = rows(HOLDOUT).assign(weight=lambda each: np.where(each["default"] == "no", 1e-9, 1.0))
+    frame.to_parquet(tmp_path / "rows.parquet")
+    old, new = logit(3.0, age=0.1), logit(3.0, age=0.5)
+    report = explain_change(old, new, data=tmp_path / "rows.parquet", target="default", weight="weight")
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
 
 
 @pytest.mark.parametrize("size", [150.0, 500.0, 5e4, 1e100])
