@@ -29,6 +29,7 @@ _SUBPACKAGES: Mapping[str, tuple[str, ...]] = {
     ),
     "sklearn.model_selection": ("FixedThresholdClassifier", "TunedThresholdClassifierCV", "_CurveScorer"),
     "sklearn.metrics": ("_CurveScorer",),
+    "sklearn.frozen": ("FrozenEstimator",),
     "sklearn._loss": (
         *("HalfPoissonLoss", "HalfGammaLoss", "HalfTweedieLoss", "HalfTweedieLossIdentity", "LogLink", "IdentityLink"),
     ),

@@ -1,4 +1,4 @@
-"""A fitted scikit-learn model as a `LinearModel`: pipelines, column transformers and unions folded away.
+"""A fitted scikit-learn model as a `LinearModel`: pipelines, column transformers, unions and frozen parts folded away.
 
 The same code reads an archive (`fold_model` on what `archive.read_archive` returns) and a live estimator
 (`sklearn_live.from_estimator`): both are trees of `ArchivedObject`.
@@ -18,6 +18,7 @@ from coordpath_governance.models.flows import Frame, RawFlow, side_by_side
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.sklearn_columns import column_positions
 from coordpath_governance.models.sklearn_estimators import ESTIMATORS
+from coordpath_governance.models.sklearn_frozen import FROZEN, estimator_within
 from coordpath_governance.models.sklearn_thresholds import THRESHOLD_CLASSIFIERS, classifier_within, with_threshold
 from coordpath_governance.models.sklearn_transformers import TRANSFORMERS
 
@@ -51,7 +52,7 @@ def fold_model(model: object, column_names: Sequence[str] | None = None) -> Line
 def _inputs(model: object) -> tuple[tuple[str, ...] | None, int]:
     """Return the names (None if it was fitted on a bare array) and the number of the raw columns."""
     first = _first_fitted(model)
-    if sklearn_class(first) is None:
+    if sklearn_class(first) in (None, FROZEN):
         return None, 1  # the fold will refuse it by name
     fitted = Fitted(first, f"the {first.class_name}")
     names, count = fitted.feature_names(), fitted.count("n_features_in_")
@@ -77,6 +78,8 @@ def _first_fitted(model: object) -> ArchivedObject:
             parts = [part for _, part in _pairs(Fitted(model, "the FeatureUnion"), "transformer_list")]
         elif sklearn_class(model) in THRESHOLD_CLASSIFIERS:
             parts = [classifier_within(Fitted(model, f"the {model.class_name}"))]
+        elif sklearn_class(model) == FROZEN:
+            parts = [estimator_within(Fitted(model, f"the {FROZEN}"))]
         active = [part for part in parts if isinstance(part, ArchivedObject)]
         if not active:
             return model
@@ -92,6 +95,7 @@ class _Folding:
 
     def model(self, value: object, frame: Frame, path: tuple[str, ...]) -> LinearModel:
         """Fold a whole model, or the estimator at its end."""
+        value = self._thawed(value, path)
         if not isinstance(value, ArchivedObject):
             raise UnsupportedModelError(_not_linear(value, path))
         if sklearn_class(value) == "Pipeline":
@@ -114,6 +118,7 @@ class _Folding:
 
     def transformer(self, value: object, frame: Frame, path: tuple[str, ...]) -> Frame:
         """Fold one transformer."""
+        value = self._thawed(value, path)
         name = sklearn_class(value) or ""
         if not isinstance(value, ArchivedObject) or (name not in TRANSFORMERS and name not in _COMPOSITES):
             raise UnsupportedModelError(
@@ -173,6 +178,13 @@ class _Folding:
         if weight is None:
             raise fitted.error(f"the weight of '{name}' is not a finite number")
         return part.affine([weight] * len(part), [0.0] * len(part), fitted.where)
+
+    def _thawed(self, value: object, path: tuple[str, ...]) -> object:
+        """What is within, however often it was frozen; neither an archive nor a live object can hold itself."""
+        while isinstance(value, ArchivedObject) and sklearn_class(value) == FROZEN:
+            self._spend(_WORK_PER_STEP)
+            value = estimator_within(Fitted(value, _where(value, path)))
+        return value
 
     def _open(self, value: ArchivedObject, frame: Frame, path: tuple[str, ...]) -> Fitted:
         """Check an object of a known class against the number of columns that reach it."""

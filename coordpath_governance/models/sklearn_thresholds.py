@@ -1,9 +1,14 @@
-"""scikit-learn's classifiers that set the threshold of another one: the model within, deciding at another probability."""
+"""scikit-learn's classifiers that set the threshold of another one: the model within, deciding at another probability.
+
+Our models predict the probability p₁ of the second of two classes, and decide for it where p₁ ≥ the threshold. scikit-learn
+may be told a threshold t for the first class, and decides for that one where p₀ = 1 − p₁ ≥ t: here the threshold is 1 − t.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 from coordpath_governance.models.archive import ArchivedObject, Opaque
 from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
@@ -25,12 +30,15 @@ def classifier_within(fitted: Fitted) -> object:
 
 
 def with_threshold(fitted: Fitted, model: LinearModel) -> LinearModel:
-    """The model within, deciding at the threshold; one on the score s is one on the probability at 1/(1 + e^−s)."""
+    """The model within, deciding at the threshold; one on the score s is one on the probability at 1/(1 + e^−s).
+
+    The score of the first class is −s.
+    """
     if model.family != "binomial":
         raise fitted.refusal("sets a threshold for what is no classifier of two classes, which is not supported.")
     name = fitted.archived.class_name
     positive = _scorers_label(fitted, model.classes) if name == _TUNED else plain(fitted.get("pos_label"))
-    _check_positive(fitted, positive, model.classes)
+    is_first = _is_first(fitted, positive, model.classes)
     key = "best_threshold_" if name == _TUNED else "threshold"
     value, response = plain(fitted.required(key)), fitted.text("response_method", "auto")
     if response not in ("auto", "predict_proba", "decision_function"):
@@ -40,28 +48,42 @@ def with_threshold(fitted: Fitted, model: LinearModel) -> LinearModel:
     if threshold is None:
         raise fitted.error(f"'{key}' is {value!r}, not one finite number")
     if response == "decision_function" and not is_auto:
-        threshold = _logistic(threshold)
-    return replace(model, threshold=threshold, estimator=f"{model.estimator} in a {name}")
+        threshold = _logistic(-threshold if is_first else threshold)
+    elif is_first:
+        threshold = _complement(threshold)
+    whose = f" for '{model.classes[0]}'" if is_first else ""
+    return replace(model, threshold=threshold, estimator=f"{model.estimator} in a {name}{whose}")
+
+
+def _complement(threshold: float) -> float:
+    """1 − t, for t as it is written: 0.3 for 0.7, where the difference of the doubles is 0.30000000000000004.
+
+    So "0.7 for the first class" and "0.3 for the second" are one threshold, and a report that compares them tells of no
+    move. A row exactly at it is decided otherwise than by scikit-learn. The smallest double above 1 − t would be right there
+    too, but reports would tell it as a move "from 0.3 to 0.30000000000000004", and folding has rounded the score already.
+    """
+    return float(1 - Fraction(repr(threshold)))
 
 
 def _logistic(score: float) -> float:
     return 1.0 / (1.0 + math.exp(-score)) if score > 0 else math.exp(score) / (1.0 + math.exp(score))
 
 
-def _check_positive(fitted: Fitted, label: object, classes: tuple[str, ...]) -> None:
-    """The threshold must be one on the probability of the second class; 1 and True are one label to scikit-learn."""
+def _is_first(fitted: Fitted, label: object, classes: tuple[str, ...]) -> bool:
+    """Whether the threshold is for the first class; None is the second, and 1 and True are one label to scikit-learn."""
     if label is None:
-        return
+        return False
     if not isinstance(label, (str, int, float)):
         raise fitted.error(f"its positive label is {label!r}")
     spelled = {level_label(label)}
     if not isinstance(label, str) and label in (0, 1):
         spelled |= {str(int(label)), str(bool(label))}
-    if classes[1] not in spelled:
+    if not spelled.intersection(classes):
         raise fitted.refusal(
-            f"sets a threshold for the class '{level_label(label)}', and not for the second of '{classes[0]}' and "
-            f"'{classes[1]}', which is not supported; fit it with pos_label={classes[1]!r}."
+            f"sets a threshold for the class '{level_label(label)}', which is neither '{classes[0]}' nor '{classes[1]}'; "
+            "fit it with the pos_label that is meant."
         )
+    return classes[1] not in spelled
 
 
 def _scorers_label(fitted: Fitted, classes: tuple[str, ...]) -> object:
@@ -82,7 +104,7 @@ def _scorers_label(fitted: Fitted, classes: tuple[str, ...]) -> object:
     own = isinstance(metric, Opaque) and metric.what.startswith(_METRICS)
     if not own or classes[0] == "1":
         raise fitted.refusal(
-            "chose its threshold by a metric that does not say which class is positive; make the scorer with "
-            f"pos_label={classes[1]!r}."
+            "chose its threshold by a metric that does not say which class is positive; make the scorer with the pos_label "
+            f"that is meant, '{classes[0]}' or '{classes[1]}'."
         )
     return None

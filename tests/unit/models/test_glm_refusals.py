@@ -19,7 +19,7 @@ from sklearn.linear_model import (
     SGDClassifier,
     TweedieRegressor,
 )
-from sklearn.metrics import f1_score, make_scorer
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -46,21 +46,20 @@ def of_my_own(truth, found):
         (CalibratedClassifierCV(LogisticRegression()), BINARY, "is a CalibratedClassifierCV and not a linear model"),
         (GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2), BINARY, "best_estimator_"),
         (FixedThresholdClassifier(RandomForestClassifier(2)), BINARY, "last step 'estimator_' is a RandomForestClassifier"),
-        (FixedThresholdClassifier(LogisticRegression(), pos_label=0), BINARY, "a threshold for the class '0', and not for"),
         (
-            TunedThresholdClassifierCV(LogisticRegression(), thresholds=5, scoring=make_scorer(f1_score, pos_label=0)),
+            FixedThresholdClassifier(LogisticRegression(), pos_label=2),
             BINARY,
-            "a threshold for the class '0', and not for the second of '0' and '1'",
+            "a threshold for the class '2', which is neither '0' nor '1'; fit it with the pos_label that is meant",
         ),
         (
             TunedThresholdClassifierCV(LogisticRegression(), thresholds=5, scoring=make_scorer(of_my_own)),
             BINARY,
-            r"does not say which class is positive; make the scorer with pos_label='1'",
+            "does not say which class is positive; make the scorer with the pos_label that is meant, '0' or '1'",
         ),
         (
             TunedThresholdClassifierCV(LogisticRegression(), thresholds=5, scoring="f1"),
             BINARY + 1,
-            r"does not say which class is positive; make the scorer with pos_label='2'",
+            "does not say which class is positive; make the scorer with the pos_label that is meant, '1' or '2'",
         ),
         (LogisticRegression(), None, "was not fitted"),
         (PoissonRegressor(), None, "was not fitted"),
@@ -284,6 +283,10 @@ def forge_options(model):
     model._curve_scorer._kwargs = None
 
 
+def forge_class(model):
+    model._curve_scorer._kwargs = {"pos_label": 2}
+
+
 def forge_label(model):
     model._curve_scorer._get_pos_label = len
 
@@ -292,7 +295,7 @@ def forge_estimator(model):
     del model.estimator_
 
 
-@pytest.mark.parametrize("forge", [forge_best, forge_scorer, forge_options, forge_label, forge_estimator])
+@pytest.mark.parametrize("forge", [forge_best, forge_scorer, forge_options, forge_class, forge_label, forge_estimator])
 def test_forged_tuned_thresholds(forge):
     model = TunedThresholdClassifierCV(LogisticRegression(), thresholds=5).fit(X, BINARY)
     assert from_estimator(model).threshold == model.best_threshold_

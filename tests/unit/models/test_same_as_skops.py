@@ -13,6 +13,7 @@ import skops.io
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, TweedieRegressor
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
@@ -108,6 +109,11 @@ def test_forged_archives(data, keep_ids, genuine, rezip, fold_bytes, score):
 KINDS = {
     "softmax": (LogisticRegression(), np.digitize(ROWS["b"], [1.5, 2.5])),
     "threshold": (FixedThresholdClassifier(LogisticRegression(), threshold=0.4, pos_label=2), [1, 1, 2, 2]),
+    "first": (FixedThresholdClassifier(LogisticRegression(), threshold=0.4, pos_label=1), [1, 1, 2, 2]),
+    "frozen": (
+        FixedThresholdClassifier(FrozenEstimator(LogisticRegression().fit(ROWS[["b", "k"]].to_numpy(), [1, 1, 2, 2]))),
+        [1, 1, 2, 2],
+    ),
     "tuned": (TunedThresholdClassifierCV(LogisticRegression(), thresholds=3, cv=2, scoring="f1"), [0, 1, 1, 0]),
     "rate": (TweedieRegressor(power=1.5), [1.0, 2.0, 0.0, 3.0]),
 }
