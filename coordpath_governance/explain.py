@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
 
 from coordpath_governance.errors import UsageError
 from coordpath_governance.models import from_estimator
 from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
 from coordpath_governance.reports.make import (
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain_change"]
 
-Role = Literal["training", "holdout", "out-of-time", "not stated"]
+Missing = Literal["fail", "drop"]
 
 
 def explain_change(
@@ -41,7 +44,7 @@ def explain_change(
     exposure: str | None = None,
     role: Role | None = None,
     period: str | None = None,
-    missing: Literal["fail", "drop"] = "fail",
+    missing: Missing = "fail",
     max_steps: int | None = DEFAULT_MAX_STEPS,
     gamma: float = 1.0,
     threshold: float | None = None,
@@ -61,20 +64,40 @@ def explain_change(
     `LinearModel`s. ``data`` is a path (csv, parquet, folder of parquet) or a DataFrame that holds the features and the
     column ``target``; ``target`` may also be the values themselves. Without ``data``, what the candidate's run logged
     is used. ``offset`` is a column that is added to the score, ``exposure`` one whose logarithm is (logistic, Poisson,
-    gamma and Tweedie models). Without ``threshold`` each version decides at its own, if it has one.
+    gamma and Tweedie models). Without ``threshold`` each version decides at its own, if it has one;
+    ``champion_threshold`` is another one for the champion alone.
     """
+    texts = {"weight": weight, "offset": offset, "exposure": exposure, "period": period, "name": name}
+    facts = {"owner": owner, "purpose": purpose, "reason": reason, "change_type": change_type, "planned": planned}
+    _check_words(texts | facts, role, missing, segments)
     before, champion_facts = (None, None) if champion is None else _resolve(champion, "champion")
     after, candidate_facts = _resolve(candidate, "candidate")
     reference = replace(_reference(candidate, data, target, weight, role, period, missing), offset=offset, exposure=exposure)
     subject = Subject(name=name or candidate_facts.name or "model", champion=champion_facts, candidate=candidate_facts)
     request = Request(
         subject=subject,
-        facts=ChangeFacts(owner=owner, purpose=purpose, reason=reason, change_type=change_type, planned=planned),
+        facts=ChangeFacts(**facts),
         settings=settings_for(
             max_steps=max_steps, gamma=gamma, threshold=threshold, champion_threshold=champion_threshold, segments=segments
         ),
     )
     return make_report(before, after, reference, request, progress)
+
+
+def _check_words(texts: dict[str, str | None], role: object, missing: object, segments: object) -> None:
+    """Refuse what is no word, or none of those that there are."""
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise UsageError(f"{name}= is {text!r}; give a text, or leave it out")
+    for name, word, known in (("role", role or "not stated", get_args(Role)), ("missing", missing, get_args(Missing))):
+        if word not in known:
+            raise UsageError(f"{name}= is {word!r}; give one of {', '.join(known)}")
+    if isinstance(segments, str) or not all(isinstance(each, str) for each in _listed(segments)):
+        raise UsageError(f"segments= is {segments!r}; give a list of column names")
+
+
+def _listed(values: object) -> Sequence[object]:
+    return values if isinstance(values, Sequence) else (None,)
 
 
 def _resolve(model: Any, label: str) -> tuple[LinearModel, VersionFacts]:  # noqa: ANN401 - see explain_change
@@ -98,7 +121,7 @@ def _reference(
     weight: str | None,
     role: Role | None,
     period: str | None,
-    missing: Literal["fail", "drop"],
+    missing: Missing,
 ) -> Reference:
     if data is None:
         if not isinstance(candidate, str | Path):
@@ -120,4 +143,7 @@ def _reference(
     if isinstance(target, str):
         return Reference(TableSource(data), target, weight, role or "not stated", period, missing)
     column = str(getattr(target, "name", None) or "target")
+    shape = np.shape(target)
+    if len(shape) != 1 or shape[0] != len(data):
+        raise UsageError(f"target= has the shape {shape}, but data= has {len(data)} rows; give one value for each")
     return Reference(TableSource(data.assign(**{column: target})), column, weight, role or "not stated", period, missing)

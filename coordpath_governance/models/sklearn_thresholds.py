@@ -18,6 +18,8 @@ __all__ = ["THRESHOLD_CLASSIFIERS", "classifier_within", "with_threshold"]
 
 THRESHOLD_CLASSIFIERS = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
 
+_LEAST, _MOST = 1e-300, 1.0 - 1e-12
+"""Probabilities between which those of different scores differ."""
 _TUNED = "TunedThresholdClassifierCV"
 _METRICS = "FunctionNode sklearn.metrics."
 
@@ -48,7 +50,12 @@ def with_threshold(fitted: Fitted, model: LinearModel) -> LinearModel:
     if threshold is None:
         raise fitted.error(f"'{key}' is {value!r}, not one finite number")
     if response == "decision_function" and not is_auto:
-        threshold = _logistic(-threshold if is_first else threshold)
+        score, threshold = threshold, _logistic(-threshold if is_first else threshold)
+        if not _LEAST <= threshold <= _MOST:
+            raise fitted.refusal(
+                f"sets a threshold on the score at {score:g}, where probabilities cannot be told from 0 or 1; set it on "
+                "predict_proba, or scale the columns."
+            )
     elif is_first:
         threshold = _complement(threshold)
     whose = f" for '{model.classes[0]}'" if is_first else ""

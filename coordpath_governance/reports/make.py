@@ -99,6 +99,8 @@ def settings_for(
     for name, value in (("gamma", gamma), ("threshold", threshold), ("champion_threshold", champion_threshold)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)):
             raise UsageError(f"{name}: {value!r} is not a finite number")
+    if max_steps is not None and (isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1):
+        raise UsageError(f"max_steps: {max_steps!r} is not a whole number of at least 1; None is for every step")
     return Settings(
         max_steps=max_steps,
         gamma=gamma,

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from coordpath_governance import explain_change
+from coordpath_governance.errors import UnsupportedModelError
 from coordpath_governance.models import ArchivedObject, fold_model, from_estimator, level_label
 
 
@@ -154,3 +155,19 @@ def test_a_report_tells_a_move_only_where_the_rule_is_another():
         assert flips.up == pytest.approx(np.mean((old.predict(FRAME) == "default") & (new.predict(FRAME) == "good")))
         assert flips.down == pytest.approx(np.mean((old.predict(FRAME) == "good") & (new.predict(FRAME) == "default")))
         assert flips.up + flips.down > 0
+
+
+@pytest.mark.parametrize("pos_label", ["default", "good"])
+@pytest.mark.parametrize("score", [40.0, 800.0, -750.0, 5e4])
+def test_scores_whose_probability_is_one_or_nothing_are_refused(score, pos_label, dumps, fold_bytes):
+    """Rows beyond are told apart by scikit-learn, and not by their probability."""
+    wrapped = FixedThresholdClassifier(
+        prepared(LogisticRegression()),
+        threshold=score if pos_label == "good" else -score,
+        pos_label=pos_label,
+        response_method="decision_function",
+    )
+    model = wrapped.fit(FRAME, LABELS["text"][SECOND])
+    for read in (lambda: from_estimator(model), lambda: fold_bytes(dumps(model))):
+        with pytest.raises(UnsupportedModelError, match="sets a threshold on the score at .*; set it on predict_proba"):
+            read()

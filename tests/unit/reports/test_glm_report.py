@@ -736,6 +736,30 @@ def test_rows_that_cannot_be_used_are_named_and_counted(name, change, arguments,
     assert says in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"target": ["yes", "no"]}, r"target= has the shape \(2,\), but data= has \d+ rows"),
+        ({"target": np.zeros((3, 2))}, r"target= has the shape \(3, 2\)"),
+        ({"max_steps": 2.5}, "max_steps: 2.5 is not a whole number"),
+        ({"max_steps": 0}, "max_steps: 0 is not a whole number of at least 1"),
+        ({"max_steps": True}, "max_steps: True is not a whole number"),
+        ({"role": "test"}, "role= is 'test'; give one of training, holdout, out-of-time, not stated"),
+        ({"missing": "ignore"}, "missing= is 'ignore'; give one of fail, drop"),
+        ({"name": 5}, "name= is 5; give a text"),
+        ({"weight": 3}, "weight= is 3; give a text"),
+        ({"reason": ["new"]}, "reason= is \\['new'\\]; give a text"),
+        ({"segments": "region"}, "segments= is 'region'; give a list of column names"),
+        ({"segments": [1]}, "segments= is \\[1\\]; give a list"),
+        ({"segments": 7}, "segments= is 7; give a list"),
+    ],
+)
+def test_arguments_that_are_none_are_named(asked, says):
+    arguments = {"data": rows(HOLDOUT), "target": "default"} | asked
+    with pytest.raises(UsageError, match=says):
+        explain_change(logit(0.1, age=0.2), logit(0.2, age=0.3), **arguments)
+
+
 def test_models_of_different_kinds_are_not_compared():
     with pytest.raises(AlignmentError, match="differ in family"):
         explain_change(fitted("poisson", 1), fitted("gamma", 2), data=rows(HOLDOUT), target="cost")
