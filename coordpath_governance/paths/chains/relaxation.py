@@ -96,12 +96,13 @@ def descend(
         return point
     lengths = np.sqrt(np.maximum(diagonal, _SMALLEST * diagonal.max()))
     steepness = 2.0 * float(np.linalg.eigvalsh(quadratic / np.outer(lengths, lengths))[-1]) * lengths**2
-    inverse = (1.0 / steepness).astype(np.float32)
+    relative = np.ldexp(steepness, -int(np.frexp(steepness.max())[1]))  # single precision holds no costs of 1e39
+    inverse = (1.0 / relative).astype(np.float32)
     form = np.ascontiguousarray(2.0 * quadratic / steepness, dtype=np.float32)
     pull = (slope / steepness).astype(np.float32)
     total = sums.astype(np.float32)
     here = point.astype(np.float32)
-    metric = steepness.astype(np.float32)
+    metric = relative.astype(np.float32)
     ahead, momentum = here, np.ones(len(here), dtype=np.float32)
     shift = np.zeros(len(here), dtype=np.float32)
     for turn in range(rounds):

@@ -169,5 +169,5 @@ def test_scores_whose_probability_is_one_or_nothing_are_refused(score, pos_label
     )
     model = wrapped.fit(FRAME, LABELS["text"][SECOND])
     for read in (lambda: from_estimator(model), lambda: fold_bytes(dumps(model))):
-        with pytest.raises(UnsupportedModelError, match="sets a threshold on the score at .*; set it on predict_proba"):
+        with pytest.raises(UnsupportedModelError, match=r"sets a threshold on the score at .*; set it on predict_proba"):
             read()

@@ -101,6 +101,34 @@ def test_what_is_proved_holds_and_is_proved_again_from_the_record(
         assert solve_problem(from_record(asked)).to_dict() == found.to_dict()
 
 
+@pytest.mark.no_cover
+@pytest.mark.parametrize(
+    ("kind", "units", "singles"),
+    [("logistic", 10, None), ("poisson", 12, None), ("logistic", 14, None), ("gamma", 14, 5), ("tweedie", 11, 4)],
+)
+def test_programmes_over_all_sets_find_the_same(convex, kind, units, singles):
+    """Few sets were evaluated, but all of them say the same: V(S) = c(S) + min V(S∖u), set by set."""
+    problem = replace(convex(kind, units, size=0.5), max_steps=singles)
+    found = solve_problem(problem)
+    numbers = np.arange(1 << units)
+    moved = (numbers[:, None] >> np.arange(units)) & 1
+    costs = np.concatenate(
+        [problem.cost.values(np.where(part, problem.target, problem.start)) for part in np.array_split(moved, 64)]
+    )
+    most = singles or units
+    total = np.full(1 << units, np.inf)
+    total[0] = 0.0
+    for number in range(1, 1 << units):
+        members = [u for u in range(units) if number >> u & 1]
+        if len(members) <= most:
+            total[number] = costs[number] + min(total[number ^ 1 << u] for u in members)
+    least = total[moved.sum(axis=1) == most].min() + (costs[-1] if most < units else 0.0)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(least, rel=1e-9)
+    assert found.lower_bound <= least * (1 + 1e-12)
+    assert len(problem.sets.evaluations) < (1 << units) // 8
+
+
 @pytest.mark.parametrize("kind", ["logistic", "multinomial"])
 @pytest.mark.parametrize("large", [1e4, 1e9, 1e13, 1e17])
 def test_what_has_moved_away_leaves_no_rounding_behind(kind, large):
@@ -128,6 +156,17 @@ def test_what_has_moved_away_leaves_no_rounding_behind(kind, large):
     assert found.status == "optimal"
     assert found.objective == pytest.approx(min(map(total, itertools.permutations(range(len(units))))), rel=1e-12)
     assert found.path.steps[-1].cost == pytest.approx(cost.values(end)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["auto", "local", "greedy", "direct"])
+def test_costs_beyond_single_precision(solver):
+    rng = np.random.default_rng(12)
+    cost = GlmCost(family_of("logistic"), RowsInMemory(rng.standard_normal((30, 3)), rng.integers(0, 2, 30)))
+    problem = PathProblem(("a", "b", "c"), cost, np.zeros(3), np.array([1e50, 1.0, -1.0]), solver=solver)
+    found = solve_problem(problem)
+    orders = [evaluate_order(problem, order).objective for order in itertools.permutations(range(3))]
+    assert found.lower_bound <= min(orders) <= found.objective
+    assert solver == "direct" or found.objective == pytest.approx(min(orders), rel=1e-9)
 
 
 def test_nothing_that_changed_needs_no_steps(convex):
