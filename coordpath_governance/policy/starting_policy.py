@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-__all__ = ["UNPINNED", "starting_policy"]
+__all__ = ["KINDS", "UNPINNED", "starting_policy"]
 
 UNPINNED = "0" * 64
 """A digest that no data have: with it nothing passes."""
@@ -51,8 +51,7 @@ rules:
   features_added: {most: 0, otherwise: review}
   features_dropped: {most: 0, otherwise: review}
   unexercised: {changed: 0, otherwise: review}
-  # relative to the target's standard deviation; of logistic, Poisson … models give {absolute: 0.5}, in units of the score
-  standardised_change: {relative: 0.5, otherwise: review}
+%(change)s
   required_facts: {facts: [reason]}
   report_age: {days: 30}
   change_since_validation: {changes: 12, days: 366, standardised_change: 1.0, otherwise: review}
@@ -60,7 +59,7 @@ rules:
 #  steps: {most: 11}
 #  sign_constraints: {features: {income: positive, debt: negative}}
 #  frozen_features: {features: [postcode]}
-#  decision_flips: {overall: 0.05, by_segment: 0.1}
+%(decisions)s
 #  mean_score_shift: {overall: 0.1, by_segment: 0.2}
 
 # Classes of change, the most severe first; one applies when any of its observations reaches the value, or is not known.
@@ -71,7 +70,7 @@ materiality:
     approvals: [{role: validator, count: 1}, {role: owner, count: 1}]
     full_validation: true
   - class: moderate
-    when: {standardised_change_relative: 0.1}
+    when: {%(moderate)s: 0.1}
     approvals: [{role: validator, count: 1}]
   - class: minor
 
@@ -82,14 +81,31 @@ approvals: {longest_days: 30, extra_for_unverified_author: 1}
 """
 
 
-def starting_policy(sha256: str | None = None, uri: str | None = None, target: str | None = None) -> str:
-    """The text of the policy, with the data pinned if they are known."""
+_LINEAR = """  # relative to the target's standard deviation
+  standardised_change: {relative: 0.5, otherwise: review}"""
+_SCORE = """  # in units of the score: log-odds, or the logarithm of a rate
+  standardised_change: {absolute: 0.5, otherwise: review}"""
+_BY_SEGMENT = "#  decision_flips: {overall: 0.05, by_segment: 0.1}"
+_OVERALL = "  decision_flips: {overall: 0.05, otherwise: review}   # by_segment: 0.1 needs segments"
+
+KINDS = {
+    "linear": {"change": _LINEAR, "moderate": "standardised_change_relative", "decisions": _BY_SEGMENT},
+    "classifier": {"change": _SCORE, "moderate": "standardised_change", "decisions": _OVERALL},
+    "rate": {"change": _SCORE, "moderate": "standardised_change", "decisions": _BY_SEGMENT},
+}
+"""What differs by the kind of model: linear, logistic (a classifier), or Poisson, gamma and Tweedie (a rate)."""
+
+
+def starting_policy(
+    sha256: str | None = None, uri: str | None = None, target: str | None = None, kind: str = "linear"
+) -> str:
+    """The text of the policy for one of the `KINDS` of models, with the data pinned if they are known."""
     pin = f"  sha256: {_quoted(sha256 or UNPINNED)}"
     if sha256 is None:
         pin = f"  # Pin your data: `coordpath policy init --data FILE --target COL` writes their SHA-256.\n{pin}"
     if uri is not None:
         pin += f"\n  uri: {_quoted(uri)}"
-    return _TEXT % {"pin": pin, "target": _quoted(target or "target")}
+    return _TEXT % {"pin": pin, "target": _quoted(target or "target"), **KINDS[kind]}
 
 
 def _quoted(text: str) -> str:

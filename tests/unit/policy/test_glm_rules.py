@@ -9,6 +9,8 @@ import pytest
 from coordpath_governance import explain_change
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.policy.judge import GateFacts, judge
+from coordpath_governance.policy.load import read_policy
+from coordpath_governance.policy.starting_policy import KINDS, starting_policy
 from coordpath_governance.reports.verify import verify_report
 
 NOW = "2026-03-01T12:00:00.000000Z"
@@ -101,3 +103,16 @@ def test_a_pinned_threshold_does_not_hide_that_the_models_own_moves(policy_of):
     same = explain_change(old, replace(odds(2.1), threshold=0.9), **arguments, threshold=0.5).document
     assert same.glm.own_thresholds is None
     assert judge(policy, same).results[-1].result != "unknown"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_policy_to_start_from_knows_what_it_asks_of_its_kind_of_models(kind):
+    """With one for linear models, every change of a classifier would be 'moderate', because something is not known."""
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"a": rng.normal(size=90), "y": rng.permutation(["A", "B"] * 45)})
+    document = explain_change(odds(0.30), odds(0.31), data=frame, target="y").document
+    judged = judge(read_policy(starting_policy(kind=kind), kind), document)
+    unknown = {each.rule for each in judged.results if each.result == "unknown"}
+    assert ("standardised_change" in unknown) == (kind == "linear")
+    assert judged.materiality == ("moderate" if kind == "linear" else "minor")
+    assert any(each.rule == "decision_flips" for each in judged.results) == (kind == "classifier")
