@@ -1,7 +1,8 @@
 """Recheck a report: by doing it again from its own evidence, and comparing everything.
 
 Levels: `arithmetic` (every figure follows from the evidence in the report), `certificate` (optimality or bound
-re-established from the moments), `data` (the evidence itself, from the rows). Only all three together are "verified".
+re-established from the moments, or from the recorded evaluations), `data` (the evidence itself, from the rows). Only all
+three together are "verified".
 """
 
 from __future__ import annotations

@@ -584,8 +584,7 @@ def test_many_coefficients_end_in_all_the_rest(tmp_path):
     path = report.document.path
     assert [step.kind for step in path.steps].count("rest") == 1
     assert len(path.steps) == 11
-    assert path.status in ("optimal", "bounded")
-    assert 0.0 <= path.gap <= 1.0
+    assert path.status == "optimal" or 1e-6 < path.gap < 0.05
     assert path.lower_bound <= path.objective
     assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
     assert len(report.to_html()) < 400_000
