@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from coordpath_governance.costs.accumulate import by_column
 from coordpath_governance.costs.families import Family
-from coordpath_governance.reference.decisions import DecisionSums, FlipStepMeasures
+from coordpath_governance.reference.decisions import ClassFlipMeasures, DecisionSums, FlipStepMeasures
 from coordpath_governance.reference.path_losses import PathLosses, disagreement
 from coordpath_governance.reference.rank_figures import quantiles
 from coordpath_governance.reference.ranked import ALL_DIGITS, RankedSums
@@ -60,6 +60,7 @@ class GlmRowMeasures(RowMeasures):
     """
 
     flip_steps: tuple[FlipStepMeasures, ...]
+    class_flips: tuple[ClassFlipMeasures, ...]
     champion_metrics: VersionMeasures
     candidate_metrics: VersionMeasures
 
@@ -175,6 +176,7 @@ def _result(sums: _Sums, path: GlmPathOnRows) -> GlmRowMeasures:
         flips_down=None if flips is None else flips.down,
         segments=sums.segments.result(flips is not None),
         flip_steps=() if flips is None else flips.steps,
+        class_flips=() if flips is None else flips.classes,
         champion_metrics=champion.result(path.classes, best),
         candidate_metrics=candidate.result(path.classes, best),
     )

@@ -24,8 +24,10 @@ ALL_DIGITS = 60
 class RankedSums:
     """Adds up ``width`` numbers of every row by a key; `cells` gives keys and sums in ascending order."""
 
-    def __init__(self, width: int, digits: int) -> None:
+    def __init__(self, width: int, digits: int, share: int = 1) -> None:
+        """``share``: how many such sums there are at a time, among which `MOST_CELLS` are divided."""
         self._digits = digits
+        self._most = MOST_CELLS // share
         self._keys = [np.zeros(0)]
         self._sums = [np.zeros((0, width))]
         self._waiting = 0
@@ -36,13 +38,13 @@ class RankedSums:
         self._keys.append(rounded)
         self._sums.append(sums)
         self._waiting += len(key)
-        if self._waiting > MOST_CELLS:
+        if self._waiting > self._most:
             self.cells()
 
     def cells(self) -> tuple[Array, Array]:
         """The different keys, ascending, and the sums of the rows that have them."""
         key, sums = _sorted(_rounded(np.concatenate(self._keys), self._digits), np.concatenate(self._sums))
-        self._digits = _digits_that_fit(key, self._digits)
+        self._digits = _digits_that_fit(key, self._digits, self._most)
         key, sums = _joined(_rounded(key, self._digits), sums)
         self._keys, self._sums, self._waiting = [key], [sums], 0
         return key, sums
@@ -52,14 +54,14 @@ def _rounded(key: Array, digits: int) -> Array:
     return np.rint(key * 2.0**digits) * 2.0**-digits
 
 
-def _digits_that_fit(key: Array, digits: int) -> int:
-    """The most binary digits, up to ``digits``, with which ascending keys make no more than `MOST_CELLS` cells."""
-    if len(key) <= MOST_CELLS:
+def _digits_that_fit(key: Array, digits: int, most: int) -> int:
+    """The most binary digits, up to ``digits``, with which ascending keys make no more than ``most`` cells."""
+    if len(key) <= most:
         return digits
     fewest = -ALL_DIGITS
     while fewest < digits:
         middle = (fewest + digits + 1) // 2
-        if np.count_nonzero(np.diff(_rounded(key, middle))) < MOST_CELLS:
+        if np.count_nonzero(np.diff(_rounded(key, middle))) < most:
             fewest = middle
         else:
             digits = middle - 1

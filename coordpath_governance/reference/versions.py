@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coordpath_governance.reference.class_scores import log_odds
 from coordpath_governance.reference.rank_figures import CalibrationMeasures, area_under_curve, calibration, concentration
 from coordpath_governance.reference.ranked import SCORE_DIGITS, RankedSums
 
-__all__ = ["BestOrder", "ClassMeasures", "ClassSums", "ScoreSums", "VersionMeasures"]
+__all__ = ["MOST_CLASSES", "BestOrder", "ClassMeasures", "ClassSums", "ScoreSums", "VersionMeasures"]
 
 Array = NDArray[np.float64]
+
+MOST_CLASSES = 20
+"""More classes than these are not measured against the rest, one by one: each would need an order of the rows of its own."""
 
 _LEAST_TARGET = 1e-300
 _NO_SPREAD = 1e-12
@@ -21,11 +25,17 @@ _NO_SPREAD = 1e-12
 
 @dataclass(frozen=True)
 class ClassMeasures:
-    """One class: its share among the rows, and the mean of its predicted probability."""
+    """One class: its share among the rows, and the mean of its predicted probability.
+
+    One of several classes also has ``auc`` and ``calibration`` of its probability, against the rest: rows of all other
+    classes. The AUC is None where all rows, or none, are of the class.
+    """
 
     label: str
     observed: float
     expected: float
+    auc: float | None = None
+    calibration: tuple[CalibrationMeasures, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,7 +44,8 @@ class VersionMeasures:
 
     ``expected`` is the mean prediction, ``observed`` the mean target, ``calibration`` both by tenths of the rows' weight in
     the order of the prediction; ``auc`` is told of two classes. ``gini`` is 2·auc − 1 there, otherwise the concentration of
-    the target in the order of the prediction relative to that in its own order. Several classes have a balance only.
+    the target in the order of the prediction relative to that in its own order. Of several classes each has its own figures,
+    and ``accuracy`` is the share of the rows whose most probable class (the first of them) is the observed one.
     """
 
     expected: float | None
@@ -43,6 +54,7 @@ class VersionMeasures:
     gini: float | None
     calibration: tuple[CalibrationMeasures, ...]
     classes: tuple[ClassMeasures, ...]
+    accuracy: float | None = None
 
 
 class BestOrder:
@@ -102,19 +114,36 @@ class ClassSums:
     def __init__(self, count: int) -> None:
         self.error = 0.0
         self._weight = 0.0
+        self._right = 0.0
         self._observed = np.zeros(count)
         self._expected = np.zeros(count)
+        self._ranked = [RankedSums(4, SCORE_DIGITS, share=count) for _ in range(count if count <= MOST_CLASSES else 0)]
 
-    def add(self, score: Array, prediction: Array, target: Array, weight: Array) -> None:  # noqa: ARG002 - as `ScoreSums`
-        """Take in one chunk; predictions are rows × classes."""
+    def add(self, score: Array, prediction: Array, target: Array, weight: Array) -> None:
+        """Take in one chunk; scores and predictions are rows × classes."""
         true = target.astype(np.intp)
         self.error += float(weight @ (1.0 - prediction[np.arange(len(true)), true]))
         self._weight += float(weight.sum())
+        self._right += float(weight @ (np.argmax(prediction, axis=1) == true))
         self._observed += np.bincount(true, weights=weight, minlength=len(self._observed))
         self._expected += weight @ prediction
+        if self._ranked:
+            odds, ones = log_odds(score), np.ones(len(weight))
+            for c, ranked in enumerate(self._ranked):
+                ranked.add(odds[:, c], ones, weight, weight * prediction[:, c], weight * (true == c))
 
     def result(self, classes: Sequence[str], best: float | None) -> VersionMeasures:  # noqa: ARG002 - as `ScoreSums`
-        """The balance of the classes."""
-        shares = zip(classes, self._observed / self._weight, self._expected / self._weight, strict=True)
-        balance = tuple(ClassMeasures(label, float(observed), float(expected)) for label, observed, expected in shares)
-        return VersionMeasures(None, None, None, None, (), balance)
+        """The balance of the classes, and each against the rest where they are not too many."""
+        observed, expected = (sums / self._weight for sums in (self._observed, self._expected))
+        balance = [
+            ClassMeasures(label, float(observed[c]), float(expected[c]), *self._against_the_rest(c))
+            for c, label in enumerate(classes)
+        ]
+        return VersionMeasures(None, None, None, None, (), tuple(balance), self._right / self._weight)
+
+    def _against_the_rest(self, c: int) -> tuple[float | None, tuple[CalibrationMeasures, ...]]:
+        if not self._ranked:
+            return None, ()
+        rows, weight, expected, observed = self._ranked[c].cells()[1].T
+        known = observed.any() and (observed < weight).any()
+        return area_under_curve(weight, observed) if known else None, calibration(rows, weight, expected, observed)

@@ -73,4 +73,5 @@ MARKDOWN_CAPS = (
     Caps(name=60, prose=600, rows=30, lead_rows=30, steps=15, moves=15, entries=20, chart_rows=0, problem=1_000),
     Caps(name=32, prose=240, rows=10, lead_rows=10, steps=12, moves=6, entries=8, chart_rows=0, problem=0),
     Caps(name=16, prose=80, rows=6, lead_rows=6, steps=6, moves=4, entries=5, chart_rows=0, problem=0),
+    Caps(name=12, prose=60, rows=4, lead_rows=4, steps=5, moves=3, entries=4, chart_rows=0, problem=0),
 )

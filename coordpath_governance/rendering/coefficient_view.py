@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coordpath_governance.numbers import count, pair, signed, significant
 from coordpath_governance.rendering import wording
@@ -12,7 +12,7 @@ from coordpath_governance.rendering.family import FamilyWords, arrow, family_wor
 from coordpath_governance.rendering.path_view import end_label, start_label
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts, DataFacts, RawChange
 
-__all__ = ["CoefficientRow", "CoefficientsView", "NameList", "RawRow", "coefficients_view"]
+__all__ = ["CoefficientRow", "CoefficientTable", "CoefficientsView", "NameList", "RawRow", "coefficients_view"]
 
 CANNOT_SCORE = "cannot score"
 NOT_DEFINED = "–"
@@ -42,6 +42,20 @@ class CoefficientRow:
 
 
 @dataclass(frozen=True)
+class CoefficientTable:
+    """Rows of coefficients; ``remarked``: whether there is anything to say of one, and a column for it."""
+
+    rows: tuple[CoefficientRow, ...]
+    remarked: bool
+    left_out: int = 0
+
+    @classmethod
+    def of(cls, rows: list[CoefficientRow], left_out: int = 0) -> CoefficientTable:
+        """A table of these rows, which leaves out so many."""
+        return cls(tuple(rows), any(row.remarks for row in rows), left_out)
+
+
+@dataclass(frozen=True)
 class RawRow:
     """One number of the models' own coefficient vectors."""
 
@@ -64,16 +78,15 @@ class CoefficientsView:
     """Section 5."""
 
     sentence: str
-    lead: tuple[CoefficientRow, ...]
-    more: tuple[CoefficientRow, ...]
-    left_out: int
-    not_exercised: Shown[CoefficientRow]
+    lead: CoefficientTable
+    more: CoefficientTable
+    not_exercised: CoefficientTable
     not_exercised_total: int
     lists: tuple[NameList, ...]
     raw: Shown[RawRow]
     raw_sentence: str
     picture: Picture | None
-    picture_left_out: int
+    picture_note: str
     score: str
     ratio: str
     ratio_note: str
@@ -95,10 +108,11 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
             f"{count(counts.changed)} of {count(counts.coefficients)} coefficients differ in the coordinates both models "
             f"share; {wording.slopes_that_flip(flips)}."
         ),
-        lead=tuple(rows[: caps.lead_rows]),
-        more=tuple(rows[caps.lead_rows :]),
-        left_out=len(exercised) - len(rows),
-        not_exercised=Shown(tuple(_row(c, None, caps) for c in idle[: caps.entries]), max(len(idle) - caps.entries, 0)),
+        lead=CoefficientTable.of(rows[: caps.lead_rows]),
+        more=CoefficientTable.of(rows[caps.lead_rows :], len(exercised) - len(rows)),
+        not_exercised=CoefficientTable.of(
+            [_idle(_row(c, None, caps)) for c in idle[: caps.entries]], max(len(idle) - caps.entries, 0)
+        ),
         not_exercised_total=len(idle),
         lists=_lists(document, caps),
         raw=Shown(tuple(raw), len(document.raw) - len(raw)),
@@ -108,7 +122,7 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
             "coordinates do not."
         ),
         picture=dumbbell(chart) if chart else None,
-        picture_left_out=len(_drawable(exercised)) - len(chart.rows) if chart else 0,
+        picture_note=_not_drawn(len(_drawable(exercised)) - len(chart.rows)) if chart else "",
         score="" if words is None else f" ({words.score})",
         ratio="" if words is None else wording.sentence_start(words.ratio),
         ratio_note="" if words is None else _ratio_note(words, document.data),
@@ -163,6 +177,24 @@ def _row(c: CoordinateFacts, stands_for: str | None, caps: Caps) -> CoefficientR
         remarks=_remarks(c),
         flips=c.flips,
     )
+
+
+def _idle(row: CoefficientRow) -> CoefficientRow:
+    """Of a column that does not vary: a standard deviation of zero says nothing of its effect."""
+    return replace(
+        row,
+        standardised_old=NOT_DEFINED,
+        standardised_new=NOT_DEFINED,
+        standardised=NOT_DEFINED,
+        by_deviation=NOT_DEFINED,
+    )
+
+
+def _not_drawn(number: int) -> str:
+    """What the chart has no room for."""
+    if not number:
+        return ""
+    return "The other one is in the table." if number == 1 else f"The other {count(number)} are in the table."
 
 
 def _remarks(c: CoordinateFacts) -> tuple[str, ...]:

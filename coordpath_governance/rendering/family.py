@@ -58,8 +58,8 @@ def _rate(data: DataFacts, caps: Caps) -> str:
 
 
 def arrow(old: str, new: str) -> str:
-    """Old → new, or the one text that both are."""
-    return old if old == new else f"{old}{NUMBER_SPACE}→{NUMBER_SPACE}{new}"
+    """Old → new, or the one text that both are; a line may break after the arrow."""
+    return old if old == new else f"{old}{NUMBER_SPACE}→ {new}"
 
 
 def ratios(c: CoordinateFacts) -> tuple[str, str]:

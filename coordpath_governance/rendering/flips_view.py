@@ -6,18 +6,21 @@ from dataclasses import dataclass, field
 
 from coordpath_governance.numbers import percent, significant
 from coordpath_governance.rendering.caps import Caps, Shown
+from coordpath_governance.rendering.weighting import by_weight
 from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.reports.impact_parts import Flips, FlipStep
+from coordpath_governance.reports.impact_parts import Flips, FlipStep, GlmFacts
 from coordpath_governance.reports.words import threshold_texts
 
-__all__ = ["FlipRow", "FlipsView", "flips_view"]
+__all__ = ["ClassFlipRow", "FlipRow", "FlipsView", "flips_view"]
 
 NOT_COUNTED = "No threshold was given, so decisions that flip were not counted."
 NO_THRESHOLD = "No threshold was given and neither version has its own, so decisions that flip were not counted."
+ONE_THRESHOLD = "Only the {} has a threshold, so decisions that flip were not counted."
 NO_CHAMPION = "There is no champion, so there are no decisions that could flip."
 BACK_AND_FORTH = "A decision can flip and flip back on the way, so the steps may add up to more than the total."
 THRESHOLD_SIDES = ("To yes", "To no")
 ANOTHER_CLASS = ("To another class",)
+MOST_MOVES = 10
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,21 @@ class FlipRow:
 
 
 @dataclass(frozen=True)
+class ClassFlipRow:
+    """From one class to another: a share of the rows."""
+
+    before: str
+    after: str
+    share: str
+
+
+@dataclass(frozen=True)
 class FlipsView:
-    """Sentences, and the steps of a path along which flips were counted, with their total and a note on it."""
+    """Sentences, and the steps of a path along which flips were counted, with their total and a note on it.
+
+    No sentence: there is nothing that these models decide. ``classes``: which of several become which, the most frequent
+    first.
+    """
 
     known: bool
     sentences: tuple[str, ...]
@@ -40,6 +56,8 @@ class FlipsView:
     steps: Shown[FlipRow] = field(default=Shown(()))
     total: FlipRow | None = None
     note: str = BACK_AND_FORTH
+    classes: Shown[ClassFlipRow] = field(default=Shown(()))
+    classes_caption: str = ""
 
 
 def flips_view(document: ChangeReportDocument, caps: Caps) -> FlipsView:
@@ -49,27 +67,62 @@ def flips_view(document: ChangeReportDocument, caps: Caps) -> FlipsView:
     """
     flips, glm = document.impact.flips, document.glm
     if flips is None:
-        why = NOT_COUNTED if glm is None else NO_CHAMPION if document.subject.champion is None else NO_THRESHOLD
-        return FlipsView(known=False, sentences=(why,))
+        return FlipsView(known=False, sentences=_why_not(document))
     several = glm is not None and glm.family == "multinomial"
-    sentences = (_changed(flips),) if several else _sentences(flips)
+    classes = _two_classes(glm, caps)
+    sentences = (_changed(flips),) if several else _sentences(flips) if classes is None else _between(flips, *classes)
+    weighted = by_weight(document, caps)
+    among = f"rows ({weighted})" if weighted else "rows"
+    moves, becoming = _class_flips(flips, caps), f"Share of the {among} whose most probable class becomes another"
     if not flips.steps:
-        return FlipsView(known=True, sentences=sentences)
+        return FlipsView(known=True, sentences=sentences, classes=moves, classes_caption=becoming)
     steps = document.path.steps
     rows = [
         FlipRow(str(step.k), caps.label(flip.feature), _shares(flip, several))
         for step, flip in zip(steps[: caps.steps], flips.steps, strict=False)
     ]
     rows += [FlipRow("", _move(flips), _shares(flip, several)) for flip in flips.steps[len(steps) :][-1:]]
-    caption = "Share of the rows whose decision flips at each step"
+    sides, meaning = _sides(classes)
+    caption = f"Share of the {among} whose decision flips at each step"
     return FlipsView(
         known=True,
         sentences=sentences,
-        sides=ANOTHER_CLASS if several else THRESHOLD_SIDES,
-        caption=caption if several else f"{caption}; yes: the prediction is at or above the threshold",
+        sides=ANOTHER_CLASS if several else sides,
+        caption=caption if several else f"{caption}; {meaning}",
         steps=Shown(tuple(rows), len(flips.steps) - len(rows)),
         total=FlipRow("", "From first to last", _shares(flips, several)),
+        classes=moves,
+        classes_caption=becoming,
     )
+
+
+def _why_not(document: ChangeReportDocument) -> tuple[str, ...]:
+    """Why nothing was counted; not a word where neither version decides anything, as of counts and amounts."""
+    if document.glm is None:
+        return (NOT_COUNTED,)
+    settings = document.settings
+    known = [who for who in ("champion", "candidate") if (document.models.get(who) or {}).get("threshold") is not None]
+    asked = settings.threshold is not None or settings.champion_threshold is not None
+    if not (document.glm.classes or known or asked):
+        return ()
+    if document.subject.champion is None:
+        return (NO_CHAMPION,)
+    return (ONE_THRESHOLD.format(known[0]) if len(known) == 1 else NO_THRESHOLD,)
+
+
+def _two_classes(glm: GlmFacts | None, caps: Caps) -> tuple[str, str] | None:
+    """What is decided for below the threshold, and from it on; None where there are not two classes."""
+    if glm is None or glm.family != "binomial" or not glm.classes:
+        return None
+    return f"“{caps.label(glm.classes[0])}”", f"“{caps.label(glm.classes[-1])}”"
+
+
+def _sides(classes: tuple[str, str] | None) -> tuple[tuple[str, ...], str]:
+    """The heads of the columns, and what is decided for."""
+    if classes is None:
+        return THRESHOLD_SIDES, "yes: the prediction is at or above the threshold"
+    below, above = classes
+    return (f"To {above}", f"To {below}"), f"{above}: its probability is at or above the threshold"
 
 
 def _shares(flips: FlipStep | Flips, several: bool) -> tuple[str, ...]:
@@ -80,9 +133,34 @@ def _changed(flips: Flips) -> str:
     return f"For {percent(flips.up, 2)} of the rows another class becomes the most probable one."
 
 
+def _class_flips(flips: Flips, caps: Caps) -> Shown[ClassFlipRow]:
+    """The most frequent changes of class."""
+    ranked = sorted(flips.classes, key=lambda each: -each.flips)
+    rows = [
+        ClassFlipRow(caps.label(each.before), caps.label(each.after), percent(each.flips, 2)) for each in ranked[:MOST_MOVES]
+    ]
+    return Shown(tuple(rows), len(ranked) - len(rows))
+
+
 def _move(flips: Flips) -> str:
     old, new = threshold_texts(flips)
     return f"threshold {old} → {new}"
+
+
+def _between(flips: Flips, below: str, above: str) -> tuple[str, ...]:
+    """Of two classes, by their names."""
+    old, new = threshold_texts(flips)
+    decides = f"Both versions decide for {above} from a probability of {new} on."
+    if old != new:
+        decides = (
+            f"The champion decides for {above} from a probability of {old} on, the candidate from {new} on; each version is "
+            "taken at its own threshold."
+        )
+    return (
+        decides,
+        f"{percent(flips.up, 2)} of the rows go from {below} to {above}.",
+        f"{percent(flips.down, 2)} of the rows go from {above} to {below}.",
+    )
 
 
 def _sentences(flips: Flips) -> tuple[str, ...]:

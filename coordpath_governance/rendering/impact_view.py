@@ -11,6 +11,7 @@ from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.family import family_words
 from coordpath_governance.rendering.flips_view import FlipsView, flips_view
 from coordpath_governance.rendering.metrics_view import NEEDS_ROWS, MetricRow, judge, metric_rows
+from coordpath_governance.rendering.weighting import by_weight, rate_unit
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.impact_parts import ScoreShift, SegmentImpact
 
@@ -37,9 +38,10 @@ class SegmentRow:
 
 @dataclass(frozen=True)
 class ImpactView:
-    """Section 7."""
+    """Section 7; ``weighted``: by what shares and means are, if not by rows."""
 
     metrics: tuple[MetricRow, ...]
+    weighted: str
     calibration: CalibrationView | None
     score: str
     shift: tuple[tuple[str, str], ...]
@@ -86,7 +88,8 @@ def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
     column = _segment_column(impact.segments)
     known = impact.segments[: caps.entries]
     return ImpactView(
-        metrics=metric_rows(impact, title, _unit(document, caps)),
+        metrics=metric_rows(impact, title, rate_unit(document, caps)),
+        weighted=by_weight(document, caps),
         calibration=calibration_view(document, caps),
         score="" if words is None else words.own_score,
         shift=_shift(impact.shift, moments=document.glm is None or document.glm.link != "softmax"),
@@ -96,12 +99,6 @@ def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
         error="error" if words is None else words.loss,
         suffix=column.suffix,
     )
-
-
-def _unit(document: ChangeReportDocument, caps: Caps) -> str:
-    """What rates are told for one unit of; "" where predictions are told as they are."""
-    exposure, glm = document.data.exposure, document.glm
-    return "" if exposure is None or glm is None or glm.classes else caps.label(exposure)
 
 
 def _shift(shift: ScoreShift, *, moments: bool) -> tuple[tuple[str, str], ...]:

@@ -129,6 +129,21 @@ MARKS = (
     ),
 )
 
+ORDER_OF_ROWS = (
+    "How often the class is given a higher probability in a row that has it than in one that has not, equal probabilities "
+    "counting half: ½ tells nothing, 1 is the perfect order."
+)
+ORDER_OF_TWO_CLASSES = ("AUC and Gini", f"AUC: {ORDER_OF_ROWS[:1].lower()}{ORDER_OF_ROWS[1:]} Gini: 2·AUC − 1.")
+ORDER_OF_CLASSES = ("AUC of a class", ORDER_OF_ROWS)
+
+ORDER_OF_AMOUNTS = (
+    "Gini",
+    (
+        "How far what was observed is concentrated on the highest predictions, relative to the best possible order, that of "
+        "what was observed itself: 0 tells nothing, 1 is that best order."
+    ),
+)
+
 
 def order_free(document: ChangeReportDocument) -> tuple[str, str]:
     """What the figure beside a step that knows no order is called, and what it is."""
@@ -149,7 +164,15 @@ def reading(document: ChangeReportDocument, words: FamilyWords | None) -> tuple[
                 "stands for. The baseline is the average score; what that stands for is not the average prediction."
             ),
         ),
+        _order_of_rows(document),
     )
+
+
+def _order_of_rows(document: ChangeReportDocument) -> tuple[str, str]:
+    """What the figures are that tell how well predictions put rows in order."""
+    if document.glm is None or not document.glm.classes:
+        return ORDER_OF_AMOUNTS
+    return ORDER_OF_CLASSES if document.glm.link == "softmax" else ORDER_OF_TWO_CLASSES
 
 
 def cuts(evaluations: int) -> str:

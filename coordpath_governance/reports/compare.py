@@ -64,7 +64,9 @@ _SCORES = frozenset(
         "standardised_new",
     ]
 )
-_PURE_NUMBERS = frozenset(("r2", "up", "down", "flips", "auc", "gini", "explained", "expected", "observed", "at"))
+_PURE_NUMBERS = frozenset(
+    ("r2", "up", "down", "flips", "auc", "gini", "accuracy", "explained", "expected", "observed", "at")
+)
 
 
 class _Losses:

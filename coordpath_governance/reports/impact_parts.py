@@ -9,6 +9,7 @@ from coordpath_governance.reports.parts import Count, Finite, Part, Share, Spars
 __all__ = [
     "CalibrationBin",
     "ClassBalance",
+    "ClassFlip",
     "FlipStep",
     "Flips",
     "GlmFacts",
@@ -45,22 +46,32 @@ class CalibrationBin(Part):
     observed: Finite
 
 
-class ClassBalance(Part):
-    """One class: its share among the rows, and the mean of its predicted probability."""
+class ClassBalance(Sparse):
+    """One class: its share among the rows, and the mean of its predicted probability.
+
+    Of several classes, if there are no more than 20: ``auc`` and ``calibration`` of that probability, the class against all
+    others. The AUC is None where all rows, or none, are of the class.
+    """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("auc", "calibration"))
 
     label: str
     observed: Share
     expected: Share
+    auc: Share | None = None
+    calibration: tuple[CalibrationBin, ...] = ()
 
 
-class GlmRowMetrics(Part):
+class GlmRowMetrics(Sparse):
     """What only rows can tell of one version of a generalised linear model.
 
     ``expected`` is the mean prediction, ``observed`` the mean target (None for several classes), ``calibration`` the same
     by tenths of the rows in order of the prediction. ``auc``: of two classes. ``gini``: 2·auc − 1 there, otherwise the
     area between the concentration curve of the target in order of the prediction and the diagonal, relative to that of
-    a perfect order.
+    a perfect order. ``accuracy``: of several classes, the share of the rows whose most probable class is the observed one.
     """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("accuracy",))
 
     expected: Finite | None
     observed: Finite | None
@@ -68,6 +79,7 @@ class GlmRowMetrics(Part):
     gini: Finite | None
     calibration: tuple[CalibrationBin, ...]
     classes: tuple[ClassBalance, ...]
+    accuracy: Share | None = None
 
 
 class GlmMetrics(GlmRowMetrics):
@@ -97,21 +109,31 @@ class FlipStep(Part):
     down: Share
 
 
+class ClassFlip(Part):
+    """The share of the rows that the champion decides for one class and the candidate for another."""
+
+    before: str
+    after: str
+    flips: Share
+
+
 class Flips(Sparse):
     """Shares of the rows whose decision "prediction ≥ threshold" differs between the two models.
 
     Of several classes the most probable one is decided for: ``threshold`` is None, and every other decision counts as up.
     ``champion_threshold`` where the champion decides at another one. ``steps``: the path with the champion's threshold, then
-    the move of the threshold, if it moves.
+    the move of the threshold, if it moves. ``classes``: which become which of several, in their order; the 400 most
+    frequent.
     """
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_threshold", "steps"))
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_threshold", "steps", "classes"))
 
     threshold: Finite | None
     up: Share
     down: Share
     champion_threshold: Finite | None = None
     steps: tuple[FlipStep, ...] = ()
+    classes: tuple[ClassFlip, ...] = ()
 
 
 class SegmentImpact(Part):

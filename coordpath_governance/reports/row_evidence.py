@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from coordpath_governance.reference.glm_rows import GlmPathOnRows, GlmRowMeasures
 from coordpath_governance.reference.rows import RowMeasures
-from coordpath_governance.reports.impact_parts import Flips, FlipStep, GlmRowMetrics, RowEvidence, SegmentImpact
+from coordpath_governance.reports.impact_parts import ClassFlip, Flips, FlipStep, GlmRowMetrics, RowEvidence, SegmentImpact
 
 __all__ = ["glm_row_evidence", "row_evidence"]
 
@@ -30,6 +30,10 @@ def glm_row_evidence(measures: GlmRowMeasures, path: GlmPathOnRows) -> RowEviden
             down=measures.flips_down,
             champion_threshold=path.champion_threshold if moved else None,
             steps=tuple(FlipStep(**asdict(step)) for step in measures.flip_steps),
+            classes=tuple(
+                ClassFlip(before=path.classes[each.before], after=path.classes[each.after], flips=each.flips)
+                for each in measures.class_flips
+            ),
         )
     observed = measures.champion_metrics.observed
     champion, candidate = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from coordpath_governance.reference.decisions import THRESHOLD_STEP
 from coordpath_governance.reference.moments import MIN_COUNT
+from coordpath_governance.reports.class_figures import class_contradictions
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.impact_parts import Flips, GlmFacts, GlmRowMetrics, RowEvidence, SegmentImpact
 
@@ -25,6 +26,7 @@ def contradictions(document: ChangeReportDocument) -> Iterator[str]:
     for who, side in sides:
         if side is not None:
             yield from (f"rows.{who}_metrics.{what}" for what in _of_version(side, glm, document.data.rows))
+    yield from class_contradictions(document.data, glm, rows)
     yield from _of_both(rows)
     yield from _of_shift(rows)
     if rows.flips is not None:

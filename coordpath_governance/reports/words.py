@@ -9,6 +9,7 @@ from coordpath_governance.numbers import cost_column, count, pair, percent, sign
 from coordpath_governance.reference.moments import MIN_COUNT
 from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Summary
 from coordpath_governance.reports.impact_parts import Flips, GlmFacts, GlmMetrics, Impact
+from coordpath_governance.text import shorten
 
 __all__ = ["certificate_sentence", "counts_own_thresholds", "limits", "summarise", "threshold_texts"]
 
@@ -17,6 +18,9 @@ _LEAST_RATIO, _MOST_RATIO = 0.8, 1.25
 
 _CHANCE = 0.5
 """The area under the curve of predictions that know nothing."""
+
+_LABEL = 40
+"""Characters of a class's name in a sentence."""
 
 LOSS = "mean squared error"
 Direction = Literal["better", "worse", "no difference", "not known", "no change"]
@@ -146,6 +150,10 @@ def _decisions(impact: Impact, glm: GlmFacts | None) -> list[str]:
     if flips.threshold is None:
         return [f"For {share} of the rows another class becomes the most probable one."]
     old, new = threshold_texts(flips)
+    if glm.classes:
+        label = shorten(glm.classes[-1], _LABEL)
+        since = f"of {old} on before, of {new} on now" if old != new else f"of {new} on"
+        return [f"{share} of the decisions flip (“{label}” from a probability {since})."]
     if old == new:
         return [f"{share} of the decisions at the threshold {new} flip."]
     return [f"{share} of the decisions flip, the threshold moving from {old} to {new}."]

@@ -45,6 +45,13 @@ def gini(predicted: list[float], target: list[int]) -> float:
     return area(own, target) / area(best, target)
 
 
+def against_the_rest(predicted: list[float], target: list[int]) -> dict[str, Any]:
+    """AUC, by counting pairs, and calibration of one class."""
+    own, other = ([p for p, y in zip(predicted, target, strict=True) if y == of] for of in (1, 0))
+    above = sum((a > b) + (a == b) / 2 for a in own for b in other)
+    return {"auc": above / len(own) / len(other), "calibration": tenths(predicted, target)}
+
+
 def row_metrics(evidence: GlmEvidence, predictions: list[list[float]]) -> dict[str, Any]:
     target, classes = evidence.target, evidence.story.classes
     made: dict[str, Any] = {"expected": None, "observed": None, "auc": None, "gini": None, "calibration": []}
@@ -54,7 +61,9 @@ def row_metrics(evidence: GlmEvidence, predictions: list[list[float]]) -> dict[s
         for c, label in enumerate(classes)
     ]
     if evidence.scores > 1:
-        return made
+        for c, each in enumerate(made["classes"]):
+            each |= against_the_rest([p[c] for p in predictions], [int(y == c) for y in target])
+        return made | {"accuracy": sum(p[y] == max(p) for p, y in zip(predictions, target, strict=True)) / ROWS}
     predicted = [p[0] for p in predictions]
     made |= {"expected": sum(predicted) / ROWS, "observed": sum(target) / ROWS, "calibration": tenths(predicted, target)}
     made["gini"] = gini(predicted, target)
@@ -75,7 +84,7 @@ def flips(evidence: GlmEvidence, order: list[int]) -> dict[str, Any]:
     if evidence.scores > 1:
         decided = [[p.index(max(p)) for p in predictions] for predictions in along]
         shares = [{"up": changed(*both, lambda a, b: a != b), "down": 0.0} for both in neighbours(decided)]
-        return {"threshold": 0.0, "steps": named(names, shares)} | shares[-1]
+        return {"threshold": None, "steps": named(names, shares), "classes": class_flips(evidence, decided)} | shares[-1]
     decided = [[p[0] >= old for p in predictions] for predictions in along]
     decided.append([p[0] >= new for p in along[-1]])
     shares = [
@@ -83,6 +92,15 @@ def flips(evidence: GlmEvidence, order: list[int]) -> dict[str, Any]:
         for both in neighbours(decided)
     ]
     return {"threshold": new, "champion_threshold": old, "steps": named([*names, "(threshold)"], shares)} | shares[-1]
+
+
+def class_flips(evidence: GlmEvidence, decided: list[list[int]]) -> list[dict[str, Any]]:
+    """From which class to which, from first to last."""
+    pairs = list(zip(decided[0], decided[-1], strict=True))
+    names = evidence.story.classes
+    return [
+        {"before": names[a], "after": names[b], "flips": pairs.count((a, b)) / ROWS} for a, b in sorted(set(pairs)) if a != b
+    ]
 
 
 def neighbours(decided: list[list[Any]]) -> list[tuple[list[Any], list[Any]]]:

@@ -83,10 +83,10 @@ def keep_picture(page, name, **options):
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """Pages from real data with names that are far too long: a change, a first version, no change at all, a classifier."""
+    """Pages from real data with names that are far too long: changes, a first version, none at all, other costs."""
     import numpy as np
     import pandas as pd
-    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
     folder = tmp_path_factory.mktemp("pages")
     rng = np.random.default_rng(3)
@@ -106,7 +106,16 @@ def reports(tmp_path_factory):
     some = [*columns[:4], *columns[-2:]]
     slow, fast = (LogisticRegression().fit(rows[some], rows["sold"]) for rows in (frame[:150], frame))
     decided = facts | {"target": "sold", "threshold": 0.4, "champion_threshold": 0.5}
+    frame["years"], frame["w"] = rng.uniform(0.1, 1.0, 300), rng.uniform(0.5, 2.0, 300)
+    frame["claims"] = rng.poisson(frame["years"] * np.exp(0.3 * frame["area"]))
+    frame["grade"] = rng.choice(["A", "B", "C " + "c" * 60], 300)
+    few = ["area", "age", "feature_number_1"]
+    rate = facts | {"target": "claims", "exposure": "years", "weight": "w", "threshold": None}
+    often, rare = (PoissonRegressor().fit(rows[few], rows["claims"] / rows["years"]) for rows in (frame[:150], frame))
+    grade, grades = (LogisticRegression().fit(rows[few], rows["grade"]) for rows in (frame[:150], frame))
     made = {
+        "rates": cg.explain_change(often, rare, **rate),
+        "classes": cg.explain_change(grade, grades, **facts | {"target": "grade", "weight": "w", "threshold": None}),
         "classifier": cg.explain_change(slow, fast, **decided, reason="more rows", role="holdout"),
         "change": cg.explain_change(old, new, **facts, reason="more rows", role="holdout", period="2025"),
         "first": cg.explain_change(None, new, **facts),
@@ -119,7 +128,7 @@ def reports(tmp_path_factory):
     return pages
 
 
-@pytest.mark.parametrize("kind", ["change", "first", "same", "classifier"])
+@pytest.mark.parametrize("kind", ["change", "first", "same", "classifier", "rates", "classes"])
 def test_a_page_asks_for_nothing_and_complains_of_nothing(chromium, reports, kind):
     with chromium.page() as page:
         page.open(reports[kind].as_uri())
@@ -134,7 +143,7 @@ def test_a_page_asks_for_nothing_and_complains_of_nothing(chromium, reports, kin
         assert broken == 0
 
 
-@pytest.mark.parametrize("kind", ["change", "first", "same", "classifier"])
+@pytest.mark.parametrize("kind", ["change", "first", "same", "classifier", "rates", "classes"])
 @pytest.mark.parametrize(("width", "scheme"), SHAPES)
 def test_a_page_fits_every_window_and_can_be_read(chromium, reports, kind, width, scheme):
     with chromium.page() as page:
@@ -145,6 +154,23 @@ def test_a_page_fits_every_window_and_can_be_read(chromium, reports, kind, width
         assert page.run("document.documentElement.scrollWidth") <= width
         assert page.run(FAINT_TEXT) == []
         keep_picture(page, f"report-{kind}-{width}-{scheme}")
+
+
+WIDER_THAN_THE_PAGE = """
+[...document.querySelectorAll('#coefficients .box, #impact .box')]
+  .filter(e => e.scrollWidth > e.clientWidth).map(e => e.getAttribute('aria-label') + ' ' + e.scrollWidth)
+"""
+
+
+@pytest.mark.parametrize("kind", ["rates", "classes"])
+@pytest.mark.parametrize("width", [1100, 1160, 1200])
+def test_tables_of_generalised_linear_models_fit_without_a_scroll_bar(chromium, reports, kind, width):
+    with chromium.page() as page:
+        page.shape(width)
+        page.open(reports[kind].as_uri())
+        page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert page.run(WIDER_THAN_THE_PAGE) == []
+        keep_picture(page, f"tables-{kind}-{width}")
 
 
 def test_dark_is_dark_and_light_is_light(chromium, reports):

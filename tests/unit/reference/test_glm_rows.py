@@ -9,16 +9,18 @@ import pytest
 from helpers.glm_paths import OnRows, PlainColumns, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance, roc_auc_score
+from sklearn.metrics import accuracy_score, log_loss, mean_gamma_deviance, mean_poisson_deviance, roc_auc_score
 
 from coordpath_governance.costs import GlmCost
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.reference import encode, glm_rows, ranked
-from coordpath_governance.reference.decisions import THRESHOLD_STEP
+from coordpath_governance.reference.class_scores import log_odds
+from coordpath_governance.reference.decisions import MOST_CLASS_FLIPS, THRESHOLD_STEP, DecisionSums
 from coordpath_governance.reference.glm_rows import GlmPathOnRows, measure_glm_rows
 from coordpath_governance.reference.row_passes import GlmRows
 from coordpath_governance.reference.segments import SMALL_CELLS
 from coordpath_governance.reference.sources import TableSource, open_source
+from coordpath_governance.reference.versions import MOST_CLASSES, ClassSums
 
 ONE_SCORE = ["logistic", "poisson", "gamma", "tweedie"]
 ALL = [*ONE_SCORE, "multinomial"]
@@ -129,15 +131,76 @@ def test_calibration_is_in_the_order_of_the_versions_own_prediction(kind):
         assert [b.expected for b in metrics.calibration] == sorted(b.expected for b in metrics.calibration)
 
 
-def test_several_classes_have_a_balance_only():
-    on = OnRows("multinomial", rows("multinomial", 5), weight="w")
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**20), weight=st.sampled_from([None, "w"]))
+def test_several_classes_by_sklearn_each_against_the_rest(seed, weight):
+    on = sample("multinomial", seed, weight)
     found = measured(on)
     for metrics, version in ((found.champion_metrics, 0), (found.candidate_metrics, -1)):
+        probability = on.predictions[:, :, version]
         assert (metrics.expected, metrics.observed, metrics.auc, metrics.gini, metrics.calibration) == (None,) * 4 + ((),)
+        right = accuracy_score(on.y, np.argmax(probability, axis=1), sample_weight=on.w)
+        assert metrics.accuracy == pytest.approx(right, abs=1e-12)
         assert [c.label for c in metrics.classes] == ["red", "green", "blue"]
         for i, c in enumerate(metrics.classes):
             assert c.observed == pytest.approx(on.mean(on.y == i))
-            assert c.expected == pytest.approx(on.mean(on.predictions[:, i, version]))
+            assert c.expected == pytest.approx(on.mean(probability[:, i]))
+            odds = np.log(probability[:, i] / (1 - probability[:, i])).round(9)
+            assert c.auc == pytest.approx(roc_auc_score(on.y == i, odds, sample_weight=on.w), abs=1e-9)
+
+
+def test_calibration_of_a_class_is_in_the_order_of_its_probability():
+    on = OnRows("multinomial", rows("multinomial", 3, n=400), weight="w")
+    found = measured(on)
+    for metrics, version in ((found.champion_metrics, 0), (found.candidate_metrics, -1)):
+        for i, c in enumerate(metrics.classes):
+            probability, observed = on.predictions[:, i, version], on.y == i
+            odds = np.log(probability / (1 - probability)).round(9)
+            before = np.array([on.w[odds < o].sum() for o in odds]) / on.w.sum()
+            tenths = [np.flatnonzero((10 * before + 1e-9).astype(int) == k) for k in range(10)]
+            assert [b.rows for b in c.calibration] == [len(inside) for inside in tenths]
+            for b, inside in zip(c.calibration, tenths, strict=True):
+                assert b.expected == pytest.approx(np.average(probability[inside], weights=on.w[inside]))
+                assert b.observed == pytest.approx(np.average(observed[inside], weights=on.w[inside]))
+
+
+@pytest.mark.parametrize(("count", "measured_each"), [(MOST_CLASSES, True), (MOST_CLASSES + 1, False)])
+def test_a_crowd_of_classes_has_its_balance_and_accuracy_only(count, measured_each):
+    rng = np.random.default_rng(1)
+    score = rng.normal(size=(300, count))
+    prediction = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+    target, weight = rng.integers(0, count, 300), rng.uniform(0.5, 2.0, 300)
+    sums = ClassSums(count)
+    sums.add(score, prediction, target.astype(float), weight)
+    found = sums.result([str(c) for c in range(count)], None)
+    right = accuracy_score(target, np.argmax(prediction, axis=1), sample_weight=weight)
+    assert found.accuracy == pytest.approx(right, abs=1e-12)
+    assert sum(c.observed for c in found.classes) == pytest.approx(1.0)
+    assert {(c.auc is not None, bool(c.calibration)) for c in found.classes} == {(measured_each, measured_each)}
+
+
+def test_a_class_that_no_row_has_has_no_auc():
+    score = np.random.default_rng(2).normal(size=(50, 3))
+    prediction = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+    sums = ClassSums(3)
+    sums.add(score, prediction, np.arange(50) % 2.0, np.ones(50))
+    *seen, never = sums.result(("a", "b", "c"), None).classes
+    assert never.auc is None
+    assert (never.observed, {b.observed for b in never.calibration}) == (0.0, {0.0})
+    assert all(0.0 < c.auc < 1.0 for c in seen)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.lists(st.floats(-300, 300), min_size=4, max_size=4), min_size=1, max_size=5))
+def test_log_odds_keep_their_digits(scores):
+    score = np.array(scores)
+    for row, found in zip(score, log_odds(score), strict=True):
+        for c in range(4):
+            assert found[c] == pytest.approx(row[c] - np.logaddexp.reduce(np.delete(row, c)), rel=1e-12, abs=1e-9)
+
+
+def test_log_odds_end_somewhere():
+    assert np.isfinite(log_odds(np.array([[1000.0, -1000.0, 0.0]]))).all()
 
 
 @settings(max_examples=15)
@@ -197,13 +260,35 @@ def test_of_several_classes_a_changed_class_is_a_flip_up():
     for step, (one, other) in zip(found.flip_steps, itertools.pairwise(top.T), strict=True):
         assert (step.up, step.down) == (pytest.approx(on.mean(one != other)), 0.0)
     assert (found.flips_up, found.flips_down) == (pytest.approx(on.mean(top[:, 0] != top[:, -1])), 0.0)
+    pairs = [
+        (a, b) for a, b in itertools.product(range(3), repeat=2) if a != b and ((top[:, 0] == a) & (top[:, -1] == b)).any()
+    ]
+    assert [(each.before, each.after) for each in found.class_flips] == pairs
+    for each in found.class_flips:
+        assert each.flips == pytest.approx(on.mean((top[:, 0] == each.before) & (top[:, -1] == each.after)))
+    assert sum(each.flips for each in found.class_flips) == pytest.approx(found.flips_up)
+
+
+def test_of_many_changes_of_class_the_most_frequent_are_told():
+    count = 30
+    before, after = (pair.ravel() for pair in np.meshgrid(np.arange(count), np.arange(count), indexing="ij"))
+    prediction = np.zeros((count * count, count, 2))
+    prediction[np.arange(count * count), before, 0] = prediction[np.arange(count * count), after, 1] = 1.0
+    weight = 1.0 + np.arange(count * count)
+    sums = DecisionSums(("a",), 0.5, 0.5, count)
+    sums.add(prediction, weight)
+    told = sums.result(weight.sum()).classes
+    assert len(told) == MOST_CLASS_FLIPS
+    assert [(each.before, each.after) for each in told] == sorted((each.before, each.after) for each in told)
+    flipping = np.sort(weight[before != after])[::-1]
+    assert sorted((each.flips for each in told), reverse=True) == pytest.approx(flipping[:MOST_CLASS_FLIPS] / weight.sum())
 
 
 @pytest.mark.parametrize("thresholds", [(None, None), (0.5, None), (None, 0.5)])
 @pytest.mark.parametrize("kind", ["logistic", "multinomial"])
 def test_without_two_thresholds_nothing_flips(kind, thresholds):
     found = measured(OnRows(kind, rows(kind)), *thresholds, segments=("region",))
-    assert (found.flips_up, found.flips_down, found.flip_steps) == (None, None, ())
+    assert (found.flips_up, found.flips_down, found.flip_steps, found.class_flips) == (None, None, (), ())
     assert {cell.flips for cell in found.segments} == {None}
 
 

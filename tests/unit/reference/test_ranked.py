@@ -48,6 +48,18 @@ def test_sums_by_key(seed):
     assert (same == found).all()
 
 
+def test_sums_that_share_the_room_have_fewer_cells(monkeypatch):
+    monkeypatch.setattr(ranked, "MOST_CELLS", 60)
+    score = np.random.default_rng(5).normal(size=500)
+    for share in (1, 3):
+        sums = RankedSums(1, SCORE_DIGITS, share=share)
+        for part in np.array_split(score, 7):
+            sums.add(part, np.ones(len(part)))
+        keys, found = sums.cells()
+        assert 60 // share // 4 < len(keys) <= 60 // share
+        assert found.sum() == 500
+
+
 def test_scores_that_differ_by_rounding_are_tied():
     assert len(cells(np.array([0.3, 0.1 + 0.2, 0.3 - 1e-14, 0.30001]), np.ones(4))[0]) == 2
 

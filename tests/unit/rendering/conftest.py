@@ -126,6 +126,8 @@ def hostile_classes(made: dict[str, Any], text: str) -> dict[str, Any]:
         made["models"][side] |= {"classes": [text, text], "power": 1.5}
         for balance in made["impact"][side]["classes"]:
             balance["label"] = text
+    for flip in made["impact"]["flips"].get("classes", ()):
+        flip |= {"before": text, "after": text}
     for step in made["impact"]["flips"]["steps"]:
         step["feature"] = text
     return made
@@ -186,7 +188,9 @@ def sample(request: pytest.FixtureRequest) -> ChangeReportDocument:
     return document(plain(request.param))
 
 
-@pytest.fixture(params=[(base, kind) for base in ("small", "binomial") for kind in sorted(HOSTILE)], ids="-".join)
+@pytest.fixture(
+    params=[(base, kind) for base in ("small", "binomial", "multinomial") for kind in sorted(HOSTILE)], ids="-".join
+)
 def hostile_sample(request: pytest.FixtureRequest) -> ChangeReportDocument:
     """Every kind of hostile text in turn, in samples of every kind of cost."""
     base, kind = request.param

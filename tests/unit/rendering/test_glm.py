@@ -6,11 +6,13 @@ import re
 
 import pytest
 
+from coordpath_governance.reference.versions import MOST_CLASSES
 from coordpath_governance.rendering import render_html, render_markdown, render_summary_markdown
 from coordpath_governance.rendering.caps import HTML_CAPS
 from coordpath_governance.rendering.family import family_words, ratios, standing_for
 from coordpath_governance.rendering.metrics_view import metric_rows
-from coordpath_governance.reports.impact_parts import CalibrationBin, ClassBalance, FlipStep
+from coordpath_governance.reports.impact_parts import CalibrationBin, ClassBalance, ClassFlip, FlipStep
+from coordpath_governance.reports.words import summarise
 
 GLM = ("binomial", "multinomial", "poisson")
 
@@ -131,7 +133,10 @@ def test_figures_of_two_classes(make):
 
 def test_a_moved_threshold_is_the_last_step(make):
     text = section(render_html(make("binomial")), "impact", "policy")
-    assert "The champion decides at 0.3, the candidate at 0.25; each version is taken at its own threshold." in text
+    moved = "The champion decides for “bad” from a probability of 0.3 on, the candidate from 0.25 on; each version is taken"
+    assert f"{moved} at its own threshold. 22.25 % of the rows go from “good” to “bad”." in text
+    assert "whose decision flips at each step; “bad”: its probability is at or above the threshold" in text
+    assert "Step What moves To “bad” To “good” 1 (baseline)" in text
     assert "6 months_on_book 3.50 % 1.75 % threshold 0.3 → 0.25 5.00 % 0.00 % From first to last 22.25 % 0.25 %" in text
 
 
@@ -139,7 +144,9 @@ def test_one_threshold_for_both(make):
     document = make("binomial")
     flips = document.impact.flips.model_copy(update={"champion_threshold": None, "steps": document.impact.flips.steps[:-1]})
     text = section(render_html(updated(document, impact__flips=flips)), "impact", "policy")
-    assert "22.25 % of the rows go from below the threshold 0.2500 to at or above it." in text
+    assert (
+        "Both versions decide for “bad” from a probability of 0.25 on. 22.25 % of the rows go from “good” to “bad”." in text
+    )
     assert "threshold 0.3" not in text
     assert "6 months_on_book 3.50 % 1.75 % From first to last" in text
 
@@ -159,18 +166,165 @@ def test_several_classes_decide_for_the_most_probable(make):
     assert "To yes" not in text
     assert "Average shift +" not in text
     assert "Expected against observed" not in text
+    assert "whose most probable class is the observed one) 0.5250 0.5475" in text
+    assert "delivery 32.5 % 36.0 % 30.5 % 0.7141 0.7268" in text
+    assert "“delivery” Tenth Rows Old: expected Old: observed New: expected New: observed 1 40 0.1430 0.0750" in text
+    assert "From To Share delivery other | rest 9.50 % billing other | rest 9.25 % delivery billing 5.00 %" in text
     assert "Mean absolute error (1 − probability of the own class)" in text
     assert "Target mean" not in section(source, "provenance", "limits")
+
+
+def with_classes(document, count):
+    """The sample of several classes with more of them, each a copy of the first."""
+    sides = {}
+    for side in ("champion", "candidate"):
+        metrics = getattr(document.impact, side)
+        many = tuple(metrics.classes[0].model_copy(update={"label": f"desk {k}"}) for k in range(count))
+        if count > MOST_CLASSES:
+            many = tuple(each.model_copy(update={"auc": None, "calibration": ()}) for each in many)
+        sides[side] = metrics.model_copy(update={"classes": many})
+    return document.model_copy(update={"impact": document.impact.model_copy(update=sides)})
+
+
+@pytest.mark.parametrize(("count", "tables", "folded"), [(3, 3, False), (4, 4, True), (20, 20, True), (21, 0, False)])
+def test_the_calibration_of_many_classes_is_folded_and_of_a_crowd_not_measured(make, count, tables, folded):
+    document = with_classes(make("multinomial"), count)
+    source, markdown = render_html(document), render_markdown(document)
+    assert len(source.encode()) < 200_000
+    assert source.count('aria-label="Calibration of a class"') == tables
+    assert source.count("<summary><bdi>desk") == markdown.count("<details><summary>desk") == tables * folded
+    assert ("Old: AUC" in source) == ("Old: AUC" in markdown) == bool(tables)
+    for text in (words(source), markdown):
+        assert ("With more than 20 classes AUC and calibration" in text) == (tables == 0)
+        assert "desk 2" in text
+
+
+def test_a_class_without_rows_has_no_auc(make):
+    document = with_classes(make("multinomial"), 3)
+    for side in ("champion", "candidate"):
+        metrics = getattr(document.impact, side)
+        last = metrics.classes[-1].model_copy(update={"auc": None, "observed": 0.0})
+        changed = metrics.model_copy(update={"classes": (*metrics.classes[:-1], last)})
+        document = updated(document, **{f"impact__{side}": changed})
+    assert re.search(r"\| desk 2 \| 0\.0 % \| .* \| – \| – \|", render_markdown(document).replace("\u00a0", " "))
+
+
+def test_only_the_ten_most_frequent_changes_of_class_are_shown(make):
+    document = make("multinomial")
+    moves = tuple(ClassFlip(before="a", after=f"b{k}", flips=0.01 * k) for k in range(12))
+    flips = document.impact.flips.model_copy(update={"classes": moves})
+    text = section(render_html(updated(document, impact__flips=flips)), "impact", "policy")
+    assert "From To Share a b11 11.00 % a b10 10.00 %" in text
+    assert "The other 2 changes of class are in change_report.json" in text
+    flips = document.impact.flips.model_copy(update={"classes": moves[:11]})
+    markdown = render_markdown(updated(document, impact__flips=flips))
+    assert "One of the changes of class is only in `change_report.json`." in markdown
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "says"),
+    [
+        ("poisson", {}, None),
+        ("poisson", {"threshold": 0.5}, "No threshold was given and neither"),
+        ("binomial", {}, "No threshold was given and neither"),
+    ],
+)
+def test_why_no_decisions_were_counted(make, name, given, says):
+    """Not a word where neither version decides anything."""
+    document = make(name, settings=given, models={side: {"threshold": None} for side in ("champion", "candidate")})
+    document = updated(document, impact__flips=None)
+    for text in (section(render_html(document), "impact", "policy"), render_markdown(document)):
+        assert "Decisions that flip" in text if says else "ecisions" not in text.partition("## 7.")[2].partition("## 8.")[0]
+        assert says is None or says in text
+
+
+def test_one_version_decides_and_the_other_does_not(make):
+    models = {"champion": {"threshold": None}, "candidate": {"threshold": 0.5}}
+    document = updated(make("binomial", models=models), impact__flips=None)
+    assert "Only the candidate has a threshold, so decisions that flip were not counted." in render_markdown(document)
+    first = updated(document, subject__champion=None)
+    assert "There is no champion, so there are no decisions that could flip." in render_markdown(first)
+
+
+@pytest.mark.parametrize("name", ["small", *GLM])
+def test_weights_are_named_where_shares_and_means_are_told(make, name):
+    document = make(name, data={"weight": "w_col"})
+    text = section(render_html(document).replace("<wbr>", ""), "impact", "policy")
+    assert "Accuracy of both versions on the same rows, by weight w_col" in text
+    assert ", over the rows, by weight w_col" in text
+    assert "small cells are merged, and means are by weight w_col" in text
+    markdown = render_markdown(document).replace("\\", "")
+    assert "Shares and means are by weight w_col." in markdown
+    for page in (text, markdown):
+        if name in ("binomial", "multinomial"):
+            assert "Share of each class among the rows (by weight w_col), and" in page
+            assert "Share of the rows (by weight w_col) whose decision flips" in page
+        if name == "multinomial":
+            assert "By tenths of the rows (by weight w_col), each version in the order of its own probability" in page
+            assert "Share of the rows (by weight w_col) whose most probable class becomes another" in page
+        if name == "poisson":
+            assert "By tenths of the rows (by weight w_col times exposure years_insured), each" in page
+
+
+def test_what_auc_and_gini_are_is_said(make):
+    for name, says in (
+        ("binomial", "Gini: 2·AUC − 1."),
+        ("multinomial", "How often the class is given a higher probability in a row that has it"),
+        ("poisson", "relative to the best possible order, that of what was observed itself"),
+    ):
+        assert says in section(render_html(make(name)), "reading", "coefficients")
+        assert says in render_markdown(make(name))
+
+
+def test_remarks_have_a_column_only_if_there_are_any(make):
+    document = make("binomial")
+    assert "Remarks" in render_html(document)
+    plain = tuple(c.model_copy(update={"flips": False, "changed": True}) for c in document.coordinates)
+    calm = document.model_copy(update={"coordinates": plain})
+    assert "Remarks" not in render_html(calm)
+    assert "for one standard deviation |\n| :-- |" in render_markdown(calm)
+
+
+def test_of_what_does_not_vary_no_effect_is_told(make):
+    document = make("binomial")
+    still = document.coordinates[1].model_copy(
+        update={"exercised": False, "sd": 0.0, "standardised_old": 0.0, "standardised_new": 0.0, "label": "still"}
+    )
+    source = render_html(document.model_copy(update={"coordinates": (*document.coordinates, still)}))
+    text = section(source, "coefficients", "orders")
+    assert re.search(r"still moves with utilisation 2\.630 → 3\.481 – 13\.87 → 32\.51 – ", text)
+
+
+def test_one_that_the_chart_leaves_out_is_one(make):
+    document = make("binomial")
+    extra = tuple(document.coordinates[1].model_copy(update={"label": f"more {k}"}) for k in range(10))
+    for count, says in ((10, "The other one is in the table."), (9, "Largest change first. Both models")):
+        more = document.model_copy(update={"coordinates": (*document.coordinates, *extra[:count])})
+        assert says in section(render_html(more), "coefficients", "orders")
+
+
+@pytest.mark.parametrize("kind", ["html", "long", "bidi", "pipe"])
+def test_hostile_classes_are_named_safely_where_decisions_are_told(make_hostile, kind):
+    document = make_hostile(kind, "binomial")
+    label = document.glm.classes[-1]
+    told = summarise(("a", "b"), document.data, document.counts, document.path, document.impact, document.glm).sentences
+    sentence = next(each for each in told if "of the decisions flip" in each)
+    assert len(sentence) < 160
+    source = render_html(updated(document, summary__sentences=(sentence,)))
+    assert "<script" not in source
+    assert "\u202e" not in source
+    assert label not in section(source, "impact", "policy") or kind == "pipe"
 
 
 def test_counts_have_a_gini_but_no_classes(make):
     source = render_html(make("poisson"))
     text = section(source, "impact", "policy")
-    assert "Gini 0.3542 0.4722" in text
+    assert "Gini, relative to the best possible order 0.3542 0.4722" in text
     assert "AUC" not in text
     assert "Class balance" not in text
     assert "Old deviance New deviance" in text
-    assert "No threshold was given and neither version has its own" in text
+    assert "hreshold" not in text
+    assert "Decisions that flip" not in text
     assert "The baseline is the average score, without the exposure, not the average prediction" in words(source)
     provenance = section(source, "provenance", "limits")
     assert "Exposure (its logarithm is added to the score) years_insured" in provenance
@@ -193,7 +347,7 @@ def test_tenths_of_unequal_size_are_told_for_both(make):
     fewer = document.impact.candidate.model_copy(update={"calibration": document.impact.candidate.calibration[:9]})
     document = updated(document, impact__candidate=fewer, data__weight="w")
     text = section(render_html(document), "impact", "policy")
-    assert "By tenths of the rows (by weight), each version" in text
+    assert "By tenths of the rows (by weight w), each version" in text
     assert "Tenth Old: rows Old: expected Old: observed New: rows New: expected New: observed" in text
     assert "10 40 0.4212 0.6500 Class balance" in text
     assert "| 10 | 40 | 0.4212 | 0.6500 |  |  |  |" in render_markdown(document)
@@ -251,6 +405,28 @@ def test_a_crowd_of_classes_and_tenths_stays_within_the_limits(make_hostile, tex
     text = words(source)
     for what in ("tenths", "classes", "steps"):
         assert re.search(rf"The other \d+ {what} are in change_report.json", text)
+        assert re.search(rf"The other \d+ {what} are in `change_report.json`", markdown)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("text", ["$" * 3000, "|`<@" * 900])
+def test_a_crowd_of_calibrations_stays_within_the_limits(make_hostile, text):
+    document = make_hostile(text, "multinomial")
+    tenths = tuple(CalibrationBin(rows=1, expected=0.01 * k, observed=0.02 * k) for k in range(100))
+    classes = tuple(
+        ClassBalance(label=f"{k}{text}", observed=0.0, expected=0.0, auc=0.5, calibration=tenths) for k in range(100)
+    )
+    sides = {
+        side: getattr(document.impact, side).model_copy(update={"classes": classes}) for side in ("champion", "candidate")
+    }
+    moves = tuple(ClassFlip(before=text, after=text, flips=0.5) for _ in range(400))
+    flips = document.impact.flips.model_copy(update={"classes": moves})
+    crowd = document.model_copy(update={"impact": document.impact.model_copy(update={**sides, "flips": flips})})
+    source, markdown = render_html(crowd), render_markdown(crowd)
+    assert len(source.encode()) < 400_000
+    assert len(markdown) < 60_000
+    for what in ("tenths", "tables of classes", "changes of class"):
+        assert re.search(rf"The other \d+ {what} are in change_report.json", words(source))
         assert re.search(rf"The other \d+ {what} are in `change_report.json`", markdown)
 
 

@@ -33,7 +33,9 @@ def test_two_classes(shown):
     lines = shown("binomial")
     assert columns(lines)[-3:] == ["log", "loss", "change"]
     assert "AUC 0.7605 → 0.7671, Gini 0.5210 → 0.5343" in lines
-    assert lines[-1].startswith("The champion decides at 0.3, the candidate at 0.25; each version")
+    assert lines[-1].startswith("The champion decides for “bad” from a probability of 0.3 on, the candidate from 0.25 on;")
+    assert lines[-1].endswith("22.25 % of the rows go from “good” to “bad”. 0.25 % of the rows go from “bad” to “good”.")
+    assert "22.50 % of the decisions flip (“bad” from a probability of 0.3 on before, of 0.25 on now)." in lines
 
 
 def test_counts(shown):
