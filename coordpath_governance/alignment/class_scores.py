@@ -65,8 +65,9 @@ def _categorical(scores: Sequence[LinearModel], column: str) -> list[Categorical
         if None not in (by_class := [term.effect(level) for term in found])
     }
     unknown = _apart_if_all([term.unknown for term in found])
-    numbers = any(term.numeric_levels for term in found)
+    numbers, texts = any(term.numeric_levels for term in found), any(term.text_levels for term in found)
+    by_place = [tuple(values[place] for values in effects.values()) for place in range(len(scores) + 1)]
     return [
-        CategoricalTerm(column, tuple(effects), tuple(values[place] for values in effects.values()), unknown[place], numbers)
-        for place in range(len(scores) + 1)
+        CategoricalTerm(column, tuple(effects), own, rest, numbers, texts)
+        for own, rest in zip(by_place, unknown, strict=True)
     ]

@@ -128,7 +128,8 @@ def _categorical_column(pair: ScorePair, column: str) -> CategoricalColumn:
         levels=levels,
         numeric_levels=numeric_levels,
         refused_by=MappingProxyType(refused),
-        encoders=tuple((term.levels, term.numeric_levels) for term in terms),
+        text_levels=any(term.text_levels for term in terms),
+        encoders=tuple((term.levels, term.numeric_levels, term.text_levels) for term in terms),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from coordpath_governance.models.linear_model import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.reference.design import OTHER_LEVEL, DesignColumn
 from coordpath_governance.reference.levels import number_of
@@ -39,8 +41,8 @@ class ScorePair:
             effects = {level: _effect_of_number(term, level) for level in encoded.levels}
             known = {level: effect for level, effect in effects.items() if effect is not None}
             if set(effects) - set(known) <= {MISSING_LEVEL}:
-                numbers = encoded.numeric_levels
-                self._categorical[side][column] = CategoricalTerm(column, tuple(known), tuple(known.values()), None, numbers)
+                levels = replace(encoded, levels=tuple(known), effects=tuple(known.values()))
+                self._categorical[side][column] = levels
                 del self._numeric[side][column]
 
     @property

@@ -22,6 +22,8 @@ from coordpath_governance.models.linear_model import (
 
 __all__ = ["Terms", "assemble"]
 
+_TEXTS_LIKE_TRUTH = frozenset(("True", "False", MISSING_LEVEL))
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -137,6 +139,7 @@ def _categorical_term(column: _Column, where: str) -> CategoricalTerm:
         effects=tuple(effects.values()),
         unknown=unknown,
         numeric_levels=bool(levels) and all(_is_number(level) for level in levels),
+        text_levels=bool(levels) and set(levels) <= _TEXTS_LIKE_TRUTH,
     )
 
 

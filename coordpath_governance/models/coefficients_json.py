@@ -54,16 +54,7 @@ def _score_document(model: LinearModel, kind: Mapping[str, object]) -> dict[str,
         "numeric": [
             {"column": term.column, "coefficient": term.coefficient, "missing": term.missing} for term in model.numeric
         ],
-        "categorical": [
-            {
-                "column": term.column,
-                "levels": list(term.levels),
-                "effects": list(term.effects),
-                "unknown": term.unknown,
-                "numeric_levels": term.numeric_levels,
-            }
-            for term in model.categorical
-        ],
+        "categorical": [_categorical_document(term) for term in model.categorical],
         **kind,
         "target": model.target,
         "estimator": model.estimator,
@@ -71,6 +62,18 @@ def _score_document(model: LinearModel, kind: Mapping[str, object]) -> dict[str,
         "regularisation": dict(model.regularisation),
         "raw": [{"name": coefficient.name, "value": coefficient.value} for coefficient in model.raw],
         "library": model.library,
+    }
+
+
+def _categorical_document(term: CategoricalTerm) -> dict[str, object]:
+    """One categorical term; that its levels are text is written only where they read like truth values."""
+    return {
+        "column": term.column,
+        "levels": list(term.levels),
+        "effects": list(term.effects),
+        "unknown": term.unknown,
+        "numeric_levels": term.numeric_levels,
+        **({"text_levels": True} if term.text_levels else {}),
     }
 
 
@@ -149,7 +152,12 @@ def _categorical_term(fields: _Fields) -> CategoricalTerm:
         raise fields.error("effects", f"has {len(effects)} entries for {len(levels)} levels; give one for each")
     _refuse_doubles(fields.path("levels"), levels)
     return CategoricalTerm(
-        fields.text("column"), levels, effects, fields.optional_number("unknown"), fields.flag("numeric_levels", False)
+        fields.text("column"),
+        levels,
+        effects,
+        fields.optional_number("unknown"),
+        numeric_levels=fields.flag("numeric_levels", False),
+        text_levels=fields.flag("text_levels", False),
     )
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "NumericFlow",
     "RawFlow",
     "is_missing",
+    "none_told_from_nan",
     "side_by_side",
 ]
 
@@ -42,11 +43,15 @@ NO_FILL = _NoFill()
 
 @dataclass(frozen=True)
 class RawFlow:
-    """Input column ``source``, untouched but for ``fill``, the value that replaces a missing one."""
+    """Input column ``source``, untouched but for ``fill``, the value that replaces a missing one.
+
+    ``keeps_none``: ``fill`` replaces NaN only, and None goes through as it is.
+    """
 
     source: int
     label: str
     fill: object = NO_FILL
+    keeps_none: bool = False
 
     def numeric(self, where: str) -> NumericFlow:
         """Return this column as a number; text cannot be one."""
@@ -113,9 +118,9 @@ Flow: TypeAlias = RawFlow | NumericFlow | LevelFlow
 class Frame:
     """The columns between two steps.
 
-    ``names`` are the names scikit-learn would give them in a data frame (None if a function makes them up); ``sparse``
-    matters because some scalers treat sparse matrices differently; ``encodings`` are all that a row has passed through,
-    also those that have no column left.
+    ``names`` are the names scikit-learn would give them in a data frame (None if a function or a format string makes them
+    up); ``sparse`` matters because some scalers treat sparse matrices differently; ``encodings`` are all that a row has
+    passed through, also those that have no column left.
     """
 
     flows: tuple[Flow, ...]
@@ -154,5 +159,14 @@ def side_by_side(before: Frame, parts: Sequence[Frame], *, sparse: bool) -> Fram
 
 
 def is_missing(value: object) -> bool:
-    """None and NaN are one and the same here: a missing value."""
+    """None and NaN are one and the same here: a missing value. A model that knows both apart is refused."""
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def none_told_from_nan(where: str, label: str, how: str) -> UnsupportedModelError:
+    """The refusal of a model to which None and NaN are two things: files do not say which of them a missing cell is."""
+    return UnsupportedModelError(
+        f"{where} tells None from NaN in the column '{label}', which is not supported: {how}, and files do not say which of "
+        f"the two a missing cell is. Turn None into NaN before the model (in pandas: df['{label}'].fillna(np.nan)) and fit "
+        "it again."
+    )

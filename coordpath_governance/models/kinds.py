@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.linear_model import MISSING_LEVEL, LinearModel
 
 __all__ = ["LINKS", "fault_of_kind"]
 
@@ -49,6 +49,8 @@ def _fault_of_classes(model: LinearModel) -> str | None:
         return f"a {family} model has {needs.get(family, 'no')} classes, and here are {count}"
     if len(set(model.classes)) != count:
         return "the classes have one label twice"
+    if MISSING_LEVEL in model.classes:
+        return f"a class is called '{MISSING_LEVEL}', the name of a missing label; rename it in the target and fit again"
     if len(model.class_scores) != (count if family == "multinomial" else 0):
         return f"a {family} model of {count} classes has {len(model.class_scores)} class scores"
     if model.class_scores and (model.numeric or model.categorical or model.intercept != 0.0):

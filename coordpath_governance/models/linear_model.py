@@ -43,6 +43,8 @@ class CategoricalTerm:
     """An effect for every known level (labels as of `level_label`); ``unknown`` None means the model raises there.
 
     ``numeric_levels`` tells that the levels are numbers, so that "1", "1.0" and 1 in the data are the same level.
+    ``text_levels`` tells that levels that read True and False are text, so that "true" and "1" are not among them; without
+    it they are truth values, however the data write these.
     """
 
     column: str
@@ -50,6 +52,7 @@ class CategoricalTerm:
     effects: tuple[float, ...]
     unknown: float | None = None
     numeric_levels: bool = False
+    text_levels: bool = False
 
     def effect(self, level: str) -> float | None:
         """The effect of one level by the model's own encoder, None if it would raise."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from coordpath_governance.models.archive import Opaque
 from coordpath_governance.models.fitted import Fitted, as_float, plain
 from coordpath_governance.models.flows import Frame
-from coordpath_governance.models.linear_model import LinearModel, level_label
+from coordpath_governance.models.linear_model import MISSING_LEVEL, LinearModel, level_label
 from coordpath_governance.models.sklearn_penalties import Facts, logistic_penalty, sgd_penalty
 from coordpath_governance.models.sklearn_scores import fold_scores
 
@@ -86,6 +86,10 @@ def _classes(fitted: Fitted) -> tuple[str, ...]:
     labels = tuple(level_label(item) for item in items)
     if len(set(labels)) != len(labels) or any(isinstance(item, float) and not math.isfinite(item) for item in items):
         raise fitted.error("'classes_' has a label twice, or one that is not finite")
+    if MISSING_LEVEL in labels:
+        raise fitted.refusal(
+            f"has a class called '{MISSING_LEVEL}', the name of a missing label here; rename it in the target and fit again."
+        )
     return labels
 
 

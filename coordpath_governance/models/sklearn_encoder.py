@@ -8,7 +8,16 @@ from itertools import pairwise
 import numpy as np
 
 from coordpath_governance.models.fitted import Fitted, plain
-from coordpath_governance.models.flows import NO_FILL, NO_OUTPUT, Encoding, Frame, LevelFlow, RawFlow, is_missing
+from coordpath_governance.models.flows import (
+    NO_FILL,
+    NO_OUTPUT,
+    Encoding,
+    Frame,
+    LevelFlow,
+    RawFlow,
+    is_missing,
+    none_told_from_nan,
+)
 
 __all__ = ["fold_one_hot_encoder"]
 
@@ -77,7 +86,10 @@ def _encode(fitted: Fitted, flow: RawFlow, position: int, levels: list[object]) 
         raise fitted.error(f"'categories_' has a level of the column '{flow.label}' twice")
     of_missing = {output(index) for level, index in zip(levels, before_drop, strict=True) if is_missing(level)}
     if len(of_missing) > 1:
-        raise fitted.refusal(f"tells None from NaN in the column '{flow.label}', which is not supported; use one of them.")
+        raise none_told_from_nan(fitted.where, flow.label, "they are two of its levels")
+    if flow.keeps_none and any(level is None for level in levels):
+        how = f"an imputer replaces NaN by {flow.fill!r}, but None is a level of its own"
+        raise none_told_from_nan(fitted.where, flow.label, how)
 
     rule = fitted.text("handle_unknown", "error")
     if rule not in _UNKNOWN_RULES:

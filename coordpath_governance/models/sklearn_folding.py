@@ -145,6 +145,12 @@ class _Folding:
 
     def _column_transformer(self, fitted: Fitted, frame: Frame, path: tuple[str, ...]) -> Frame:
         expected = fitted.feature_names()
+        if expected is not None and frame.names is None:
+            raise fitted.refusal(
+                "selects columns by name, and a function or a format string names them, which we do not run; leave out "
+                "feature_name_combiner and feature_names_out, set verbose_feature_names_out to True or False, and fit it "
+                "again."
+            )
         if expected is not None and expected != frame.names:
             raise fitted.error("it selects columns by name, and the names it knows are not those of its input")
         parts: list[Frame] = []

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.models.archive import ArchivedObject, Opaque
 from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
-from coordpath_governance.models.flows import NO_FILL, Flow, Frame, LevelFlow, NumericFlow, RawFlow, side_by_side
+from coordpath_governance.models.flows import (
+    NO_FILL,
+    Flow,
+    Frame,
+    LevelFlow,
+    NumericFlow,
+    RawFlow,
+    none_told_from_nan,
+    side_by_side,
+)
 from coordpath_governance.models.sklearn_encoder import fold_one_hot_encoder
 
 __all__ = ["TRANSFORMERS"]
+
+_Marker: TypeAlias = Literal["None", "NaN", "both"]
+"""What an imputer takes for missing; pandas' NA stands for both."""
 
 
 def fold_standard_scaler(fitted: Fitted, frame: Frame) -> Frame:
@@ -53,6 +66,8 @@ def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
             "is a FunctionTransformer with a function of its own, which we do not run; supported is only func=None. "
             "Compute the column before the model, or use a scaler."
         )
+    if fitted.get("feature_names_out") is not None and fitted.text("feature_names_out", "") != "one-to-one":
+        frame = frame.renamed(None)
     if not fitted.flag("validate", False):
         return frame
     flows = [flow.numeric(fitted.where) if isinstance(flow, RawFlow) else flow for flow in frame.flows]
@@ -61,14 +76,7 @@ def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
 
 def fold_simple_imputer(fitted: Fitted, frame: Frame) -> Frame:
     """x, or statistics_ where x is missing; columns without a statistic are dropped; then the missing indicators."""
-    marker = plain(fitted.get("missing_values", math.nan))
-    is_nan = isinstance(marker, float) and math.isnan(marker)
-    is_na = isinstance(marker, Opaque) and marker.what.endswith("NAType")
-    if not (is_nan or is_na or marker is None):
-        raise fitted.refusal(
-            f"replaces the value {marker!r}, not missing values, which cannot be written as a linear function; "
-            "turn that value into NaN before the model."
-        )
+    marker = _marker(fitted)
     statistics = fitted.required("statistics_")
     if not isinstance(statistics, np.ndarray) or statistics.shape != (len(frame),):
         raise fitted.error(f"'statistics_' does not have one entry for each of {len(frame)} columns")
@@ -78,9 +86,7 @@ def fold_simple_imputer(fitted: Fitted, frame: Frame) -> Frame:
     kept = [position for position in range(len(frame)) if keep_empty or not empty[position]]
     told = _indicated(fitted, len(frame)) if fitted.flag("add_indicator", False) else []
     filled = [
-        frame.flows[position]
-        if empty[position]
-        else _fill(fitted, frame.flows[position], values[position], only_none=marker is None)
+        frame.flows[position] if empty[position] else _fill(fitted, frame.flows[position], values[position], marker)
         for position in kept
     ]
     imputed = replace(frame.take(kept), flows=tuple(filled))
@@ -124,22 +130,56 @@ def _cast(fitted: Fitted, statistics: NDArray[Any]) -> list[object]:
     return values
 
 
-def _fill(fitted: Fitted, flow: Flow, statistic: object, *, only_none: bool) -> Flow:
+def _marker(fitted: Fitted) -> _Marker:
+    """Return what the imputer takes for missing; a value of another kind is refused."""
+    value = plain(fitted.get("missing_values", math.nan))
+    if value is None:
+        return "None"
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    if isinstance(value, (Opaque, ArchivedObject)):
+        what = value.what if isinstance(value, Opaque) else value.class_path
+        if re.fullmatch(r"(an object of the type )?pandas\.([a-z_]+\.)*NAType", what):
+            return "both"
+    else:
+        what = f"the value {value!r}"
+    raise fitted.refusal(
+        f"replaces {what}, not missing values, which cannot be written as a linear function; "
+        "turn that value into NaN before the model."
+    )
+
+
+def _fill(fitted: Fitted, flow: Flow, statistic: object, marker: _Marker) -> Flow:
     """Return a column with its missing values replaced; an encoded column has none left."""
     if isinstance(flow, RawFlow):
-        if not isinstance(statistic, (str, int, float)):
-            raise fitted.error(f"'statistics_' has the entry {statistic!r}")
-        if isinstance(statistic, float) and not math.isfinite(statistic):
-            raise fitted.error("'statistics_' has entries that are not finite")
-        return replace(flow, fill=statistic) if flow.fill is NO_FILL else flow
+        return _fill_raw(fitted, flow, statistic, marker)
     if isinstance(flow, LevelFlow) or flow.missing is None or not math.isnan(flow.missing):
         return flow
-    if only_none:
+    if marker == "None":
         return replace(flow, missing=None)
     number = as_float(statistic)
     if number is None:
         raise fitted.error(f"'statistics_' has the entry {statistic!r} for a column of numbers")
     return replace(flow, missing=number)
+
+
+def _fill_raw(fitted: Fitted, flow: RawFlow, statistic: object, marker: _Marker) -> RawFlow:
+    """Return an input column with what the imputer takes for missing replaced; None is none of it unless it says so."""
+    if statistic is None and marker == "NaN":
+        how = "its imputer replaces NaN only, and the value found most often is None"
+        raise none_told_from_nan(fitted.where, flow.label, how)
+    if not isinstance(statistic, (str, int, float)):
+        raise fitted.error(f"'statistics_' has the entry {statistic!r}")
+    if isinstance(statistic, float) and not math.isfinite(statistic):
+        raise fitted.error("'statistics_' has entries that are not finite")
+    if flow.fill is NO_FILL:
+        return replace(flow, fill=statistic, keeps_none=marker == "NaN")
+    if not flow.keeps_none or marker == "NaN":
+        return flow
+    if statistic != flow.fill or fitted.flag("add_indicator", False):
+        how = f"an imputer before it replaces NaN by {flow.fill!r}, and what it does with None is something else"
+        raise none_told_from_nan(fitted.where, flow.label, how)
+    return replace(flow, keeps_none=False)
 
 
 def _indicated(fitted: Fitted, width: int) -> list[int]:

@@ -46,15 +46,16 @@ class NumericColumn:
 class CategoricalColumn:
     """A raw column read as levels; ``refused_by`` tells for which levels (or `OTHER_LEVEL`) which model would raise.
 
-    ``encoders`` are the levels that each model knows, and whether these are numbers: a value that two encoders would take
-    for different levels cannot be read for both.
+    ``encoders`` are the levels that each model knows, whether these are numbers, and whether they are text though they read
+    True and False: a value that two encoders would take for different levels cannot be read for both.
     """
 
     column: str
     levels: tuple[str, ...]
     numeric_levels: bool
     refused_by: Mapping[str, str]
-    encoders: tuple[tuple[tuple[str, ...], bool], ...] = ()
+    text_levels: bool = False
+    encoders: tuple[tuple[tuple[str, ...], bool, bool], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ fault and how many rows it affects.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ Array = NDArray[np.float64]
 
 _CELLS_PER_CHUNK = 4_000_000
 _NAMED = 5
+_BY_POSITION = re.compile(r"x[0-9]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ def _check_columns(source: RowSource, plan: ReadingPlan) -> None:
             f"no target column '{plan.target}' in '{source.name}'; its columns are {_listed(names)}{hint}"
         )
     if lacking:
+        hint = hint or _unnamed_hint(lacking)
         raise ReferenceDataError(f"'{source.name}' lacks {_listed(lacking)}; its columns are {_listed(names)}{hint}")
     twice = [column for column in plan.columns if names.count(column) > 1]
     if twice:
@@ -112,6 +115,17 @@ def _separator_hint(names: Sequence[str]) -> str:
         word for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")) if len(names) == 1 and mark in names[0]
     ]
     return f". It seems to be separated by {found[0]}; write it with commas, or as parquet" if found else ""
+
+
+def _unnamed_hint(lacking: Sequence[str]) -> str:
+    """What to do where a model does not know what its columns are called."""
+    if not all(_BY_POSITION.fullmatch(name) for name in lacking):
+        return ""
+    return (
+        ". x0, x1, … are the columns, by position, of a model that was fitted without names for them (on an array, or on a "
+        "DataFrame whose column names are not text); fit it on a DataFrame with text as names, or name the columns of the "
+        "data x0, x1, … in the order in which the model takes them"
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

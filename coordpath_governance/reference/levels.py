@@ -1,7 +1,7 @@
 """One text for a level, however a file writes it: what the encoder that knows the level would take it for.
 
 An encoder of numbers finds "1", "1.0", 1 and True in its level 1; one of truth values finds "true" and 1 in True. An encoder
-of text takes text as it stands.
+of text takes text as it stands, also the texts "True" and "False".
 """
 
 from __future__ import annotations
@@ -48,10 +48,12 @@ def _truth_text(value: object) -> str:
     return _TRUTH.get(label.strip().lower(), label)
 
 
-def level_reader(levels: Sequence[str], numeric_levels: bool) -> Callable[[object], str]:
-    """What turns a value into the label of a level, for an encoder that knows ``levels``."""
+def level_reader(levels: Sequence[str], numeric_levels: bool, text_levels: bool) -> Callable[[object], str]:
+    """What turns a value into the label of a level, for an encoder that knows ``levels``; see `CategoricalTerm`."""
     if numeric_levels:
         return number_text
+    if text_levels:
+        return level_label
     known = set(levels) - {MISSING_LEVEL}
     return _truth_text if known and known <= {"True", "False"} else level_label
 

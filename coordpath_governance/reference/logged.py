@@ -164,7 +164,8 @@ def _small_cells(series: pd.Series[Any]) -> tuple[pd.Series[Any], int, bool]:
     labels = _labels(series)
     counts = labels.value_counts()
     rare = counts[counts < MIN_COUNT]
-    return labels.isin(rare.index), int(rare.sum()), len(counts) - len(rare) > MAX_LEVELS
+    named_missing = bool((labels.eq(MISSING_LEVEL) & series.notna()).any())
+    return labels.isin(rare.index), int(rare.sum()), named_missing or len(counts) - len(rare) > MAX_LEVELS
 
 
 def _without_rare_levels(
@@ -267,7 +268,7 @@ def _pick(document: _Document, positions: list[int]) -> Array:
 
 def _level_rows(document: _Document, categorical: CategoricalColumn, tally: Tally) -> list[Array]:
     """One row per level and one for all others, as sums of the logged levels of that column."""
-    read = level_reader(categorical.levels, categorical.numeric_levels)
+    read = level_reader(categorical.levels, categorical.numeric_levels, categorical.text_levels)
     logged_levels = [(i, c) for i, c in enumerate(document.columns) if c.column == categorical.column and c.kind == "level"]
     cells = {i: read(c.level) for i, c in logged_levels}
     groups: list[tuple[str, list[int]]] = [

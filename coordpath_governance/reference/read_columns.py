@@ -87,13 +87,14 @@ def _numbers_of_texts(column: Any, name: str, first_row: int) -> list[float | No
 
 def read_levels(column: Any, categorical: CategoricalColumn, null_texts: Sequence[str]) -> Levels:  # noqa: ANN401 - pyarrow
     """The levels as the models' encoders would take them; a text for "missing" that is a known level is that level."""
-    read = level_reader(categorical.levels, categorical.numeric_levels)
+    read = level_reader(categorical.levels, categorical.numeric_levels, categorical.text_levels)
     nulls = set(null_texts).difference(categorical.levels)
-    own = [(set(levels), level_reader(levels, numeric)) for levels, numeric in categorical.encoders]
+    own = [(set(levels), level_reader(levels, *flags)) for levels, *flags in categorical.encoders]
 
     def text(value: object) -> str:
         if value in nulls:
             return MISSING_LEVEL
+        _refuse_the_name_of_missing(value, categorical.column)
         label = read(value)
         for known, read_alone in own:
             alone = read_alone(value)
@@ -111,7 +112,23 @@ def read_classes(column: Any, name: str, classes: Sequence[str], null_texts: Seq
     """The labels of a classifier's target; a text for "missing" that is a class is that class."""
     read = class_reader(classes)
     nulls = set(null_texts).difference(classes)
-    return _levels(column, name, lambda value: MISSING_LEVEL if value in nulls else read(value))
+
+    def text(value: object) -> str:
+        if value in nulls:
+            return MISSING_LEVEL
+        _refuse_the_name_of_missing(value, name)
+        return read(value)
+
+    return _levels(column, name, text)
+
+
+def _refuse_the_name_of_missing(value: object, name: str) -> None:
+    """Refuse a text that would be taken for a missing value, which to the models it is not."""
+    if value == MISSING_LEVEL:
+        raise ReferenceDataError(
+            f"column '{name}' holds the text '{MISSING_LEVEL}', the name of a missing value here; leave those cells empty "
+            "if they are missing, or write another text"
+        )
 
 
 def _levels(column: Any, name: str, text: Callable[[object], str]) -> Levels:  # noqa: ANN401 - pyarrow has no types

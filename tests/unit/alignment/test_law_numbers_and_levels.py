@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from coordpath_governance import explain_change
+from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm
 
 ROWS = pd.DataFrame({"flag": [0, 1] * 50, "x": np.arange(100.0) % 7, "y": np.arange(100.0) % 5})
@@ -52,6 +53,17 @@ def test_missing_values_are_told_as_a_level_where_both_score_them():
     number = LinearModel(1.0, (NumericTerm("flag", 2.0, missing=0.7),))
     term = CategoricalTerm("flag", ("0", "1", "(missing)"), (0.0, 2.0, 0.7), None, numeric_levels=True)
     assert explain_change(number, LinearModel(1.0, (), (term,)), data=frame, target="y").document.path.steps == ()
+
+
+def test_a_slope_beside_true_and_false_as_text():
+    """An encoder of text raises on "true", of which the slope would make a 1."""
+    pair = slope(2.0), dummies({"False": 0.0, "True": 2.0}, text_levels=True)
+    frame = ROWS.assign(flag=ROWS["flag"].map({0: "False", 1: "True"}))
+    assert explain_change(*pair, data=frame, target="y").document.path.steps == ()
+    with pytest.raises(
+        ReferenceDataError, match=r"levels that the candidate cannot score: 'false' \(50 rows\), 'true' \(50"
+    ):
+        explain_change(*pair, data=frame.assign(flag=frame["flag"].str.lower()), target="y")
 
 
 def test_an_encoder_that_scores_anything_else_stays_a_coordinate_of_its_own():

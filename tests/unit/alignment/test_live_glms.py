@@ -10,9 +10,11 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, TweedieRegressor
+from sklearn.metrics import log_loss
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
 
+from coordpath_governance import explain_change
 from coordpath_governance.alignment.row_columns import RowColumns
 from coordpath_governance.models import from_estimator
 from coordpath_governance.paths.problem import BASELINE
@@ -139,3 +141,12 @@ def test_tweedie_powers_may_differ_and_families_may_not(aligned):
     poisson = from_estimator(fitted(pipeline(PoissonRegressor()), frame, "rate"))
     with pytest.raises(ValueError, match="differ in family: the champion has 'poisson', the candidate 'tweedie'"):
         aligned(poisson, from_estimator(other), frame)
+
+
+@pytest.mark.parametrize("target", ["binary", "three"])
+def test_texts_that_only_look_like_the_levels_true_and_false_are_unknown_ones(target):
+    frame = rows(5).assign(c=lambda f: np.where(f["c"] == "u", "True", "False"))
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression()).fit(frame[["c"]], frame[target])
+    frame.loc[::2, "c"] = frame.loc[::2, "c"].str.lower()
+    cost = explain_change(None, model, data=frame, target=target).document.impact.candidate.cost
+    assert cost == pytest.approx(log_loss(frame[target], model.predict_proba(frame[["c"]])), rel=1e-9)

@@ -30,7 +30,7 @@ optional = st.none() | numbers
 def categorical_terms(draw, column):
     levels = draw(st.lists(texts, unique=True, max_size=4))
     effects = draw(st.lists(numbers, min_size=len(levels), max_size=len(levels)))
-    return CategoricalTerm(column, tuple(levels), tuple(effects), draw(optional), draw(st.booleans()))
+    return CategoricalTerm(column, tuple(levels), tuple(effects), draw(optional), draw(st.booleans()), draw(st.booleans()))
 
 
 KINDS = {
@@ -94,6 +94,20 @@ def test_a_least_squares_model_is_written_as_ever():
         *("schema", "intercept", "has_intercept", "numeric", "categorical", "family", "link", "target", "estimator"),
         *("source", "regularisation", "raw", "library"),
     ]
+
+
+def test_that_levels_are_text_is_written_only_if_they_are():
+    plain = CategoricalTerm("c", ("True", "False"), (0.0, 1.0))
+    written = [
+        to_document(LinearModel(1.0, (), (each,)))["categorical"][0] for each in (plain, replace(plain, text_levels=True))
+    ]
+    assert [list(each)[5:] for each in written] == [[], ["text_levels"]]
+
+
+def test_a_class_called_missing():
+    document = {"schema": "coordpath.coefficients/1", "intercept": 1, "numeric": [], "family": "binomial"}
+    with pytest.raises(ModelReadError, match=r"a class is called '\(missing\)', .*rename it"):
+        from_document({**document, "classes": ["(missing)", "x"]})
 
 
 def test_the_link_is_that_of_the_family():

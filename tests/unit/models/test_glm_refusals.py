@@ -358,3 +358,12 @@ def test_functions_in_memory_are_named_as_in_archives(dumps, fold_bytes):
     fitted |= {"best_threshold_": 0.4, "_curve_scorer": archived}
     with pytest.raises(UnsupportedModelError, match="does not say which class is positive"):
         fold_model(ArchivedObject("sklearn.model_selection.TunedThresholdClassifierCV", fitted))
+
+
+@pytest.mark.parametrize("archived", [False, True])
+@pytest.mark.parametrize("labels", [["(missing)", "x"], ["(missing)", "x", "y"]])
+def test_a_class_called_missing(labels, archived, dumps, fold_bytes):
+    """Its rows would be taken for rows without a target."""
+    model = LogisticRegression().fit(X, np.array(labels)[THREE % len(labels)])
+    with pytest.raises(UnsupportedModelError, match=r"has a class called '\(missing\)'.* rename it"):
+        fold_bytes(dumps(model)) if archived else from_estimator(model)

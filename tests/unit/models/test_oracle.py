@@ -463,3 +463,19 @@ def test_raw_coefficients_have_the_encoders_names(dumps, fold_bytes):
     assert [coefficient.name for coefficient in folded.raw] == model[0].get_feature_names_out().tolist()
     scales = [*(1 / model[0].named_transformers_["n"].scale_), *np.ones(len(folded.raw) - 2)]
     np.testing.assert_allclose([each.value for each in folded.raw], model[-1].coef_ * scales, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("values", "is_text"), [(["True", "False"], True), ([True, False], False), (["yes", "no"], False)])
+def test_the_texts_true_and_false_are_told_from_truth_values(values, is_text, score, dumps, fold_bytes):
+    frame = pd.DataFrame({"c": np.array(values * 10)})
+    model = make_pipeline(encoder(handle_unknown="ignore"), Ridge()).fit(frame, np.tile([1.0, 2.0], 10))
+    for folded in (from_estimator(model), fold_bytes(dumps(model))):
+        assert folded.categorical[0].text_levels is is_text
+        assert score(folded, {"c": values[0]}) == pytest.approx(model.predict(frame.head(1))[0])
+
+
+def test_the_texts_true_and_false_stay_text_when_gaps_are_filled():
+    frame = pd.DataFrame({"c": pd.Series(["True", "False", np.nan, "True"] * 5, dtype=object)})
+    imputer = SimpleImputer(strategy="constant", fill_value="(missing)")
+    model = make_pipeline(imputer, encoder(handle_unknown="ignore"), Ridge()).fit(frame, np.tile([1.0, 2.0, 3.0, 1.0], 5))
+    assert from_estimator(model).categorical[0].text_levels

@@ -463,3 +463,31 @@ def test_none_in_a_union():
     model[0].transformer_list.append(("none", None))
     with pytest.raises(UnsupportedModelError, match="step 'featureunion/none' is a NoneType"):
         from_estimator(model)
+
+
+def _name_of_a_level(column: str, level: object) -> str:
+    return f"{column}<{level}>"
+
+
+def _names_of_columns(_: object, names: list[str]) -> list[str]:
+    return [f"{name}!" for name in names]
+
+
+@pytest.mark.parametrize("archived", [False, True])
+@pytest.mark.parametrize(
+    "first",
+    [
+        ColumnTransformer([("s", StandardScaler(), ["a"])], verbose_feature_names_out="{transformer_name}-{feature_name}"),
+        ColumnTransformer([("s", StandardScaler(), ["a"])], verbose_feature_names_out=_name_of_a_level),
+        ColumnTransformer([("e", OneHotEncoder(sparse_output=False, feature_name_combiner=_name_of_a_level), ["b"])]),
+        FunctionTransformer(feature_names_out=_names_of_columns),
+    ],
+)
+def test_columns_selected_by_names_that_are_made_up(first, archived, dumps, fold_bytes):
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    first.set_output(transform="pandas")
+    names = list(first.fit_transform(frame).columns)
+    second = ColumnTransformer([("s", StandardScaler(), names[:1])], remainder="passthrough")
+    model = Pipeline([("first", first), ("second", second), ("m", Ridge())]).fit(frame, Y)
+    with pytest.raises(UnsupportedModelError, match="step 'second' selects columns by name, and a function or a format"):
+        fold_bytes(dumps(model)) if archived else from_estimator(model)

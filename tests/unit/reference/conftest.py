@@ -24,13 +24,16 @@ def _model(
     missing: float | None = None,
     unknown: float | None = None,
     numeric_levels: bool = False,
+    text_levels: bool = False,
 ) -> LinearModel:
     """1 + Σ x + Σ (position of the level)."""
     return LinearModel(
         1.0,
         tuple(NumericTerm(name, 1.0, missing) for name in numeric),
         tuple(
-            CategoricalTerm(name, tuple(known), tuple(float(i) for i in range(len(known))), unknown, numeric_levels)
+            CategoricalTerm(
+                name, tuple(known), tuple(float(i) for i in range(len(known))), unknown, numeric_levels, text_levels
+            )
             for name, known in (levels or {}).items()
         ),
     )

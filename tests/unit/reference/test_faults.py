@@ -199,6 +199,34 @@ def test_values_that_the_models_would_take_for_different_levels_are_refused(one,
         collect(frame, old, candidate=new)
 
 
+def test_true_and_false_as_text_to_one_model_and_as_truth_to_the_other(model, collect):
+    truth, text = (model([], {"c": ["False", "True"]}, unknown=0.0, text_levels=flag) for flag in (False, True))
+    for old, new in ((truth, text), (text, truth)):
+        frame = pd.DataFrame({"c": ["True", "False"] * 10, "y": np.arange(20.0)})
+        assert collect(frame, old, candidate=new).moments.rows == 20
+        with pytest.raises(ReferenceDataError, match=r"one model takes 'true' for .* train both models on one type"):
+            collect(frame.assign(c=frame["c"].str.lower()), old, candidate=new)
+
+
+def test_the_name_of_missing_values_as_a_text(csv, model, collect):
+    says = r"column '{}' holds the text '\(missing\)', the name of a missing value here; leave those cells empty"
+    known = model([], {"c": ["u", "(missing)"]}, unknown=0.0)
+    for data in (csv("c,y\nu,1\n(missing),2\n,3\n"), pd.DataFrame({"c": ["u", "(missing)", None], "y": 1.0})):
+        with pytest.raises(ReferenceDataError, match=says.format("c")):
+            collect(data, known)
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": ["no", "yes", "(missing)"]})
+    with pytest.raises(ReferenceDataError, match=says.format("y")):
+        collect(frame, model(["a"]), family="binomial", classes=("no", "yes"), missing="drop")
+
+
+@pytest.mark.parametrize("names", [[0, 1], ["a", "b"]])
+def test_columns_of_a_model_that_has_no_names_for_them(names, model, collect):
+    frame = pd.DataFrame(np.ones((4, 2)), columns=names).assign(y=1.0)
+    message = f"lacks 'x0', 'x1'; its columns are '{names[0]}', .* fit it on a DataFrame with text as names, or name the col"
+    with pytest.raises(ReferenceDataError, match=message):
+        collect(frame, model(["x0", "x1"]))
+
+
 def test_text_levels_beside_number_levels_are_read_where_both_agree(collect):
     old = LinearModel(0.0, (), (CategoricalTerm("c", ("1", "2"), (0.0, 1.0), 0.0, numeric_levels=True),))
     new = LinearModel(0.0, (), (CategoricalTerm("c", ("1", "2"), (0.0, 1.0), 0.0),))

@@ -210,6 +210,20 @@ def test_levels_and_missing_values_that_a_model_cannot_score_are_named():
     assert "--missing drop" not in message
 
 
+def test_a_column_with_the_name_of_missing_values_as_a_text_is_left_out():
+    frame = rows().assign(c=lambda f: f["c"].replace("w", MISSING_LEVEL))
+    assert read_reference(log(frame)).document.left_out == ("c",)
+
+
+def test_true_and_false_logged_as_text_are_taken_as_they_stand_by_an_encoder_of_text():
+    frame = rows().assign(c=lambda f: f["c"].replace({"u": "True", "v": "true", "w": "False"}))
+    scorer = LinearModel(0.0, (), (CategoricalTerm("c", ("False", "True"), (1.0, 2.0), 0.0, text_levels=True),))
+    design = lay_out(ModelPair(scorer, scorer))
+    found = moments_for_design(read_reference(log(frame)), design)
+    assert found.counts == collect_moments(TableSource(frame), ReadingPlan(design, "target")).moments.counts
+    assert found.counts[-1] == (frame["c"] == "true").sum()
+
+
 def test_numbers_logged_as_text_are_the_levels_of_an_encoder_of_numbers():
     frame = rows().assign(size=lambda f: f["k"].map({0: "1", 1: "1.0", 2: "2", 3: "02"}))
     scorer = LinearModel(0.0, (), (CategoricalTerm("size", ("1", "2"), (1.0, 2.0), 0.0, numeric_levels=True),))

@@ -129,6 +129,15 @@ def test_truth_is_text_among_other_levels(parquet_file, counts, model):
     assert found == {"1": 1, "True": 1, "true": 1}
 
 
+def test_true_and_false_are_text_to_an_encoder_of_text(csv, parquet_file, counts, model):
+    texts = ["True", "False", "true", "FALSE", " True", "1", "0"]
+    path = csv("c,y\n" + "".join(f"{text},1\n" for text in texts))
+    encoder = model([], {"c": ["False", "True"]}, unknown=0.0, text_levels=True)
+    for data in (path, parquet_file(c=texts, y=[1.0] * 7)):
+        assert counts(data, encoder) == {"False": 1, "True": 1, "(any other)": 5}
+    assert counts(parquet_file(c=[True, False], y=[1.0, 2.0]), encoder) == {"False": 1, "True": 1}
+
+
 def test_levels_stored_as_dictionaries(parquet_file, counts, model):
     coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, None, 0]), pa.array(["u", "v", "unused"]))
     path = parquet_file(c=coded, y=np.arange(5.0))
