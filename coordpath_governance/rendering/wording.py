@@ -179,7 +179,7 @@ def cuts(evaluations: int) -> str:
     """How a certificate is rechecked where the cost does not follow from moments."""
     return (
         f"The cost of these models does not follow from moments. The report keeps {count(evaluations)} evaluations of it "
-        "(“cuts”: the cost, and mostly its slopes, at one model in between). The cost is convex, so they bound it at all models in "
+        "(“cuts”: the cost, and its slopes, at one model in between). The cost is convex, so they bound it at all models in "
         "between; from them the certificate is rechecked without any row."
     )
 
