@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coordpath_governance.alignment.change import Change
 from coordpath_governance.costs.glm import GlmCost
@@ -22,6 +23,9 @@ __all__ = ["MAX_COORDINATES", "moving_units", "problem_document", "problem_on_mo
 MAX_COORDINATES = 1000
 """Most coordinates whose Gram matrix a report can hold."""
 
+_DROWNED = 1e-7
+"""Of the candidate's cost: what changes that count as none may make of it."""
+
 
 def moving_units(change: Change) -> set[str]:
     """Units with a change that the reference data exercise: these are the steps."""
@@ -36,6 +40,7 @@ def problem_on_moments(change: Change, settings: Settings) -> PathProblem:
 def problem_on_rows(change: Change, settings: Settings, cost: GlmCost) -> PathProblem:
     """The problem under a cost that only rows can tell."""
     asked = _without_cost(change, settings)
+    _check_unchanged(change, cost, np.array(asked["target"]))
     return PathProblem(
         features=tuple(asked["features"]),
         cost=cost,
@@ -48,6 +53,22 @@ def problem_on_rows(change: Change, settings: Settings, cost: GlmCost) -> PathPr
         time_limit=settings.time_limit,
         seed=settings.seed,
     )
+
+
+def _check_unchanged(change: Change, cost: GlmCost, target: NDArray[np.float64]) -> None:
+    """What counts as unchanged must not change the cost, as it does where a version's scores drown all of normal size."""
+    new = np.array([c.new for c in change.exercised], dtype=np.float64)
+    drowned = [c.label for c, value, end in zip(change.exercised, new, target, strict=True) if value != end]
+    if not drowned:
+        return
+    old = np.array([c.old for c in change.exercised], dtype=np.float64)
+    told, true = cost.values(np.stack([target, new]))
+    if abs(told - true) > _DROWNED * true:
+        who, reach = max(("champion", cost.reach(old)), ("candidate", cost.reach(new)), key=lambda side: side[1])
+        raise AlignmentError(
+            f"the change of {drowned[0]!r} is lost in the rounding of the {who}'s scores, which reach {reach:.1g}: "
+            "check that it did not diverge when it was trained, and scale its columns"
+        )
 
 
 def stored_problem(change: Change, settings: Settings, problem: PathProblem) -> dict[str, Any]:

@@ -445,6 +445,19 @@ def test_rates_far_from_one_are_measured_and_those_that_overflow_are_counted(nam
         explain_change(*rates(name, 1e4), data=frame, target=target)
 
 
+@pytest.mark.parametrize("size", [1e12, 1e15])
+def test_changes_that_drown_in_the_scores_of_a_version_that_diverged(size):
+    """Beside such scores a change of 0.1 counts as rounding, but not where they are gone."""
+    with pytest.raises(
+        AlignmentError, match=r"change of 'debt' is lost in the rounding of the champion's scores, which reach \d"
+    ):
+        explain_change(logit(0.1, age=size, debt=0.2), logit(0.1, age=0.3, debt=0.1), data=rows(HOLDOUT), target="default")
+    report = explain_change(
+        logit(0.1, age=1e6, debt=0.2), logit(0.1, age=0.3, debt=0.1), data=rows(HOLDOUT), target="default"
+    )
+    assert "debt" in [step.feature for step in report.document.path.steps]
+
+
 def test_one_coefficient_of_a_few():
     old, new = logit(0.1, age=0.4, debt=-0.5), logit(0.1, age=0.4, debt=-0.7)
     report = explain_change(old, new, data=rows(HOLDOUT), target="default")
