@@ -41,7 +41,8 @@ def log_reference(
     """Log the moments of ``X`` and ``y`` with the active MLflow run, so that later reports need no rows.
 
     Rows with a level that fewer than 10 rows have are left out before anything is stored, and counted. Moments logged by a
-    model's author serve the report; they can never by themselves let a change pass a gate.
+    model's author serve the report; they can never by themselves let a change pass a gate. They tell the squared error of
+    linear models: reports on classifiers and rates need rows.
     """
     import mlflow
 
@@ -72,6 +73,11 @@ def _frame(X: Any, y: Any, target: str | None) -> tuple[Any, str]:  # noqa: ANN4
     values = pd.Series(y).to_numpy() if not hasattr(y, "to_numpy") else y.to_numpy().reshape(-1)
     if len(values) != len(frame):
         raise ReferenceDataError(f"X has {len(frame)} rows and y has {len(values)}; they must be the same rows")
+    if values.dtype.kind not in "biuf" and pd.to_numeric(pd.Series(values), errors="coerce").notna().sum() == 0:
+        raise ReferenceDataError(
+            f"the target '{name}' holds no numbers: moments tell the squared error of linear models only; a report on a "
+            "classifier needs rows, `coordpath report --data FILE`"
+        )
     frame[name] = values
     return frame, name
 

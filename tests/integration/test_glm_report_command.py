@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import coordpath_governance as cg
+from coordpath_governance.errors import ReferenceDataError
 
 INPUTS = ["income", "debt", "town"]
 ROWS = 400
@@ -222,6 +223,12 @@ def test_logged_moments_do_not_tell_the_loss_of_a_classifier(store, frame, coord
     assert len(outcome.err.splitlines()) == 1
     assert "needs rows" in outcome.err
     assert "--data" in outcome.err
+
+
+def test_labels_have_no_moments_to_log(store, frame):
+    says = r"'default' holds no numbers: .* a classifier needs rows"
+    with mlflow.start_run(experiment_id=store.experiment), pytest.raises(ReferenceDataError, match=says):
+        cg.log_reference(frame[INPUTS], frame["default"])
 
 
 @pytest.mark.parametrize(
