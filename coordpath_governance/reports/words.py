@@ -7,6 +7,7 @@ from typing import Literal
 from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.numbers import cost_column, count, pair, percent, significant, with_error
 from coordpath_governance.reference.moments import MIN_COUNT
+from coordpath_governance.reference.segments import SMALL_CELLS
 from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Summary
 from coordpath_governance.reports.impact_parts import Flips, GlmFacts, GlmMetrics, Impact
 from coordpath_governance.text import shorten
@@ -236,6 +237,7 @@ def limits(
             f"Levels with fewer than {MIN_COUNT} rows are merged with the next smallest, so that no row can be recognised: "
             f"{', '.join(merged)}. Their effects are represented exactly, but not told one by one."
         )
+    out += _segments_without_values(impact)
     out += _useless(impact, glm)
     if data.rows_dropped:
         why = "with a rare level or a missing value" if data.kind == "moments" else "with a missing value"
@@ -248,6 +250,18 @@ def limits(
                 f"The coefficients of the {who} are {model.source}; nobody checked that the model predicts with them."
             )
     return tuple(out)
+
+
+def _segments_without_values(impact: Impact) -> list[str]:
+    """A remark on columns whose values are all rare, such as an amount: their one segment is all rows."""
+    values: dict[str, set[str]] = {}
+    for segment in impact.segments:
+        values.setdefault(segment.segment, set()).add(segment.value)
+    return [
+        f"No value of the segment {name!r} has {MIN_COUNT} rows, so it tells nothing: name a column of bands instead."
+        for name, found in values.items()
+        if found == {SMALL_CELLS}
+    ]
 
 
 def _useless(impact: Impact, glm: GlmFacts | None) -> list[str]:

@@ -376,6 +376,17 @@ def test_labels_that_are_swapped_are_asked_about():
     assert verify_report(report).passed
 
 
+def test_a_segment_of_amounts_is_no_segment():
+    report = explain_change(
+        logit(0.1, age=0.2), logit(0.2, age=0.3), data=rows(HOLDOUT), target="default", segments=["debt"]
+    )
+    remark = "No value of the segment 'debt' has 10 rows, so it tells nothing: name a column of bands instead."
+    assert remark in report.document.limits
+    assert verify_report(report).passed
+    by_region = explain_change(logit(0.1), logit(0.2), data=rows(HOLDOUT), target="default", segments=["region"])
+    assert not any("bands" in text for text in by_region.document.limits)
+
+
 def test_a_first_version_is_not_compared_with_what_it_was_explained_from():
     arguments = {"data": rows(HOLDOUT), "target": "claims", "exposure": "years"}
     assert not any(
