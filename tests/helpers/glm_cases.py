@@ -16,10 +16,14 @@ from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from coordpath_governance.models.linear_model import LinearModel, NumericTerm
+
 NUMBERS = ["age", "income", "debt"]
 LEVELS = ["town", "job"]
 INPUTS = [*NUMBERS, *LEVELS]
 POWER = 1.4
+HOLDOUT = 3
+"""Seed of the rows that nothing was fitted to."""
 RARE = 6
 """Rows of the town that few live in."""
 
@@ -181,3 +185,9 @@ def best_objective(cost_of, units, gamma=1.0, max_steps=None):
     ends = min(value for moved, value in best.items() if len(moved) == singles)
     last = gamma ** (singles + 1) * costs[frozenset(units)] if singles < size else 0.0
     return ends + last, costs
+
+
+def logit(intercept=0.0, threshold=None, classes=("no", "yes"), **slopes):
+    """A logistic model with slopes on columns."""
+    terms = tuple(NumericTerm(name, value) for name, value in slopes.items())
+    return LinearModel(intercept, terms, family="binomial", link="logit", classes=classes, threshold=threshold)
