@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.rows import RowChunk
+from coordpath_governance.costs.rows import RowChunk, RowsInMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,8 @@ _FLOOR = 1e-14
 """A round makes combinations larger by the root of this at most, so that what it takes for their direction is right."""
 _SQUARED = 1e-100, 1e100
 """Numbers whose squares keep all their digits."""
+_NOTHING = 1e-300
+"""A column that is nowhere larger is one of zeros."""
 _EVEN = 0.1
 _ROUNDS = 8
 
@@ -53,6 +55,12 @@ class CombinedRows:
     def __iter__(self) -> Iterator[RowChunk]:
         for chunk in self.rows:
             yield RowChunk(chunk.columns @ self.matrix, chunk.target, chunk.weight, chunk.offset)
+
+    def held(self) -> RowsInMemory:
+        """All of them in memory."""
+        chunks = list(self)
+        parts = ([getattr(chunk, name) for chunk in chunks] for name in ("columns", "target", "weight", "offset"))
+        return RowsInMemory(*(np.concatenate(part) for part in parts))
 
     def mean(self) -> FloatArray:
         """Of every combination: what a column of ones is made of, as far as it can be."""
@@ -78,9 +86,9 @@ def distinct_combinations(rows: Rows) -> FloatArray | None:
     values, vectors = np.linalg.eigh(products / sizes[:, None] / sizes)
     matrix = scale @ (vectors / sizes[:, None])
     hidden = matrix[:, values <= _HIDDEN * values[-1]]
-    if not hidden.size or not move_scores(rows, hidden.T[:, :, None]).any():
-        squares = (largest >= _SQUARED[0]) & (largest <= _SQUARED[1])
-        return None if squares.all() else scale
+    lost = (largest < _SQUARED[0]) | (largest > _SQUARED[1])
+    if not lost.any() and not (hidden.size and move_scores(rows, hidden.T[:, :, None]).any()):
+        return None
     for _ in range(_ROUNDS):
         matrix = matrix / np.sqrt(np.maximum(values, _FLOOR * values[-1]))
         matrix = matrix[:, move_scores(rows, matrix.T[:, :, None])]
@@ -109,11 +117,11 @@ def move_scores(rows: Rows, directions: FloatArray) -> NDArray[np.bool_]:
 
 
 def _largest(rows: Rows) -> FloatArray:
-    """The largest number of every column; 1 where there is none."""
+    """The largest number of every column; 1 where there is none that is worth it."""
     largest = np.zeros(rows.width)
     for chunk in rows:
         np.maximum(largest, np.abs(chunk.columns[chunk.weight > 0.0]).max(axis=0, initial=0.0), out=largest)
-    largest[largest == 0.0] = 1.0
+    largest[largest < _NOTHING] = 1.0
     return largest
 
 

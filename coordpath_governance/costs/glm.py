@@ -36,6 +36,9 @@ _ROUNDING = 1e-16
 _NOTHING = 1e-290
 """A search ends at a decrement that is this part of what is explained, or this part of the cost, or this much."""
 
+_HELD = 1 << 25
+"""Numbers that combinations of columns may take in memory; more are combined again in every pass."""
+
 _SEPARATED = 1e-6
 """Where the loss falls below this part of a constant score's, complete separation is looked for."""
 
@@ -118,8 +121,9 @@ class GlmCost:
             rows, matrix, ones = self.rows, np.eye(self.rows.width), np.zeros(self.rows.width)
             ones[even[:1]] = 1.0 / self._facts.low[even[:1]]
         else:
-            rows = CombinedRows(self.rows, matrix)
-            ones = rows.mean() * bool(len(even))
+            combined = CombinedRows(self.rows, matrix)
+            ones = combined.mean() * bool(len(even))
+            rows = combined.held() if self.rows_counted * combined.width <= _HELD else combined
         loss = MeanLoss(self.family, rows, self.weight)
         watch = partial(self._refuse_separation, loss, matrix)
         return _floor(_search(loss, np.outer(ones, scores).ravel(), cost, watch).run())
@@ -130,7 +134,7 @@ class GlmCost:
         loss = MeanLoss(self.family, _Ones(self.rows), self.weight)
         start = self.family.link(self._facts.mean) - self._facts.offset
         reached = _search(loss, start, 0.0, lambda _beta, _value: None).run()
-        return reached.beta, _floor(reached)
+        return reached.beta, reached.value
 
     def _refuse_separation(self, loss: MeanLoss, matrix: FloatArray, beta: FloatArray, value: float) -> None:
         """Look at a point of a search; ``matrix`` makes coefficients of the columns from those that it moves."""

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import numpy as np
+
 from coordpath_governance.paths.certificate import Certificate
 from coordpath_governance.paths.document import parse_json, parse_problem, problem_to_dict
 from coordpath_governance.paths.front import Front, FrontPoint
@@ -75,7 +77,7 @@ def solve(
     A second Ctrl-C raises `KeyboardInterrupt`. Whoever passes ``interrupted`` handles the signal instead.
     """
     asked = as_problem(problem)
-    with _heeding(interrupted) as pressed:
+    with _heeding(interrupted) as pressed, _quietly():
         return solve_problem(asked, clock=clock, progress=progress, interrupted=pressed)
 
 
@@ -92,7 +94,7 @@ def model_loss(
     where longer ones cannot pay. The ``time_limit`` is for all of it; past it, or on Ctrl-C, it is what is proved so far.
     """
     asked = as_problem(problem)
-    with _heeding(interrupted) as pressed:
+    with _heeding(interrupted) as pressed, _quietly():
         return find_model_loss(asked, until(clock, asked.time_limit, pressed), solver)
 
 
@@ -117,3 +119,8 @@ def pareto_front(
 def _heeding(interrupted: Callable[[], bool] | None) -> AbstractContextManager[Callable[[], bool]]:
     """Ctrl-C, unless somebody else looks after it."""
     return heeding_interrupts() if interrupted is None else nullcontext(interrupted)
+
+
+def _quietly() -> np.errstate:
+    """Figures that overflow are refused by name: nobody needs numpy's warnings of them, too."""
+    return np.errstate(over="ignore", invalid="ignore")

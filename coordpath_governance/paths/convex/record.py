@@ -76,8 +76,9 @@ class RecordedCost:
         points = np.stack([each.at for each in self.evaluations])
         tangents = [each for each in self.evaluations if each.slopes is not None]
         cuts = [each for each in tangents if is_cut(each, self.depth)]
-        below = np.maximum(best_minorant(np.zeros_like(curvature), tangents, points), self.least)
-        bent = np.where(points.sum(axis=1) <= self.depth, best_minorant(curvature, cuts, points), self.least)
+        with np.errstate(over="ignore", invalid="ignore"):
+            below = np.maximum(best_minorant(np.zeros_like(curvature), tangents, points), self.least)
+            bent = np.where(points.sum(axis=1) <= self.depth, best_minorant(curvature, cuts, points), self.least)
         wrong = np.flatnonzero(~(np.maximum(below, bent) <= values * (1.0 + _ROUNDING)))
         if len(wrong):
             raise ProblemError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coordpath_governance.costs import GlmCost, RowsInMemory, combinations, family_of
+from coordpath_governance.costs import GlmCost, RowsInMemory, combinations, family_of, glm
 from coordpath_governance.costs.combinations import CombinedRows, distinct_combinations, move_scores
 from coordpath_governance.errors import ReferenceDataError
 
@@ -91,6 +91,24 @@ def test_columns_whose_squares_are_lost(size):
     for sizes in ([size, size], [size, 1.0], [1.0, size]):
         cost = GlmCost(family_of("logistic"), RowsInMemory(z * sizes, target))
         assert cost.minimum() == pytest.approx(plain.minimum(), rel=1e-12)
+
+
+def test_a_column_of_the_least_numbers_there_are_is_one_of_zeros():
+    z, target = draws("logistic")
+    cost = GlmCost(family_of("logistic"), RowsInMemory(z * [5e-324, 1.0], target))
+    assert cost.minimum() == pytest.approx(
+        GlmCost(family_of("logistic"), RowsInMemory(z[:, 1:], target)).minimum(), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("most", [0, 1 << 25])
+def test_combinations_in_memory_or_made_again_in_every_pass(most, monkeypatch):
+    monkeypatch.setattr(glm, "_HELD", most)
+    z, target = draws("poisson")
+    dates = SECONDS + z[:, 0]
+    plain = GlmCost(family_of("poisson"), RowsInMemory(np.column_stack([np.ones(300), dates - SECONDS]), target))
+    cost = GlmCost(family_of("poisson"), RowsInMemory(np.column_stack([np.ones(300), dates]), target))
+    assert cost.minimum() == pytest.approx(plain.minimum(), rel=1e-9)
 
 
 def test_directions_that_move_scores():
