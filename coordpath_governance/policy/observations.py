@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from coordpath_governance.policy.amounts import Unit, value_text
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts
-from coordpath_governance.reports.words import counts_own_thresholds
+from coordpath_governance.reports.own_thresholds import hides_a_move, own_thresholds
 
 __all__ = ["NEEDS_CHAMPION", "OBSERVATIONS", "Observation", "mean_shift", "observe", "remedy", "standardised_move"]
 
@@ -125,7 +125,7 @@ def _decision_flips(document: ChangeReportDocument) -> float | None:
 
 
 def _as_decided(document: ChangeReportDocument) -> bool:
-    return counts_own_thresholds(document.impact, document.glm)
+    return not hides_a_move(document.impact.flips, own_thresholds(document.models))
 
 
 def _segment_flips(document: ChangeReportDocument) -> float | None:

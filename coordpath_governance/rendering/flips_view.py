@@ -9,7 +9,7 @@ from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.weighting import by_weight
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.impact_parts import Flips, FlipStep, GlmFacts
-from coordpath_governance.reports.words import threshold_texts
+from coordpath_governance.reports.own_thresholds import threshold_texts
 
 __all__ = ["ClassFlipRow", "FlipRow", "FlipsView", "flips_view"]
 
@@ -150,7 +150,7 @@ def _move(flips: Flips) -> str:
 def _between(flips: Flips, below: str, above: str) -> tuple[str, ...]:
     """Of two classes, by their names."""
     old, new = threshold_texts(flips)
-    decides = f"Both versions decide for {above} from a probability of {new} on."
+    decides = f"Both versions are taken to decide for {above} from a probability of {new} on."
     if old != new:
         decides = (
             f"The champion decides for {above} from a probability of {old} on, the candidate from {new} on; each version is "

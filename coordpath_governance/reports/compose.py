@@ -26,6 +26,7 @@ from coordpath_governance.reports.document import (
 )
 from coordpath_governance.reports.impact import impact_facts
 from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
+from coordpath_governance.reports.own_thresholds import own_thresholds
 from coordpath_governance.reports.problem import stored_problem
 from coordpath_governance.reports.steps import Labels, compare_orders, path_facts
 from coordpath_governance.reports.words import limits, summarise
@@ -61,6 +62,11 @@ def compose(
     costs = (path.start_cost, path.steps[-1].cost if path.steps else path.start_cost)
     impact = impact_facts(change, problem, told.data, costs, rows, told.glm)
     champion = told.subject.champion
+    versions = (champion.label if champion else None, told.subject.candidate.label)
+    models = {
+        "champion": _model_document(pair.champion) if pair.has_champion else None,
+        "candidate": _model_document(pair.candidate),
+    }
     data_name = shlex.quote(told.data.name) if told.data.kind in ("file", "folder") else "FILE"
     document = ChangeReportDocument(
         schema_=REPORT_SCHEMA,
@@ -68,16 +74,11 @@ def compose(
         subject=told.subject,
         assessment=NOT_ASSESSED,
         facts=told.facts,
-        summary=summarise(
-            (champion.label if champion else None, told.subject.candidate.label), told.data, counts, path, impact, told.glm
-        ),
+        summary=summarise(versions, told.data, counts, path, impact, told.glm, own_thresholds(models)),
         counts=counts,
         data=told.data,
         settings=told.settings,
-        models={
-            "champion": _model_document(pair.champion) if pair.has_champion else None,
-            "candidate": _model_document(pair.candidate),
-        },
+        models=models,
         coordinates=coordinate_facts(change),
         raw=raw,
         problem=stored_problem(change, told.settings, problem),

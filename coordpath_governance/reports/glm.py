@@ -61,7 +61,7 @@ def cost_on_rows(pair: ModelPair, change: Change, rows: GlmRows, target: str) ->
 
 def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[float]]) -> GlmFacts:
     """What the cost is, from the models; ``constant_cost`` and ``gram`` are what the rows say."""
-    model, own = pair.candidate, (pair.champion.threshold, pair.candidate.threshold)
+    model = pair.candidate
     facts: dict[str, Any] = {
         "family": model.family,
         "link": model.link,
@@ -70,7 +70,6 @@ def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[flo
         "loss": family_of_models(pair).loss_name,
         "constant_cost": constant_cost,
         "gram": tuple(tuple(row) for row in gram),
-        "own_thresholds": own if pair.has_champion and None not in own and own[0] != own[1] else None,
     }
     return GlmFacts(**facts)
 

@@ -181,14 +181,11 @@ class RowEvidence(Sparse):
     candidate_metrics: GlmRowMetrics | None = None
 
 
-class GlmFacts(Sparse):
+class GlmFacts(Part):
     """What a cost that is not quadratic is: its family, how it is called, what the best constant costs.
 
-    ``gram``: E[zzᵀ] of the exercised coordinates of one score, from which spreads of scores follow. ``own_thresholds``:
-    where the versions themselves decide, if that moves.
+    ``gram``: E[zzᵀ] of the exercised coordinates of one score, from which spreads of scores follow.
     """
-
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("own_thresholds",))
 
     family: Literal["binomial", "multinomial", "poisson", "gamma", "tweedie"]
     link: Literal["logit", "softmax", "log"]
@@ -197,4 +194,3 @@ class GlmFacts(Sparse):
     loss: str
     constant_cost: Finite
     gram: tuple[tuple[Finite, ...], ...]
-    own_thresholds: tuple[Finite, Finite] | None = None

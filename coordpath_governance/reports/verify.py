@@ -43,6 +43,7 @@ from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.evidence import Evidence, evidence_of
 from coordpath_governance.reports.glm import glm_facts
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report
+from coordpath_governance.reports.own_thresholds import own_thresholds
 from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.row_figures import contradictions
 from coordpath_governance.reports.steps import Labels
@@ -173,7 +174,8 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     """Sentences are laid out from the recorded figures, so they must agree to the letter."""
     champion = document.subject.champion
     labels = (champion.label if champion else None, document.subject.candidate.label)
-    summary = summarise(labels, document.data, document.counts, document.path, document.impact, document.glm)
+    parts = (document.data, document.counts, document.path, document.impact, document.glm)
+    summary = summarise(labels, *parts, own_thresholds(document.models))
     pair = ModelPair(evidence.champion, evidence.candidate)
     merged = merged_levels(align(pair, evidence.moments))
     stated = limits(pair, document.data, document.counts, document.impact, merged, document.rows is not None, document.glm)

@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Literal
 
 from coordpath_governance.alignment.layout import ModelPair
-from coordpath_governance.numbers import cost_column, count, pair, percent, significant, with_error
+from coordpath_governance.numbers import cost_column, count, percent, significant, with_error
 from coordpath_governance.reference.moments import MIN_COUNT
 from coordpath_governance.reference.segments import SMALL_CELLS
 from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Summary
-from coordpath_governance.reports.impact_parts import Flips, GlmFacts, GlmMetrics, Impact
+from coordpath_governance.reports.impact_parts import GlmFacts, GlmMetrics, Impact
+from coordpath_governance.reports.own_thresholds import (
+    NOWHERE,
+    OwnThresholds,
+    counted_elsewhere,
+    moved_threshold,
+    threshold_texts,
+)
 from coordpath_governance.text import shorten
 
-__all__ = ["certificate_sentence", "counts_own_thresholds", "limits", "summarise", "threshold_texts"]
+__all__ = ["certificate_sentence", "limits", "summarise"]
 
 _LEAST_RATIO, _MOST_RATIO = 0.8, 1.25
 """Expected over observed, within which nobody has to be asked."""
@@ -41,6 +48,7 @@ def summarise(
     path: PathFacts,
     impact: Impact,
     glm: GlmFacts | None = None,
+    own: OwnThresholds = NOWHERE,
 ) -> Summary:
     """Headline and sentences; ``versions`` are the labels of champion (None: from zero) and candidate."""
     loss = LOSS if glm is None else glm.loss
@@ -62,13 +70,13 @@ def summarise(
         _count_sentence(counts, path),
         certificate_sentence(path),
         *_decisions(impact, glm),
-        *_own_thresholds(impact, glm),
+        *counted_elsewhere(impact.flips, own),
         *_calibration(versions[0] is not None, data, impact, glm),
         *_useless(impact, glm),
     ]
     return Summary(
         direction=direction,
-        headline=_headline(direction, versions, counts, path, impact, glm),
+        headline=_headline(direction, versions, counts, path, impact, loss, own),
         sentences=tuple(s for s in sentences if s),
     )
 
@@ -89,9 +97,9 @@ def _headline(
     counts: Counts,
     path: PathFacts,
     impact: Impact,
-    glm: GlmFacts | None,
+    loss: str,
+    own: OwnThresholds,
 ) -> str:
-    loss = LOSS if glm is None else glm.loss
     champion, candidate = (f"the {label}" if label in ("champion", "candidate") else label for label in versions)
     lower = "lower" if impact.delta < 0 else "higher"
     text = {
@@ -99,47 +107,13 @@ def _headline(
         "worse": f"{candidate} is less accurate than {champion} on these data.",
         "no difference": f"These data show no difference in accuracy between {champion} and {candidate}.",
         "not known": f"{candidate} has a {lower} {loss} than {champion}; whether by more than chance is not known.",
-        "no change": f"{champion} and {candidate} are the same function{_moved_threshold(impact, glm)}.",
+        "no change": f"{champion} and {candidate} are the same function{moved_threshold(impact.flips, own)}.",
     }[direction]
     if champion is None:
         text = f"{candidate}, explained from zero in {len(path.steps)} steps."
     if direction == "no change" and counts.changed:
         text = f"Nothing that these data exercise changed from {champion or 'zero'} to {candidate}."
     return f"T{text[1:]}" if text.startswith("the ") else text
-
-
-def threshold_texts(flips: Flips) -> tuple[str, str]:
-    """The champion's and the candidate's threshold."""
-    new = flips.threshold or 0.0
-    return _as_pair(new if flips.champion_threshold is None else flips.champion_threshold, new)
-
-
-def _as_pair(old: float, new: float) -> tuple[str, str]:
-    first, second = (text.rstrip("0").rstrip(".") if "." in text else text for text in pair(old, new))
-    return first, second
-
-
-def _moved_threshold(impact: Impact, glm: GlmFacts | None) -> str:
-    if impact.flips is not None and impact.flips.champion_threshold is not None:
-        return ", but the threshold moves from {} to {}".format(*threshold_texts(impact.flips))
-    if glm is not None and glm.own_thresholds is not None:
-        return ", but their own threshold moves from {} to {}".format(*_as_pair(*glm.own_thresholds))
-    return ""
-
-
-def counts_own_thresholds(impact: Impact, glm: GlmFacts | None) -> bool:
-    """Whether decisions were counted where the versions make them, if that is not where they did before."""
-    moves = impact.flips is not None and impact.flips.champion_threshold is not None
-    return moves or glm is None or glm.own_thresholds is None
-
-
-def _own_thresholds(impact: Impact, glm: GlmFacts | None) -> list[str]:
-    """A warning where another threshold was asked for, which hides that the versions' own one moves."""
-    if glm is None or glm.own_thresholds is None or impact.flips is None or counts_own_thresholds(impact, glm):
-        return []
-    old, new = _as_pair(*glm.own_thresholds)
-    _, counted = threshold_texts(impact.flips)
-    return [f"The versions' own threshold moves from {old} to {new}: decisions counted at {counted} do not show that."]
 
 
 def _decisions(impact: Impact, glm: GlmFacts | None) -> list[str]:

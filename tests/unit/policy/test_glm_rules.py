@@ -94,15 +94,37 @@ def test_a_pinned_threshold_does_not_hide_that_the_models_own_moves(policy_of):
     summary = pinned.document.summary
     assert (
         summary.headline
-        == "The champion and the candidate are the same function, but their own threshold moves from 0.9 to 0.6."
+        == "The champion and the candidate are the same function, but the versions' own threshold moves from 0.9 to 0.6."
     )
     assert (
         "The versions' own threshold moves from 0.9 to 0.6: decisions counted at 0.5 do not show that." in summary.sentences
     )
     assert verify_report(pinned).passed
     same = explain_change(old, replace(odds(2.1), threshold=0.9), **arguments, threshold=0.5).document
-    assert same.glm.own_thresholds is None
     assert judge(policy, same).results[-1].result != "unknown"
+    assert "The versions' own threshold is 0.9; decisions were counted at 0.5, as asked." in same.summary.sentences
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "known"),
+    [(0.1, 0.3, False), (None, 0.1, False), (0.1, None, False), (None, 0.5, True), (0.5, None, True), (0.2, 0.2, True)],
+)
+@pytest.mark.parametrize("family", ["binomial", "gaussian"])
+def test_decisions_are_known_where_no_threshold_hides_another(policy_of, family, old, new, known):
+    """One that a version has of its own and the other has not, or that a linear model has, counts too."""
+    rng = np.random.default_rng(8)
+    target = rng.permutation(["A", "B"] * 45) if family == "binomial" else rng.normal(size=90)
+    frame = pd.DataFrame({"a": rng.normal(size=90), "y": target})
+    plain = LinearModel(0.0, (NumericTerm("a", 0.5),))
+    models = [replace(odds(0.5) if family == "binomial" else plain, threshold=threshold) for threshold in (old, new)]
+    report = explain_change(*models, data=frame, target="y", threshold=0.5)
+    judged = judge(policy_of({"decision_flips": {"overall": 0.1}}), report.document)
+    (found,) = [each for each in judged.results if each.rule == "decision_flips"]
+    assert found.result == ("pass" if known else "unknown")
+    told = " ".join(report.document.summary.sentences)
+    assert ("do not show that" in told) == (not known)
+    assert ("only the" in report.document.summary.headline) == (None in (old, new))
+    assert verify_report(report).passed
 
 
 @pytest.mark.parametrize("kind", KINDS)

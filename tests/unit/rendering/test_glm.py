@@ -144,9 +144,8 @@ def test_one_threshold_for_both(make):
     document = make("binomial")
     flips = document.impact.flips.model_copy(update={"champion_threshold": None, "steps": document.impact.flips.steps[:-1]})
     text = section(render_html(updated(document, impact__flips=flips)), "impact", "policy")
-    assert (
-        "Both versions decide for “bad” from a probability of 0.25 on. 22.25 % of the rows go from “good” to “bad”." in text
-    )
+    assert "Both versions are taken to decide for “bad” from a probability of 0.25 on. 22.25 % of the rows go" in text
+    assert "of the rows go from “good” to “bad”." in text
     assert "threshold 0.3" not in text
     assert "6 months_on_book 3.50 % 1.75 % From first to last" in text
 
