@@ -72,19 +72,18 @@ class CombinedRows:
         return mean
 
 
-def distinct_combinations(rows: Rows) -> FloatArray | None:
+def distinct_combinations(rows: Rows, largest: FloatArray) -> FloatArray | None:
     """A (d×r) such that the columns times A are uncorrelated and of size one, and no score is lost but by rounding.
 
     None where the products of the columns tell all there is: where no combination hides in their rounding, and no column is
-    so large or small that its squares are lost.
+    so large or small that its squares are lost. ``largest``: the largest number of every column.
     """
-    largest = _largest(rows)
-    scale = np.diag(1.0 / largest)
-    products = _products(CombinedRows(rows, scale))
+    largest = np.where(largest < _NOTHING, 1.0, largest)
+    products = _products(rows, largest)
     sizes = np.sqrt(np.diag(products))
     sizes[sizes == 0.0] = 1.0
     values, vectors = np.linalg.eigh(products / sizes[:, None] / sizes)
-    matrix = scale @ (vectors / sizes[:, None])
+    matrix = vectors / sizes[:, None] / largest[:, None]
     hidden = matrix[:, values <= _HIDDEN * values[-1]]
     lost = (largest < _SQUARED[0]) | (largest > _SQUARED[1])
     if not lost.any() and not (hidden.size and move_scores(rows, hidden.T[:, :, None]).any()):
@@ -92,7 +91,7 @@ def distinct_combinations(rows: Rows) -> FloatArray | None:
     for _ in range(_ROUNDS):
         matrix = matrix / np.sqrt(np.maximum(values, _FLOOR * values[-1]))
         matrix = matrix[:, move_scores(rows, matrix.T[:, :, None])]
-        values, vectors = np.linalg.eigh(_products(CombinedRows(rows, matrix)))
+        values, vectors = np.linalg.eigh(_products(CombinedRows(rows, matrix), np.ones(matrix.shape[1])))
         if values[0] >= _EVEN * values[-1]:
             break
         matrix = matrix @ vectors
@@ -116,20 +115,12 @@ def move_scores(rows: Rows, directions: FloatArray) -> NDArray[np.bool_]:
     return noticed
 
 
-def _largest(rows: Rows) -> FloatArray:
-    """The largest number of every column; 1 where there is none that is worth it."""
-    largest = np.zeros(rows.width)
-    for chunk in rows:
-        np.maximum(largest, np.abs(chunk.columns[chunk.weight > 0.0]).max(axis=0, initial=0.0), out=largest)
-    largest[largest < _NOTHING] = 1.0
-    return largest
-
-
-def _products(rows: Rows) -> FloatArray:
-    """Mean products of the columns, d×d."""
+def _products(rows: Rows, units: FloatArray) -> FloatArray:
+    """Mean products of the columns in these units, d×d."""
     total, weight = np.zeros((rows.width, rows.width)), 0.0
     for chunk in rows:
-        total += chunk.columns.T @ (chunk.columns * chunk.weight[:, None])
+        columns = chunk.columns / units
+        total += columns.T @ (columns * chunk.weight[:, None])
         weight += float(chunk.weight.sum())
     mean: FloatArray = total / weight
     return mean

@@ -94,8 +94,7 @@ class GlmCost:
 
     def reach(self, beta: ArrayLike) -> float:
         """No row has a score further from its offset than this: Σ max|column|·|β|."""
-        sizes = np.maximum(np.abs(self._facts.low), np.abs(self._facts.high))
-        return float((sizes @ np.abs(np.asarray(beta, dtype=np.float64).reshape(self.rows.width, -1))).max())
+        return float((self._sizes @ np.abs(np.asarray(beta, dtype=np.float64).reshape(self.rows.width, -1))).max())
 
     def minimum(self) -> float:
         """Least cost over all β, or what it comes down to where a coefficient runs away; computed once.
@@ -112,11 +111,17 @@ class GlmCost:
         """Least cost of scores that differ by the offset only, one constant a class; computed once."""
         return self._constant[1]
 
+    @property
+    def _sizes(self) -> FloatArray:
+        """The largest number of every column."""
+        sizes: FloatArray = np.maximum(np.abs(self._facts.low), np.abs(self._facts.high))
+        return sizes
+
     @cached_property
     def _least(self) -> float:
         scores, cost = self._constant
         even = np.flatnonzero((self._facts.low == self._facts.high) & (self._facts.low != 0.0))
-        matrix = distinct_combinations(self.rows)
+        matrix = distinct_combinations(self.rows, self._sizes)
         if matrix is None:
             rows, matrix, ones = self.rows, np.eye(self.rows.width), np.zeros(self.rows.width)
             ones[even[:1]] = 1.0 / self._facts.low[even[:1]]
