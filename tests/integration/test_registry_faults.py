@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 import threading
+import time
 import uuid
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -270,9 +271,16 @@ class Versions:
         return dict(version.tags), version.description or "", files
 
     def check_whole(self):
-        """One report, all of it, and everything says the same; its bytes."""
-        tags, description, files = self.state()
-        folder = tags["coordpath.report_path"]
+        """One report, all of it, and everything says the same; its bytes.
+
+        A listing made while the server moves a file into its place may lack it; a report that is half there stays so.
+        """
+        for _ in range(20):
+            tags, description, files = self.state()
+            folder = tags["coordpath.report_path"]
+            if all(f"{folder}/{name}" in files for name in REPORT_FILES):
+                break
+            time.sleep(0.1)
         assert {str(PurePosixPath(path).parent) for path in files} == {folder}
         verdict = json.loads(files[f"{folder}/verdict.json"])
         digests = {name: hashlib.sha256(files[f"{folder}/{name}"]).hexdigest() for name in REPORT_FILES}
