@@ -171,19 +171,20 @@ def _facts(family: Family, rows: Rows, target_name: str) -> _Facts:
     for chunk in rows:
         count += len(chunk)
         negative += int(np.count_nonzero(~(chunk.weight >= 0.0)))
-        chunk = chunk.part(chunk.weight != 0.0)  # noqa: PLW2901 - a row without weight counts for nothing
-        outside += int(np.count_nonzero(family.outside(chunk.target)))
+        weighty = chunk.weight != 0.0
+        part = chunk if weighty.all() else chunk.part(weighty)
+        outside += int(np.count_nonzero(family.outside(part.target)))
         if negative or outside:
             continue
         with np.errstate(over="ignore", invalid="ignore"):
-            weight += float(np.sum(chunk.weight))
-            offset += float(chunk.weight @ chunk.offset)
+            weight += float(np.sum(part.weight))
+            offset += float(part.weight @ part.offset)
             if family.scores == 1:
-                target += chunk.weight @ chunk.target
+                target += part.weight @ part.target
             else:
-                target += np.bincount(chunk.target.astype(np.intp), chunk.weight, family.scores)
-        low = np.minimum(low, chunk.columns.min(axis=0, initial=np.inf))
-        high = np.maximum(high, chunk.columns.max(axis=0, initial=-np.inf))
+                target += np.bincount(part.target.astype(np.intp), part.weight, family.scores)
+        low = np.minimum(low, part.columns.min(axis=0, initial=np.inf))
+        high = np.maximum(high, part.columns.max(axis=0, initial=-np.inf))
     if negative:
         raise ProblemError(f"cost.rows: {negative} of {count} weights are negative; give weights of at least zero")
     if outside:
