@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.accumulate import weighty_blocks
 from coordpath_governance.costs.rows import RowChunk, RowsInMemory
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _ROUNDS = 8
 
 @dataclass(frozen=True, eq=False)
 class CombinedRows:
-    """Rows with combinations of their columns, those of ``matrix`` (d×r), in place of the columns."""
+    """Rows that have a weight, with combinations of their columns, those of ``matrix`` (d×r), in place of the columns."""
 
     rows: Rows
     matrix: FloatArray
@@ -53,7 +54,7 @@ class CombinedRows:
         return int(self.matrix.shape[1])
 
     def __iter__(self) -> Iterator[RowChunk]:
-        for chunk in self.rows:
+        for chunk in weighty_blocks(self.rows, self.width):
             yield RowChunk(chunk.columns @ self.matrix, chunk.target, chunk.weight, chunk.offset)
 
     def held(self) -> RowsInMemory:
@@ -107,8 +108,8 @@ def move_scores(rows: Rows, directions: FloatArray) -> NDArray[np.bool_]:
     apart = directions - directions.mean(axis=2, keepdims=True) * (classes > 1)
     moving, reaching = (each.transpose(1, 0, 2).reshape(width, -1) for each in (apart, np.abs(directions)))
     moved, reach = np.zeros(count), np.zeros(count)
-    for chunk in rows:
-        columns = chunk.columns[chunk.weight > 0.0]
+    for chunk in weighty_blocks(rows, count * classes):
+        columns = chunk.columns
         for most, scores in ((moved, np.abs(columns @ moving)), (reach, np.abs(columns) @ reaching)):
             np.maximum(most, scores.max(axis=0, initial=0.0).reshape(count, classes).max(axis=1), out=most)
     noticed: NDArray[np.bool_] = moved > _NOISE * reach
@@ -118,7 +119,7 @@ def move_scores(rows: Rows, directions: FloatArray) -> NDArray[np.bool_]:
 def _products(rows: Rows, units: FloatArray) -> FloatArray:
     """Mean products of the columns in these units, d×d."""
     total, weight = np.zeros((rows.width, rows.width)), 0.0
-    for chunk in rows:
+    for chunk in weighty_blocks(rows, rows.width):
         columns = chunk.columns / units
         total += columns.T @ (columns * chunk.weight[:, None])
         weight += float(chunk.weight.sum())

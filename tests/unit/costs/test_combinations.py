@@ -116,6 +116,17 @@ def test_combinations_in_memory_or_made_again_in_every_pass(most, monkeypatch):
     assert cost.minimum() == pytest.approx(plain.minimum(), rel=1e-9)
 
 
+def test_rows_without_weight_have_no_part_in_it():
+    """However large they are beside the others."""
+    z, target = draws("logistic")
+    weight = np.ones(300)
+    wild = z * [1e-200, 1.0]
+    wild[:5], weight[:5] = [1e200, -1e300], 0.0
+    cost = GlmCost(family_of("logistic"), RowsInMemory(wild, target, weight))
+    plain = GlmCost(family_of("logistic"), RowsInMemory(z[5:], target[5:]))
+    assert cost.minimum() == pytest.approx(plain.minimum(), rel=1e-12)
+
+
 def test_directions_that_move_scores():
     z, target = draws("poisson")
     weight = np.ones(300)
@@ -134,8 +145,8 @@ def test_combined_rows_are_rows():
     combined = CombinedRows(RowsInMemory(z, target, np.arange(300.0), z[:, 1]), np.array([[1.0], [2.0]]))
     (chunk,) = combined
     assert combined.width == 1
-    assert chunk.columns == pytest.approx((z @ [1.0, 2.0])[:, None])
-    assert (chunk.weight == np.arange(300)).all()
+    assert chunk.columns == pytest.approx((z @ [1.0, 2.0])[1:, None])  # the first row has no weight
+    assert (chunk.weight == np.arange(1, 300)).all()
     assert combined.mean() == pytest.approx(np.average(z @ [1.0, 2.0], weights=np.arange(300.0)))
 
 

@@ -11,6 +11,7 @@ from coordpath_governance.errors import NotFoundError, PolicyError, RefusedError
 from coordpath_governance.ledger.events import KeyAdded, KeyFacts
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.policy.load import policy_bytes, policy_schema, read_policy
+from coordpath_governance.policy.starting_policy import KINDS
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.signing.keys import new_key
 
@@ -70,6 +71,14 @@ def test_init_pins_the_digest_that_reports_compute(run, tmp_path, data_file, doc
 def test_init_without_data_prints_a_valid_policy_that_passes_nothing(run):
     policy = read_policy(run("init")[1], "p")
     assert policy.reference.sha256 == "0" * 64
+
+
+def test_init_for_every_kind_of_models(run):
+    texts = {kind: run("init", "--kind", kind)[1] for kind in KINDS}
+    assert len(set(texts.values())) == len(KINDS)
+    assert texts["linear"] == run("init")[1]
+    for kind, text in texts.items():
+        assert read_policy(text, kind).rules.standardised_change is not None
 
 
 def test_init_refuses_half_of_it_another_column_and_files_that_are_there(run, tmp_path, data_file):
