@@ -97,11 +97,18 @@ class GlmCost:
         return float((self._sizes @ np.abs(np.asarray(beta, dtype=np.float64).reshape(self.rows.width, -1))).max())
 
     def minimum(self) -> float:
-        """Least cost over all β, or what it comes down to where a coefficient runs away; computed once.
+        """Least cost over all β, or what it comes down to where coefficients run away; computed once.
 
-        Classes that are separated completely are a `ReferenceDataError`: the cost comes down to nothing then.
+        It is 0 where some combination of the columns separates the classes completely.
         """
-        return min(self._least, self._least_reached)
+        return min(self._least[0], self._least_reached)
+
+    def expect_best_model(self) -> None:
+        """Raises `ReferenceDataError` if the classes are separated completely: larger coefficients are always better."""
+        influence = self._least[1]
+        if influence is not None:
+            ranges = ClassRanges(self.rows, len(self.classes))
+            raise ranges.refusal(self.target_name, self.names, self.classes, self.centres, influence)
 
     def has_reached(self, value: float) -> None:
         """Some model has this cost, so the least is no higher, whatever rounding hid from the search."""
@@ -118,7 +125,8 @@ class GlmCost:
         return sizes
 
     @cached_property
-    def _least(self) -> float:
+    def _least(self) -> tuple[float, FloatArray | None]:
+        """The least cost, and how much each column helps to separate the classes if they are separated completely."""
         scores, cost = self._constant
         even = np.flatnonzero((self._facts.low == self._facts.high) & (self._facts.low != 0.0))
         matrix = distinct_combinations(self.rows, self._sizes)
@@ -130,8 +138,11 @@ class GlmCost:
             ones = combined.mean() * bool(len(even))
             rows = combined.held() if self.rows_counted * combined.width <= _HELD else combined
         loss = MeanLoss(self.family, rows, self.weight)
-        watch = partial(self._refuse_separation, loss, matrix)
-        return _floor(_search(loss, np.outer(ones, scores).ravel(), cost, watch).run())
+        watch = partial(self._look_for_separation, loss, matrix)
+        try:
+            return _floor(_search(loss, np.outer(ones, scores).ravel(), cost, watch).run()), None
+        except _SeparatedError as separated:
+            return 0.0, separated.influence
 
     @cached_property
     def _constant(self) -> tuple[FloatArray, float]:
@@ -141,16 +152,22 @@ class GlmCost:
         reached = _search(loss, start, 0.0, lambda _beta, _value: None).run()
         return reached.beta, reached.value
 
-    def _refuse_separation(self, loss: MeanLoss, matrix: FloatArray, beta: FloatArray, value: float) -> None:
+    def _look_for_separation(self, loss: MeanLoss, matrix: FloatArray, beta: FloatArray, value: float) -> None:
         """Look at a point of a search; ``matrix`` makes coefficients of the columns from those that it moves."""
         classifies = self.family.kind in ("logistic", "multinomial")
         if not classifies or value >= _SEPARATED * self.constant_cost() or not loss.least_margin(beta) > 0.0:
             return
         by_class = matrix @ beta.reshape(matrix.shape[1], -1)
         strength = np.abs(by_class - by_class.mean(axis=1, keepdims=True) * (self.family.scores > 1)).max(axis=1)
-        ranges = ClassRanges(self.rows, len(self.classes))
-        influence = strength * (self._facts.high - self._facts.low)
-        raise ranges.refusal(self.target_name, self.names, self.classes, self.centres, influence)
+        raise _SeparatedError(strength * (self._facts.high - self._facts.low))
+
+
+class _SeparatedError(Exception):
+    """Ends a search at a point that separates the classes."""
+
+    def __init__(self, influence: FloatArray) -> None:
+        super().__init__()
+        self.influence = influence
 
 
 @dataclass(frozen=True, eq=False)

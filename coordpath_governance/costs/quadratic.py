@@ -1,26 +1,30 @@
-"""The quadratic cost c(β) = βᵀGβ − 2bᵀβ + constant, and the factor through which differences of it are computed.
+"""The quadratic cost c(β) = βᵀGβ − 2bᵀβ + constant: its exact values, and the factor with which orders are searched.
 
-With G = RᵀR and β* a minimiser, c(β) = min c + ‖R(β − β*)‖². The *excess* ‖R(β − β*)‖² knows nothing of the constant,
-so orders of steps are compared on it and never on totals that include the noise no order can remove. Columns may be
-dependent: R comes from an eigendecomposition after scaling every coordinate by a power of two, and directions whose
-eigenvalue is at rounding level are left out.
+What is told of a model is c(β) itself, from sums of twice the working precision. Searches work with *residuals*: with
+G ≈ RᵀR and Rᵀr the gradient at β, c(β + δ) ≈ min c + ‖r + Rδ‖² (see `Factor`). The *excess* c(β) − min c knows nothing of
+the constant, so orders of steps are compared on it and never on totals that include the noise no order can remove.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from coordpath_governance.costs.factor import EPS, Factor, ScaledCost, factor_cost
+from coordpath_governance.costs.twofold import Twofold, difference
 from coordpath_governance.errors import ProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["SCALES", "QuadraticCost"]
+__all__ = ["SCALES", "Expansion", "Measured", "QuadraticCost"]
 
 SCALES = ("1/n", "1/2n")
 """What one unit of the cost is: a label told in reports; c is always by the formula."""
@@ -30,7 +34,27 @@ _DEFINITENESS = 1e-10
 _RANGE = 1e-8
 """Relative tolerances: what summing moments in double precision can do, and nothing beyond."""
 
-_EPS = float(np.finfo(np.float64).eps)
+_NOTHING = 1e-13
+"""Part of the constant below which a negative minimum is rounding."""
+
+_WHOLE = 16
+"""Units in the last place of the largest eigenvalue, a coordinate, by which honest moments as a whole may be indefinite."""
+
+_OVERFLOWS = "cost: overflows double precision at these coefficients; rescale the features"
+
+
+class Measured(NamedTuple):
+    """What some models cost, and by how much that exceeds the least cost: at the minimum it may be negative by rounding."""
+
+    costs: tuple[float, ...]
+    excesses: tuple[float, ...]
+
+
+class Expansion(NamedTuple):
+    """c(β + Σ_{u∈S} δ_u) − c(β) = Σ_{u∈S} linear_u + Σ_{u,v∈S} quadratic_uv, every number rounded once."""
+
+    linear: FloatArray
+    quadratic: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +62,16 @@ class QuadraticCost:
     """c(β) = βᵀ·gram·β − 2·linearᵀβ + constant, bounded below; arrays are read-only.
 
     Raises `ProblemError` when the gram matrix is not symmetric or not positive semi-definite, or when ``linear`` lies
-    outside its range: no squared error looks like that.
+    outside its range by more than rounding: no squared error looks like that.
     """
 
     gram: FloatArray
     linear: FloatArray
     constant: float = 0.0
     scale: str = "1/n"
-    _exponents: NDArray[np.int64] = field(init=False, repr=False)
-    _root: FloatArray = field(init=False, repr=False)
-    _goal: FloatArray = field(init=False, repr=False)
-    _minimum: float = field(init=False, repr=False)
-    _left_out: tuple[float, float] = field(init=False, repr=False)
+    _scaled: ScaledCost = field(init=False, repr=False)
+    _factor: Factor = field(init=False, repr=False)
+    _drop: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         gram = _finite(self.gram, "gram", 2)
@@ -64,20 +86,19 @@ class QuadraticCost:
         if self.scale not in SCALES:
             raise ProblemError(f"cost.scale: {self.scale!r} is not known; use one of {', '.join(SCALES)}")
         exponents = _coordinate_exponents(gram)
-        root, curvature = _factor(gram, exponents)
-        goal, outside = _goal(linear, exponents, root)
-        minimum = float(self.constant) - _square(goal)
-        if not np.isfinite(minimum):
+        scaled = _scale(gram, linear, exponents)
+        factor = factor_cost(scaled, np.diag(gram) > 0)
+        _check_range(scaled, factor, float(self.constant))
+        drop = _least(scaled, factor)
+        if not np.isfinite(float(self.constant) + drop[0]):
             raise ProblemError("cost: its minimum overflows double precision; rescale the target variable")
         for name, value in (
             ("gram", _frozen(gram)),
             ("linear", _frozen(linear)),
             ("constant", float(self.constant)),
-            ("_exponents", exponents),
-            ("_root", _frozen(root)),
-            ("_goal", _frozen(goal)),
-            ("_minimum", minimum),
-            ("_left_out", (curvature, outside)),
+            ("_scaled", scaled),
+            ("_factor", factor),
+            ("_drop", drop),
         ):
             object.__setattr__(self, name, value)
 
@@ -88,81 +109,123 @@ class QuadraticCost:
 
     def minimum(self) -> float:
         """Least cost over all β: constant − bᵀG⁺b."""
-        return self._minimum
+        return math.fsum((self.constant, *self._drop))
 
-    def residual(self, beta: ArrayLike) -> FloatArray:
-        """R(β − β*), one number a direction that data exercise; its squared length is the excess. Several β: a row each."""
-        return self.direction(beta) - self._goal
+    def explained(self) -> float:
+        """c(0) − min c: the size of what the features can explain, whatever the constant."""
+        return max(0.0, -self._drop[0])
+
+    def value(self, beta: ArrayLike) -> float:
+        """c(β), rounded once."""
+        return self.measure(_one(beta)).costs[0]
+
+    def excess(self, beta: ArrayLike) -> float:
+        """c(β) − min c, never negative."""
+        return max(0.0, self.measure(_one(beta)).excesses[0])
+
+    def measure(self, betas: FloatArray) -> Measured:
+        """c(β) and c(β) − min c of every row, each rounded once."""
+        placed, unit = self._scaled.place(betas)
+        change = self._scaled.change(placed, unit)
+        with np.errstate(over="ignore", invalid="ignore"):
+            change = Twofold(np.ldexp(change.high, 2 * unit), np.ldexp(change.low, 2 * unit))
+            costs = change.plus(Twofold(np.full(len(betas), self.constant), np.zeros(len(betas)))).high
+            excesses = change.plus(Twofold(*np.repeat([[-self._drop[0]], [-self._drop[1]]], len(betas), axis=1))).high
+        if not (np.isfinite(costs).all() and np.isfinite(excesses).all()):
+            raise ProblemError(_OVERFLOWS)
+        return Measured(tuple((costs + 0.0).tolist()), tuple((excesses + 0.0).tolist()))
+
+    def expand(self, beta: FloatArray, change: Twofold, units: Sequence[Sequence[int]]) -> Expansion:
+        """The cost around a model, in terms of which units (of coordinates, none in two) have been changed."""
+        placed, unit = self._scaled.place(np.stack([beta, change.high]))
+        moved = Twofold(placed[1], np.ldexp(change.low, self._scaled.exponents - unit))
+        matrix = self._scaled.matrix
+        matrix = matrix if isinstance(matrix, Twofold) else Twofold(matrix, np.zeros_like(matrix))
+        linear = _by_unit(_scaled_rows(self._scaled.gradient(placed[:1], unit), moved), units).high[:, 0]
+        half = _by_unit(_scaled_rows(matrix, moved), units)
+        turned = _scaled_rows(Twofold(half.high.T, half.low.T), moved)
+        return Expansion(np.ldexp(linear, 2 * unit + 1), np.ldexp(_by_unit(turned, units).high, 2 * unit))
+
+    def residual(self, beta: FloatArray) -> FloatArray:
+        """R of a model, with Rᵀr = Gβ − b: one number a direction that data exercise. ‖r + Rδ‖² is the excess of β + δ."""
+        placed, unit = self._scaled.place(beta[None, :])
+        high, low = self._scaled.gradient(placed, unit)
+        residual = self._factor.residual((high + low)[:, 0])
+        with np.errstate(over="ignore"):
+            return _checked(np.ldexp(residual, unit))
 
     def direction(self, delta: ArrayLike) -> FloatArray:
         """R·δ: how a change of the coefficients moves the residual; of several changes, a row each."""
         with np.errstate(over="ignore", invalid="ignore"):
-            scaled = np.ldexp(np.asarray(delta, dtype=np.float64), self._exponents)
-            moved: FloatArray = scaled @ self._root.T
-        if not np.isfinite(moved).all():
-            raise ProblemError("cost: overflows double precision at these coefficients; rescale the features")
-        return moved
+            scaled = np.ldexp(np.asarray(delta, dtype=np.float64), self._scaled.exponents)
+            return _checked(scaled @ self._factor.root.T)
 
     def directions(self, columns: NDArray[np.int64]) -> FloatArray:
         """The columns of R that belong to some coordinates, each times its own power of two."""
-        return np.ldexp(self._root[:, columns], self._exponents[columns])
+        return np.ldexp(self._factor.root[:, columns], self._scaled.exponents[columns])
 
-    def blur(self, delta: ArrayLike) -> float:
-        """What rounding may do to R·δ, of several δ to any: a few units in the last place of the largest product in it."""
-        scaled = np.ldexp(np.abs(np.asarray(delta, dtype=np.float64)), self._exponents)
-        return self._last_places(np.max(scaled @ np.abs(self._root).T, initial=0.0))
+    def blur(self, deltas: FloatArray) -> float:
+        """What rounding may do to R·δ of any of some changes (rows): units in the last place of its products."""
+        placed, unit = self._scaled.place(deltas)
+        largest = float(np.max(np.abs(placed) @ np.abs(self._factor.root).T, initial=0.0))
+        return float(np.ldexp(16 * EPS * largest * np.sqrt(self.size), unit))
 
-    def goal_blur(self) -> float:
-        """What rounding may do to R·β*."""
-        return self._last_places(np.max(np.abs(self._goal), initial=0.0))
+    @property
+    def clear(self) -> NDArray[np.bool_]:
+        """Which numbers of a residual are above the rounding of the moments; the others may be noise."""
+        return self._factor.clear
 
-    def _last_places(self, largest: float) -> float:
-        return 16 * float(np.finfo(np.float64).eps * largest * np.sqrt(self.size))
+    def bend(self, beta: FloatArray | None, models: FloatArray) -> float:
+        """By how much models (rows) may cost less than the residual at β (None: at the minimum) says of them.
 
-    def explained(self) -> float:
-        """c(0) − min c: the size of what the features can explain, whatever the constant."""
-        return _square(self._goal)
-
-    def length(self, delta: ArrayLike) -> float:
-        """‖δ‖ after scaling every coordinate by its power of two, without those that cost nothing at all."""
-        exercised = np.where(self.gram.any(axis=0), np.asarray(delta, dtype=np.float64), 0.0)
+        G may be indefinite by rounding, and is then taken for the nearest matrix that is not.
+        """
+        placed, unit = self._scaled.place(models if beta is None else np.concatenate([models, beta[None, :]]))
+        factor = self._factor
+        about = np.ldexp(factor.center, factor.unit - unit) if beta is None else placed[-1]
+        high, low = self._scaled.gradient(about[None, :], unit)
+        gradient = (high + low)[:, 0]
+        slope = float(np.linalg.norm(factor.missed(factor.residual(gradient), gradient)))
+        reach = float(np.max(np.linalg.norm(placed - about, axis=1)))
         with np.errstate(over="ignore"):
-            scaled = np.abs(np.ldexp(exercised, self._exponents))
-            largest = float(np.max(scaled, initial=0.0))
-            return largest * float(np.linalg.norm(scaled / largest)) if 0.0 < largest < np.inf else largest
+            return float(np.ldexp((factor.negative * reach + 2.0 * slope) * reach, 2 * unit))
 
-    def left_out(self) -> tuple[float, float]:
-        """How far RᵀR may be from the gram matrix, and how far from ``linear`` what R makes of it.
+    def never_negative(self) -> bool:
+        """Whether no model costs less than 0, rounding aside."""
+        return self.minimum() >= -_NOTHING * (abs(self.constant) + self.explained())
 
-        That is the largest eigenvalue that R leaves out, or the rounding of those it keeps. A move of length d from a point
-        of length s may change c by λ(2sd + d²) + 2bd more than R knows.
-        """
-        return self._left_out
+    def free_doubt(self, kept: NDArray[np.bool_]) -> float:
+        """By what part of an excess some numbers of the residuals may be wrong about it, where values are free."""
+        return self._factor.doubt(self._scaled.matrix, kept)
 
-    def free_doubt(self) -> tuple[float, float]:
-        """(p, q): where values are free, R may be wrong about an excess e by p·e + q·√e.
 
-        ‖β − β*‖² ≤ e/λ with λ the least eigenvalue that R keeps, so an error of ε·λ_max in RᵀR moves e by at most that many
-        times the condition λ_max/λ, and one of ε·‖b‖ in ``linear`` by its root.
-        """
-        if len(self._root) == 0:
-            return 0.0, 0.0
-        eigenvalues = np.sum(self._root * self._root, axis=1)
-        condition = float(eigenvalues.max() / eigenvalues.min())
-        error = _factor_error(self.size)
-        return error * condition, 2.0 * error * float(np.sqrt(condition * self.explained()))
+def _scaled_rows(matrix: Twofold, factors: Twofold) -> Twofold:
+    """Every row times its factor."""
+    return matrix.scaled(factors.high[:, None]).plus(_pair(matrix.high * factors.low[:, None]))
 
-    def excess(self, beta: ArrayLike) -> float:
-        """c(β) − min c, never negative."""
-        return _square(self.residual(beta))
 
-    def excesses(self, betas: FloatArray) -> list[float]:
-        """`excess` of every row."""
-        return [_square(residual) for residual in self.residual(betas)]
+def _by_unit(rows: Twofold, units: Sequence[Sequence[int]]) -> Twofold:
+    """The rows of the members of every unit added up."""
+    first = rows.part(np.array([unit[0] for unit in units], dtype=np.intp))
+    for u, unit in enumerate(units):
+        if len(unit) > 1:
+            whole = rows.part(np.array(unit, dtype=np.intp)).total()
+            first.high[u], first.low[u] = whole
+    return first
 
-    def value(self, beta: ArrayLike) -> float:
-        """c(β)."""
-        return self._minimum + self.excess(beta)
+
+def _pair(values: FloatArray) -> Twofold:
+    return Twofold(values, np.zeros_like(values))
+
+
+def _one(beta: ArrayLike) -> FloatArray:
+    return np.asarray(beta, dtype=np.float64)[None, :]
+
+
+def _checked(residuals: FloatArray) -> FloatArray:
+    if not np.isfinite(residuals).all():
+        raise ProblemError(_OVERFLOWS)
+    return residuals
 
 
 def _finite(values: ArrayLike, name: str, dimensions: int) -> FloatArray:
@@ -181,17 +244,6 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _square(vector: FloatArray) -> float:
-    """‖vector‖² without overflow or underflow on the way; inf where the result itself overflows."""
-    largest = float(np.max(np.abs(vector), initial=0.0))
-    if largest == 0.0:
-        return 0.0
-    exponent = int(np.frexp(largest)[1])
-    scaled = np.ldexp(vector, -exponent)
-    with np.errstate(over="ignore"):
-        return float(np.ldexp(scaled @ scaled, 2 * exponent))
-
-
 def _coordinate_exponents(gram: FloatArray) -> NDArray[np.int64]:
     """hᵢ with G_ii/4^hᵢ near 1, so that columns of very different size are judged alike."""
     diagonal = np.diag(gram)
@@ -204,11 +256,8 @@ def _coordinate_exponents(gram: FloatArray) -> NDArray[np.int64]:
     return exponents
 
 
-def _factor(gram: FloatArray, exponents: NDArray[np.int64]) -> tuple[FloatArray, float]:
-    """R with RᵀR = the scaled gram matrix, one row for every eigenvalue above rounding; and how far off it may be.
-
-    A column that the data never exercise is exactly zero, or its rounding would look like a direction.
-    """
+def _scale(gram: FloatArray, linear: FloatArray, exponents: NDArray[np.int64]) -> ScaledCost:
+    """The cost in scaled coordinates; refuses a matrix that is not symmetric and positive semi-definite."""
     with np.errstate(over="ignore"):
         scaled = np.ldexp(gram, -(exponents[:, None] + exponents[None, :]))
     if not np.isfinite(scaled).all() or np.max(np.abs(scaled)) > 1e9:
@@ -219,41 +268,45 @@ def _factor(gram: FloatArray, exponents: NDArray[np.int64]) -> tuple[FloatArray,
         raise ProblemError(
             f"cost.gram[{i}][{j}]: is {gram[i, j]}, but gram[{j}][{i}] is {gram[j, i]}; give a symmetric matrix"
         )
-    values, vectors = np.linalg.eigh((scaled + scaled.T) / 2)
-    largest = float(values[-1])
-    if values[0] < -_DEFINITENESS * max(largest, 1.0):
+    matrix = difference(scaled / 2, -scaled.T / 2)
+    values = np.linalg.eigvalsh(matrix.high)
+    if values[0] < -_DEFINITENESS * max(float(values[-1]), 1.0):
         raise ProblemError(
             f"cost.gram: is not positive semi-definite (smallest eigenvalue {values[0]:.3g} after scaling to a unit "
             "diagonal); give XᵀX/n as it was computed, without rounding it"
         )
-    kept = values > 4 * len(values) * _EPS * largest
-    root: FloatArray = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    idle = np.diag(gram) <= 0
-    root[:, idle] = 0.0
-    missed = max(float(np.abs(values[~kept]).max(initial=0.0)), float(np.abs(scaled[idle]).max(initial=0.0)))
-    return root, missed + _factor_error(len(values)) * largest
-
-
-def _factor_error(size: int) -> float:
-    """What an eigendecomposition may be off by, relative to the largest eigenvalue."""
-    return 2.0 * (size + 4) * _EPS
-
-
-def _goal(linear: FloatArray, exponents: NDArray[np.int64], root: FloatArray) -> tuple[FloatArray, float]:
-    """R·β*, from RᵀRβ* = b, and how much of b that misses; refuses a ``linear`` that no β* can meet."""
     mantissas, powers = np.frexp(linear)
     powers = powers.astype(np.int64) - exponents
-    top = int(powers[linear != 0].max(initial=-4000))
-    scaled = np.ldexp(mantissas, np.maximum(powers - top, -4000))
-    goal: FloatArray = (root @ scaled) / np.sum(root * root, axis=1)
-    outside = float(np.linalg.norm(scaled - root.T @ goal))
-    if outside > _RANGE * np.linalg.norm(scaled):
-        raise ProblemError(
-            "cost.linear: lies outside the range of cost.gram, so the cost is unbounded below and not a squared error; "
-            "compute gram and linear from the same rows"
-        )
-    if len(root) == len(linear):
-        outside = 0.0
-    outside += _factor_error(len(linear)) * float(np.linalg.norm(scaled))
+    top = int(powers[linear != 0].max(initial=-1100))
+    pull = np.ldexp(mantissas, np.maximum(powers - top, -4000))
+    return ScaledCost(exponents, matrix if matrix.low.any() else matrix.high, pull, top)
+
+
+def _check_range(scaled: ScaledCost, factor: Factor, constant: float) -> None:
+    """Refuse a ``linear`` that no β̂ can meet, unless [[G, b], [bᵀ, constant]] is positive semi-definite but for rounding."""
+    high, low = scaled.gradient(factor.center[None, :], factor.unit)
+    if np.linalg.norm(high + low) <= _RANGE * np.linalg.norm(scaled.linear):
+        return
+    if constant > 0:
+        matrix = scaled.matrix.high if isinstance(scaled.matrix, Twofold) else scaled.matrix
+        mantissa, power = math.frexp(constant)
+        power, mantissa = (power // 2, mantissa * (1 + power % 2))
+        with np.errstate(over="ignore"):
+            border = np.ldexp(scaled.linear, scaled.top - power)[:, None] / math.sqrt(mantissa)
+        if np.isfinite(border).all():
+            values = np.linalg.eigvalsh(np.block([[matrix, border], [border.T, np.ones((1, 1))]]))
+            if values[0] >= -_WHOLE * len(values) * EPS * values[-1]:
+                return
+    raise ProblemError(
+        "cost.linear: lies outside the range of cost.gram, so the cost is unbounded below and not a squared error; "
+        "compute gram and linear from the same rows"
+    )
+
+
+def _least(scaled: ScaledCost, factor: Factor) -> tuple[float, float]:
+    """Min c − constant: c(β̂) − constant − ‖r‖² with r the residual of β̂."""
+    high, low = scaled.gradient(factor.center[None, :], factor.unit)
+    residual = factor.residual((high + low)[:, 0])
+    least = scaled.change(factor.center[None, :], factor.unit).plus(_pair(np.array([-(residual @ residual)])))
     with np.errstate(over="ignore"):
-        return np.ldexp(goal, top), float(np.ldexp(outside, top))
+        return float(np.ldexp(least.high[0], 2 * factor.unit)), float(np.ldexp(least.low[0], 2 * factor.unit))

@@ -69,5 +69,5 @@ class ClassRanges:
             )
         return ReferenceDataError(
             f"{target}: its classes are separated completely: {how}; larger coefficients are always better then, and no "
-            "model is best: leave out what gives the class away, or use reference rows in which the classes overlap"
+            "model is best: give a target, leave out what gives the class away, or use rows in which the classes overlap"
         )

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["BOUNDED", "HEURISTIC", "OPTIMAL", "OPTIMAL_GAP", "ROUNDING_LEVEL", "Certificate", "Status", "certify"]
+__all__ = ["BOUNDED", "HEURISTIC", "OPTIMAL", "OPTIMAL_GAP", "Certificate", "Status", "certify"]
 
 Status = Literal["optimal", "bounded", "heuristic"]
 
@@ -25,12 +22,8 @@ HEURISTIC: Status = "heuristic"
 OPTIMAL_GAP = 1e-6
 """A path whose gap is at most this is called optimal."""
 
-ROUNDING_LEVEL = 1e-12
-"""Differences below this part of what the features explain are nothing but double precision."""
-
-
-_OWN_ROUNDING = 100.0
-"""How much more than that may be in doubt about a path whose excess is as good as nothing."""
+ROUNDING_PART = 1e-9
+"""Rounding below this part of the excess is not worth telling."""
 
 
 @dataclass(frozen=True)
@@ -52,30 +45,26 @@ def certify(
     *,
     objective: float,
     excess: float,
-    bound: float,
+    difference: float,
     rounding: float,
-    own: Callable[[], float],
-    scale: float,
+    floor: float,
+    nothing: float,
     weight: float,
     exponents: tuple[int, int],
     solver: str,
 ) -> Certificate:
-    """Certificate of a path with this ``excess`` when no path has less than ``bound``.
+    """Certificate of a path with this ``excess`` when no path is better by more than ``difference``.
 
-    ``bound`` as computed, ``rounding`` what floating point may have added to it: a difference within that is none, and
-    beyond it the bound is lowered by it. But a ``rounding`` that is itself large, both against the excess and against
-    ``scale`` (Σα times what the features explain), proves nothing. What is no more than that level is no difference, if what
-    floating point may do to the path's ``own`` excess is little too (asked only then). ``weight`` is Σα. These six are in
-    units of 2^exponents[0] a unit of cost and 2^exponents[1] a unit of weight; the objective is as reported.
+    ``difference`` as computed, ``rounding`` what floating point may have taken from it: a difference within its rounding is
+    none if that is little against the excess, otherwise both together are what is proved. No path is better by more than the
+    excess and ``floor``, by which Σα·c may lie below Σα·min c. What is proved to be no more than ``nothing`` is none, too.
+    ``weight`` is Σα. These six are in units of 2^exponents[0] a unit of cost and 2^exponents[1] a unit of weight; the
+    objective is as reported.
     """
-    difference = excess - bound
-    level = ROUNDING_LEVEL * scale
-    if difference <= rounding <= max(OPTIMAL_GAP * excess, level):
+    apart = min(max(difference, 0.0) + rounding, excess + floor)
+    if difference <= rounding <= ROUNDING_PART * excess or apart <= nothing:
         return Certificate(objective, objective, 0.0, 0.0, OPTIMAL, solver)
-    difference = min(max(difference, 0.0) + rounding, max(excess, difference))
-    if difference <= level and own() <= _OWN_ROUNDING * level:
-        return Certificate(objective, objective, 0.0, 0.0, OPTIMAL, solver)
-    gap = difference / excess if excess > 0 else 1.0
+    gap = min(apart / excess, 1.0) if excess > 0 else 1.0
     status = OPTIMAL if gap <= OPTIMAL_GAP else BOUNDED
-    lower_bound = objective - math.ldexp(difference, exponents[0] + exponents[1])
-    return Certificate(objective, lower_bound, gap, math.ldexp(difference / weight, exponents[0]), status, solver)
+    lower_bound = objective - math.ldexp(apart, exponents[0] + exponents[1])
+    return Certificate(objective, lower_bound, gap, math.ldexp(apart / weight, exponents[0]), status, solver)

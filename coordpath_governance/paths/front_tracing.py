@@ -82,7 +82,7 @@ def _check(problem: PathProblem, resolution: float) -> None:
         raise ProblemError(f"resolution: {resolution} is not a part of the range of costs; give {_FINEST:g} to 1")
     if not problem.alphas(problem.most_terms)[0] > 0:
         raise ProblemError("weights: the first is 0, so that a first step is free and nothing is traded; make it positive")
-    if problem.quadratic.minimum() < 0:
+    if not problem.quadratic.never_negative():
         raise ProblemError("cost: is negative somewhere, so that longer paths would pay by themselves; add a constant")
 
 

@@ -13,7 +13,15 @@ import numpy as np
 
 from coordpath_governance.paths.how_far import NO_BOUND
 from coordpath_governance.paths.once import solve_once
-from coordpath_governance.paths.outcome import KnownLength, Outcome, Stop, data_scale, normalise
+from coordpath_governance.paths.outcome import (
+    KnownLength,
+    Outcome,
+    Stop,
+    excess_of_stops,
+    measure_stops,
+    normalise,
+    nothing_at_all,
+)
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers.protocol import WalkTask
 from coordpath_governance.paths.solvers.table import choose_walk_solver
@@ -36,7 +44,7 @@ def solve_longer(problem: PathProblem, solver: str, patience: Patience) -> Outco
     floors = find_floors(walks, problem.most_terms, patience.expired)
     _, exponent = normalise(problem.alphas(problem.most_terms))
     with np.errstate(over="ignore"):
-        minimum = float(np.ldexp(problem.cost.minimum(), -walks.exponent))
+        minimum = float(np.ldexp(problem.cost.minimum(), -walks.exponent)) + walks.level
     lengths = _Lengths(problem, walks, floors, solver, exponent, patience)
     ahead = [np.ldexp(problem.alphas(terms), -exponent) for terms in range(problem.least_terms, problem.most_terms + 1)]
     known = [KnownLength(len(a), float(a.sum()), float(a @ floors.of_terms(len(a)))) for a in ahead]
@@ -53,32 +61,28 @@ def solve_longer(problem: PathProblem, solver: str, patience: Patience) -> Outco
 def _choose(problem: PathProblem, walks: Walks, exponent: int, totals: _Totals, found: list[KnownLength]) -> Outcome:
     """The candidate with the least objective; the bound is the least over all lengths.
 
-    Objectives of different lengths are compared with Σα·min c added, which is where they differ most; min c is what the
-    features explain off the constant, and is known no better than that.
+    Objectives of different lengths are compared with Σα·min c added, which is where they differ most.
     """
     best = min(found, key=totals.objective)
     bound = min(map(_Totals(best.weight, totals.minimum).bound, found))
-    largest = max(walks.excess(problem.start), best.value / best.weight)
-    own = walks.rounding(largest, best.stops or ()) * best.weight + walks.doubt(best.value, best.weight)
-    own += max(abs(each.weight - best.weight) for each in found) * _minimum_doubt(problem, walks.exponent)
+    stops = best.stops or ()
+    along = measure_stops(problem, stops)
+    above = best.value + walks.level * best.weight
+    excess = above if above > 0 else best.value
+    most = min(best.value + walks.unseen(stops) * best.weight, above + walks.below_minimum(stops) * best.weight)
     return Outcome(
-        best.stops or (),
+        stops,
         best.terms,
-        best.value,
-        bound,
-        max(own, *(each.rounding for each in found)),
-        data_scale(problem, walks.exponent) * best.weight,
+        excess,
+        best.value - bound,
+        max(each.rounding for each in found),
+        nothing_at_all(problem, along, walks.exponent) * best.weight,
         best.weight,
         (walks.exponent, exponent),
         best.solver,
+        along,
+        floor=most - excess,
     )
-
-
-def _minimum_doubt(problem: PathProblem, exponent: int) -> float:
-    """What rounding may do to min c, in units of 2^exponent."""
-    part, _ = problem.quadratic.free_doubt()
-    with np.errstate(over="ignore"):
-        return float(np.ldexp(part * problem.quadratic.explained(), -exponent))
 
 
 @dataclass(frozen=True)
@@ -146,15 +150,18 @@ class _Lengths:
         terms, weight = len(alphas), float(alphas.sum())
         if once is not None and terms == len(once.stops):
             scale = float(np.ldexp(1.0, sum(once.exponents) - self.walks.exponent - self.exponent))
-            bound, excess, rounding = once.bound * scale, once.excess * scale, once.rounding * scale
-            return KnownLength(terms, weight, bound, excess, rounding, once.stops, once.solver)
+            excess, rounding = once.excess * scale - self.walks.level * weight, once.rounding * scale
+            return KnownLength(terms, weight, excess - once.difference * scale, excess, rounding, once.stops, once.solver)
         task = WalkTask(self.walks, alphas, self.floors, self._first(alphas), self.problem.seed, patience)
         found = choose_walk_solver(self.solver, task).solve(task)
         if found.increments is None:
-            excess, stops = self.walks.value(found.order, alphas)
+            _, stops = self.walks.value(found.order, alphas)
         else:
-            excess, stops = self.walks.follow(found.order, found.increments, alphas)
-        return KnownLength(terms, weight, max(found.bound, task.floor), excess, 0.0, stops, found.solver)
+            _, stops = self.walks.follow(found.order, found.increments, alphas)
+        along = measure_stops(self.problem, stops)
+        excess = excess_of_stops(along, stops, alphas, self.walks.exponent) - self.walks.level * weight
+        rounding = self.walks.rounding(excess, weight, stops)
+        return KnownLength(terms, weight, max(found.bound, task.floor), excess, rounding, stops, found.solver)
 
     def _first(self, alphas: NDArray[np.float64]) -> tuple[int, ...]:
         """A walk to begin with: with a free end the stagewise one, otherwise the best order with rests between."""

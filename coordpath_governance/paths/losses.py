@@ -138,7 +138,7 @@ def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None
     least = len(problem.changed)
     if least == 0:
         found = solve_within(replace(problem, steps=None), patience, solver)
-        return ModelLoss(found, (0, 0), 0.0 if problem.cost.minimum() >= 0 else -math.inf)
+        return ModelLoss(found, (0, 0), 0.0 if _never_negative(problem) else -math.inf)
     if isinstance(problem.steps, StepRange):
         most = problem.steps.most
         floors = _floors_of_longer(problem, most, patience)
@@ -173,13 +173,19 @@ def _need_target(problem: PathProblem) -> None:
         raise ProblemError("target: is free, but a loss is asked of a model; give its coefficients")
 
 
+def _never_negative(problem: PathProblem) -> bool:
+    """Whether no model costs less than 0: a longer path then costs at least what its beginning does."""
+    cost = problem.cost
+    return cost.never_negative() if isinstance(cost, QuadraticCost) else cost.minimum() >= 0
+
+
 def _floors_of_longer(problem: PathProblem, most: int, patience: Patience) -> dict[int, float]:
     """For K up to ``most``, as far as the weights reach: no path of more than K terms has less.
 
     Its first K + 1 models alone cost that much if c ≥ 0, since the one after k steps differs from the start in at most k
     units. Where αₖ₊₁ does not exist or overflows, the first K have to do.
     """
-    minimum = problem.cost.minimum()
+    positive = _never_negative(problem)
     costs = _least_costs(problem, most + 1, patience)
     bounds: list[float] = []
     for terms in range(problem.least_terms, most + 2):
@@ -187,7 +193,7 @@ def _floors_of_longer(problem: PathProblem, most: int, patience: Patience) -> di
             alphas = problem.alphas(terms)
         except ProblemError:
             break
-        bounds.append(float(alphas @ costs[:terms]) if minimum >= 0 else -math.inf)
+        bounds.append(float(alphas @ costs[:terms]) if positive else -math.inf)
     following = [*bounds[1:], bounds[-1]]
     return dict(zip(range(problem.least_terms, most + 1), following, strict=False))
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.chains.heavy_units import light_units
+from coordpath_governance.paths.chains.heavy_units import first_unit, light_units
 from coordpath_governance.paths.chains.set_function import build_set_function, order_chain
-from coordpath_governance.paths.outcome import Outcome, Stop, data_scale, normalise
+from coordpath_governance.paths.outcome import Outcome, Stop, excess_of_stops, measure_stops, normalise, nothing_at_all
 from coordpath_governance.paths.patience import FOREVER, Patience
 from coordpath_governance.paths.problem import REST_LABEL
 from coordpath_governance.paths.solvers.protocol import ChainTask
 from coordpath_governance.paths.solvers.table import choose_chain_solver
+from coordpath_governance.paths.weights import ExplicitWeights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,24 +31,59 @@ def solve_once(problem: PathProblem, solver: str, patience: Patience = FOREVER) 
     """The best order the named solver finds, with its bound."""
     task, last, exponents = _task(problem, patience)
     if not problem.changed:
-        return Outcome((), 0, 0.0, 0.0, 0.0, 0.0, 1.0, exponents, "lattice")
+        return Outcome((), 0, 0.0, 0.0, 0.0, 0.0, 1.0, exponents, "lattice", measure_stops(problem, ()))
+    settled = solver == "direct" or problem.max_steps == 1 or not (task.alphas[1:].any() or last)
+    first = None if settled else first_unit(task)
+    if first is not None:
+        return _after_first(problem, first, solver, patience)
     light = light_units(task)
     constant = last * task.function.excess(range(task.function.size))
     told = patience.telling(lambda stage, best, bound: (stage, best + constant, bound + constant))
     inner = replace(task, function=task.function.restrict((), light), patience=told)
     found = choose_chain_solver(solver, inner).solve(inner)
     order = order_chain([light[u] for u in found.order] if solver != "direct" else (), task.function.size)
+    known = [light.index(u) for u in order[: task.depth]] if set(order[: task.depth]) <= set(light) else None
+    value = task.evaluate(order) if known is None else inner.evaluate(known)
+    stops = order_stops(problem, order)
+    along = measure_stops(problem, stops)
     weight = float(task.alphas.sum()) + last
     return Outcome(
-        order_stops(problem, order),
+        stops,
         problem.most_terms,
-        task.evaluate(order) + constant,
-        found.bound + constant,
-        inner.rounding,
-        data_scale(problem, exponents[0]) * weight,
+        excess_of_stops(along, stops, np.append(task.alphas, last), exponents[0]),
+        value - found.bound,
+        2.0 * (inner if known is not None else task).rounding,
+        nothing_at_all(problem, along, exponents[0]) * weight,
         weight,
         exponents,
         found.solver,
+        along,
+        floor=_floor(problem, weight, exponents[0]),
+    )
+
+
+def _after_first(problem: PathProblem, first: int, solver: str, patience: Patience) -> Outcome:
+    """The best order if it is known which unit moves first: the others from there, with rounding that is theirs alone."""
+    unit, target = problem.changed[first], problem.start if problem.target is None else problem.target
+    moved = problem.start.copy()
+    moved[list(unit.members)] = target[list(unit.members)]
+    alphas = problem.alphas(problem.most_terms)
+    singles = None if problem.max_steps is None else problem.max_steps - 1
+    weights = ExplicitWeights(tuple(alphas[1:].tolist()))
+    others = solve_once(replace(problem, start=moved, steps=None, max_steps=singles, weights=weights), solver, patience)
+    stops = (Stop(1, unit.kind, unit.label, moved), *(replace(stop, k=stop.k + 1) for stop in others.stops))
+    along = measure_stops(problem, stops)
+    alphas = np.ldexp(alphas, -others.exponents[1])
+    weight = float(alphas.sum())
+    return replace(
+        others,
+        stops=stops,
+        terms=problem.most_terms,
+        excess=excess_of_stops(along, stops, alphas, others.exponents[0]),
+        nothing=nothing_at_all(problem, along, others.exponents[0]) * weight,
+        weight=weight,
+        along=along,
+        floor=_floor(problem, weight, others.exponents[0]),
     )
 
 
@@ -57,9 +93,12 @@ def measure_order(problem: PathProblem, order: Sequence[int]) -> Outcome:
     if sorted(order) != list(range(size)):
         raise ProblemError(f"order: {list(order)} is not an arrangement of the {size} changed units 0 … {size - 1}")
     task, last, exponents = _task(problem, FOREVER)
-    excess = task.evaluate(order) + last * task.function.excess(range(size))
+    stops = order_stops(problem, order)
+    along = measure_stops(problem, stops)
+    excess = excess_of_stops(along, stops, np.append(task.alphas, last), exponents[0])
     weight = float(task.alphas.sum()) + last
-    return Outcome(order_stops(problem, order), problem.most_terms, excess, 0.0, 0.0, 0.0, weight, exponents, "given")
+    floor = _floor(problem, weight, exponents[0])
+    return Outcome(stops, problem.most_terms, excess, excess + floor, 0.0, 0.0, weight, exponents, "given", along, floor)
 
 
 def _task(problem: PathProblem, patience: Patience) -> tuple[ChainTask, float, tuple[int, int]]:
@@ -70,6 +109,13 @@ def _task(problem: PathProblem, patience: Patience) -> tuple[ChainTask, float, t
     alphas, exponent = normalise(problem.alphas(problem.most_terms))
     task = ChainTask(function, alphas[:-1], problem.seed, patience)
     return task, float(alphas[-1]) if len(alphas) else 0.0, (function.exponent, exponent)
+
+
+def _floor(problem: PathProblem, weight: float, exponent: int) -> float:
+    """By how much Σα·c may lie below Σα·min c for models between start and target, in units of 2^exponent."""
+    target = problem.start if problem.target is None else problem.target
+    with np.errstate(over="ignore"):
+        return 2.0 * weight * float(np.ldexp(problem.quadratic.bend(None, np.stack([problem.start, target])), -exponent))
 
 
 def order_stops(problem: PathProblem, order: Sequence[int]) -> tuple[Stop, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.quadratic import Measured
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import Certificate, certify
 from coordpath_governance.paths.path import Move, Path, Step
@@ -19,10 +19,23 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.path import StepKind
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["KnownLength", "Outcome", "Stop", "certify_outcome", "data_scale", "normalise", "trace"]
+__all__ = [
+    "KnownLength",
+    "Outcome",
+    "Stop",
+    "certify_outcome",
+    "excess_of_stops",
+    "measure_stops",
+    "normalise",
+    "nothing_at_all",
+    "trace",
+]
+
+_NOTHING = 1e-15
+"""Part of what the features explain that is lost in the rounding of the moments themselves."""
 
 _CANCELLED = 1e-14
-"""Of the start's excess; a difference has to be below 1e-12 of that again."""
+"""The same of the start's excess is what is left of its residual after it was cancelled: the square of its rounding."""
 
 _OVERFLOW = "cost: the objective overflows double precision; rescale the target variable or the weights"
 
@@ -39,23 +52,23 @@ class Stop:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Stops of the best path known, with its excess and a bound of it.
+    """Stops of the best path known, with its excess Σα(c − min c), and by how much a path may be better.
 
-    ``excess``, ``bound``, ``rounding``, ``scale`` (see `certify`) and ``weight`` (Σα) are in units of
-    2^exponents[0] of cost and 2^exponents[1] of weight. ``along``: c − min c at the start and at every stop, if that is
-    known already; otherwise the cost is asked.
+    ``excess``, ``difference``, ``rounding``, ``floor``, ``nothing`` (see `certify`) and ``weight`` (Σα) are in units of
+    2^exponents[0] of cost and 2^exponents[1] of weight. ``along``: what the start and every stop cost.
     """
 
     stops: tuple[Stop, ...]
     terms: int
     excess: float
-    bound: float
+    difference: float
     rounding: float
-    scale: float
+    nothing: float
     weight: float
     exponents: tuple[int, int]
     solver: str
-    along: tuple[float, ...] | None = None
+    along: Measured
+    floor: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,32 +93,39 @@ def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
     return np.ldexp(alphas, -exponent), exponent
 
 
-def data_scale(problem: PathProblem, exponent: int) -> float:
-    """What the features explain, in units of 2^exponent: differences far below it are rounding of the data.
+def nothing_at_all(problem: PathProblem, along: Measured, exponent: int) -> float:
+    """Differences of a cost, in units of 2^exponent, that say nothing: the moments are not known that well.
 
-    The excess of the ends hardly counts: however far they are, the terms in between may be small, and matter. Only what
-    is left of the start's residual after it was cancelled, the square of its rounding, is nothing.
+    The excess of the ends hardly counts: however far they are, the terms in between may be small, and matter.
     """
     with np.errstate(over="ignore"):
-        scale = max(problem.quadratic.explained(), _CANCELLED * problem.quadratic.excess(problem.start))
-        return float(np.ldexp(scale, -exponent))
+        scale = max(problem.quadratic.explained(), _CANCELLED * along.excesses[0])
+        return _NOTHING * float(np.ldexp(scale, -exponent))
+
+
+def measure_stops(problem: PathProblem, stops: tuple[Stop, ...]) -> Measured:
+    """What the start and every stop cost."""
+    return problem.quadratic.measure(np.stack([problem.start, *(stop.beta for stop in stops)]))
+
+
+def excess_of_stops(along: Measured, stops: tuple[Stop, ...], alphas: NDArray[np.float64], exponent: int) -> float:
+    """Σαₖ(c(βₖ) − min c) along some stops and the rests between them, in units of 2^exponent a unit of cost."""
+    reached = np.searchsorted([stop.k for stop in stops], np.arange(1, len(alphas) + 1), side="right")
+    return math.fsum((alphas * np.ldexp(np.array(along.excesses), -exponent)[reached]).tolist())
 
 
 def trace(problem: PathProblem, outcome: Outcome) -> Path:
     """The path through the stops; a stop at which nothing moves is a rest and is not listed."""
-    cost, stops = problem.cost, outcome.stops
-    excess, *along = outcome.along or problem.quadratic.excesses(np.stack([problem.start, *(s.beta for s in stops)]))
-    start_cost = cost.minimum() + excess
-    before = problem.start
+    costs, excesses = outcome.along
+    before, excess = problem.start, excesses[0]
     steps: list[Step] = []
-    for stop, reached in zip(stops, along, strict=True):
+    for stop, reached, cost in zip(outcome.stops, excesses[1:], costs[1:], strict=True):
         moved = np.flatnonzero(stop.beta != before)
         if len(moved):
             moves = tuple(Move(problem.features[i], _plain(before[i]), _plain(stop.beta[i])) for i in moved)
-            value, delta = _plain(cost.minimum() + reached), _plain(reached - excess)
-            steps.append(Step(stop.k, stop.kind, stop.label, moves, value, delta))
+            steps.append(Step(stop.k, stop.kind, stop.label, moves, _plain(cost), _plain(reached - excess)))
             before, excess = stop.beta, reached
-    return Path(_plain(start_cost), tuple(steps), outcome.terms)
+    return Path(_plain(costs[0]), tuple(steps), outcome.terms)
 
 
 def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certificate:
@@ -116,10 +136,10 @@ def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certi
         certificate = certify(
             objective=_plain(math.fsum(terms)),
             excess=outcome.excess,
-            bound=outcome.bound,
+            difference=outcome.difference,
             rounding=outcome.rounding,
-            own=partial(_own_rounding, problem, outcome) if outcome.along is None else lambda: outcome.rounding,
-            scale=outcome.scale,
+            floor=outcome.floor,
+            nothing=outcome.nothing,
             weight=outcome.weight,
             exponents=outcome.exponents,
             solver=outcome.solver,
@@ -129,23 +149,6 @@ def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certi
     if not math.isfinite(certificate.lower_bound):
         raise ProblemError(_OVERFLOW)
     return certificate
-
-
-def _own_rounding(problem: PathProblem, outcome: Outcome) -> float:
-    """What floating point may do to Σαₖ·excess of the path's own models, each by its own residual and length."""
-    cost = problem.quadratic
-    curvature, slope = cost.left_out()
-    reached = {stop.k: stop.beta for stop in outcome.stops}
-    beta, total = problem.start, 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for k, alpha in enumerate(np.ldexp(problem.alphas(outcome.terms), -outcome.exponents[1]).tolist(), start=1):
-            if k in reached or k == 1:
-                beta = reached.get(k, beta)
-                blur, length = cost.blur(beta) + cost.goal_blur(), cost.length(beta)
-                error = np.float64(blur) * (2.0 * np.sqrt(cost.excess(beta)) + blur)
-                error += (curvature * length + 2.0 * slope) * length
-            total += alpha * float(np.ldexp(error, -outcome.exponents[0]))
-    return total
 
 
 def _plain(value: float) -> float:

@@ -86,7 +86,7 @@ def compose(
         comparison=comparison,
         impact=impact,
         rows=rows,
-        limits=limits(pair, told.data, counts, impact, merged_levels(change), rows is not None, told.glm),
+        limits=limits(pair, told.data, counts, path, impact, merged_levels(change), rows is not None, told.glm),
         recheck=Recheck(
             command=f"coordpath verify change_report.json --data {data_name}",
             versions=told.versions,

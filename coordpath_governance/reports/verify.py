@@ -178,7 +178,8 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     summary = summarise(labels, *parts, own_thresholds(document.models))
     pair = ModelPair(evidence.champion, evidence.candidate)
     merged = merged_levels(align(pair, evidence.moments))
-    stated = limits(pair, document.data, document.counts, document.impact, merged, document.rows is not None, document.glm)
+    told = (document.data, document.counts, document.path, document.impact)
+    stated = limits(pair, *told, merged, document.rows is not None, document.glm)
     findings = [] if summary == document.summary else ["summary: the sentences do not say what the figures say"]
     findings += [] if stated == document.limits else ["limits: the list is not the one that follows from models and data"]
     return Check("arithmetic", "the sentences follow from the figures", tuple(findings))

@@ -182,6 +182,7 @@ def limits(
     models: ModelPair,
     data: DataFacts,
     counts: Counts,
+    path: PathFacts,
     impact: Impact,
     merged: tuple[str, ...],
     has_rows: bool,
@@ -212,6 +213,7 @@ def limits(
             f"{', '.join(merged)}. Their effects are represented exactly, but not told one by one."
         )
     out += _segments_without_values(impact)
+    out += _separated(path, glm)
     out += _useless(impact, glm)
     if data.rows_dropped:
         why = "with a rare level or a missing value" if data.kind == "moments" else "with a missing value"
@@ -236,6 +238,15 @@ def _segments_without_values(impact: Impact) -> list[str]:
         for name, found in values.items()
         if found == {SMALL_CELLS}
     ]
+
+
+def _separated(path: PathFacts, glm: GlmFacts | None) -> list[str]:
+    """A warning where some combination of the columns tells the classes apart: the least log loss is 0 then."""
+    if glm is None or not glm.classes or path.minimum_cost > 0.0:
+        return []
+    told = "In these rows the columns tell the classes apart completely, so that no model is best: "
+    told += f"the {glm.loss} comes down to 0 as coefficients grow. "
+    return [told + "How far the versions are from the best possible model says little here."]
 
 
 def _useless(impact: Impact, glm: GlmFacts | None) -> list[str]:

@@ -118,7 +118,8 @@ class Refinement:
         None if the deadline came; but the first bounds are always given, from points as they are.
         """
         fraction = self.steps * np.mean(self.nodes.point * (1.0 - self.nodes.point), axis=0)
-        steps = RelaxedSteps(self.function, self.pairs, self.integral, self.relaxed, np.maximum(fraction - 0.25, 0.01))
+        worth = np.maximum(fraction - 0.25, 0.01)
+        steps = RelaxedSteps(self.function, self.pairs, self.integral, self.relaxed, worth, self.expired)
         end = 0.0
         if self.pairs.whole:
             excess = self.function.lifted_excess(range(self.function.size))

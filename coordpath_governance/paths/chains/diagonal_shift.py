@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.paths.patience import never
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__ = ["largest_shift"]
@@ -31,8 +34,13 @@ _BARRIER_END = 3e-3
 _SHORTEST = 1e-6
 
 
-def largest_shift(quadratic: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The d ≥ 0 with Q − diag(d) ⪰ 0 and wᵀd about as large as it can be, w > 0; zero if Q leaves no room."""
+def largest_shift(
+    quadratic: NDArray[np.float64], weights: NDArray[np.float64], expired: Callable[[], bool] = never
+) -> NDArray[np.float64]:
+    """The d ≥ 0 with Q − diag(d) ⪰ 0 and wᵀd about as large as it can be, w > 0; zero if Q leaves no room.
+
+    When the deadline comes, it is as large as has been reached.
+    """
     shift = np.zeros(len(quadratic))
     moving = np.flatnonzero(np.diag(quadratic) > 0.0)
     lengths = np.sqrt(np.diag(quadratic)[moving])
@@ -43,7 +51,7 @@ def largest_shift(quadratic: NDArray[np.float64], weights: NDArray[np.float64]) 
         worth = weights[moving] * lengths**2
         worth = worth + 1e-3 * worth.max()
         inner = np.full(len(moving), 0.5 * room)
-        outer = _central_path(correlation, worth / worth.sum(), inner)
+        outer = _central_path(correlation, worth / worth.sum(), inner, expired)
         outer = outer + max(0.0, float(np.linalg.eigvalsh(correlation - np.diag(outer))[0]) - 2 * margin)
         safe = np.linalg.eigvalsh(correlation - np.diag(outer))[0] >= margin
         shift[moving] = (outer if safe else inner) * lengths**2
@@ -51,12 +59,17 @@ def largest_shift(quadratic: NDArray[np.float64], weights: NDArray[np.float64]) 
 
 
 def _central_path(
-    correlation: NDArray[np.float64], worth: NDArray[np.float64], shift: NDArray[np.float64]
+    correlation: NDArray[np.float64],
+    worth: NDArray[np.float64],
+    shift: NDArray[np.float64],
+    expired: Callable[[], bool],
 ) -> NDArray[np.float64]:
     """Newton steps from a point inside; every point it passes leaves a positive definite rest."""
     size = len(correlation)
     barrier = 1.0 / size
     for _ in range(max(4, min(_STEPS, _WORK // size**3))):
+        if expired():
+            break
         inverse = np.linalg.inv(correlation - np.diag(shift))
         slope = worth / barrier - np.diag(inverse) + 1.0 / shift
         step = np.linalg.solve(inverse * inverse + np.diag(shift**-2), slope)

@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.paths.chains.diagonal_shift import largest_shift
+from coordpath_governance.paths.patience import never
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.chains.set_function import SetFunction
@@ -45,18 +48,18 @@ class LevelBounds:
     reduced: NDArray[np.float64]
 
 
-def bound_levels(function: SetFunction, depth: int) -> LevelBounds:
+def bound_levels(function: SetFunction, depth: int, expired: Callable[[], bool] = never) -> LevelBounds:
     """Bounds for every level up to ``depth``, from e(S) = e₀ + (a + d)ᵀx + xᵀ(Q − diag d)x."""
     size = function.size
     levels = np.arange(1, depth + 1, dtype=np.float64)
-    shift = largest_shift(function.quadratic, np.ones(size))
+    shift = largest_shift(function.quadratic, np.ones(size), expired)
     rest = function.quadratic - np.diag(shift)
     slope, lowest = np.broadcast_to(function.linear + shift, (depth, size)), np.full(depth, function.e0)
     if function.lifts is not None:
         constants, slopes = function.lifts.steps()
         slope, lowest = slope + slopes[1:], lowest + constants[1:]
     rounds = max(40, min(_ROUNDS, _ELEMENTS // max(1, depth * size)))
-    point = descend(np.repeat(levels[:, None] / size, size, axis=1), slope, rest, levels, rounds)
+    point = descend(np.repeat(levels[:, None] / size, size, axis=1), slope, rest, levels, rounds, expired)
     product = point @ rest
     gradient = slope + 2.0 * product
     smallest, largest = least_slopes(gradient, levels)
@@ -85,8 +88,9 @@ def descend(
     quadratic: NDArray[np.float64],
     sums: NDArray[np.float64],
     rounds: int,
+    expired: Callable[[], bool] = never,
 ) -> NDArray[np.float64]:
-    """Accelerated projected gradient steps on slopeᵀy + yᵀQy, one problem a row, until little moves any more.
+    """Accelerated projected gradient steps on slopeᵀy + yᵀQy, one problem a row, until little moves or the deadline comes.
 
     Steps are scaled by Q_uu, so that units of different size settle alike. A row whose momentum points uphill starts
     again from rest.
@@ -106,6 +110,8 @@ def descend(
     ahead, momentum = here, np.ones(len(here), dtype=np.float32)
     shift = np.zeros(len(here), dtype=np.float32)
     for turn in range(rounds):
+        if turn % 4 == 0 and expired():
+            break
         wanted = ahead - pull
         wanted -= ahead @ form
         step, shift = _nearest_with_sum(wanted, inverse, total, shift, _NEWTON_FIRST if turn == 0 else _NEWTON)

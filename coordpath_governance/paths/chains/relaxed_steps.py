@@ -17,8 +17,11 @@ import numpy as np
 
 from coordpath_governance.paths.chains.diagonal_shift import largest_shift
 from coordpath_governance.paths.chains.relaxation import descend, least_slopes
+from coordpath_governance.paths.patience import never
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.chains.set_function import SetFunction
@@ -37,10 +40,11 @@ class RelaxedSteps:
         integral: list[int],
         relaxed: list[int],
         worth: NDArray[np.float64],
+        expired: Callable[[], bool] = never,
     ) -> None:
         linear, quadratic = function.linear, function.quadratic
-        shift = largest_shift(quadratic[np.ix_(relaxed, relaxed)], worth)
-        self.pairs = pairs
+        shift = largest_shift(quadratic[np.ix_(relaxed, relaxed)], worth, expired)
+        self.pairs, self.expired = pairs, expired
         self.e0 = function.e0
         self.rest = quadratic[np.ix_(relaxed, relaxed)] - np.diag(shift)
         self.own = linear[relaxed] + shift
@@ -68,7 +72,7 @@ class RelaxedSteps:
         rounds: int,
     ) -> NDArray[np.float64]:
         """Better points y, from the given ones."""
-        return descend(point, self.slope(level, inside), self.rest, sums, rounds)
+        return descend(point, self.slope(level, inside), self.rest, sums, rounds, self.expired)
 
     def tangent(
         self,

@@ -4,19 +4,21 @@ With r₀ = R(start − β*) and p_u = R·(change of unit u), the excess after t
 
     e(S) = ‖r₀ + Σ_{u∈S} p_u‖² = e₀ + aᵀx + xᵀQx,   x = 1_S,  a = 2Pᵀr₀,  Q = PᵀP.
 
-Everything is divided by a power of two, so that costs of 1e±200 are solved as if they were near 1.
+Everything is divided by a power of two, so that costs of 1e±200 are solved as if they were near 1. R is not exact, so by
+how much e(S) is wrong is measured: a and Q are computed a second time, from the cost itself in twice the working precision
+(`Apart`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.twofold import difference
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.chains.doubt import Doubt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["Lifts", "SetFunction", "build_set_function", "order_chain", "positive"]
+__all__ = ["Apart", "Lifts", "SetFunction", "build_set_function", "order_chain", "positive"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -70,8 +72,30 @@ def positive(functions: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False)
+class Apart:
+    """How far aᵤ and Q_uv are from those of the cost: of every unit and of every pair of units.
+
+    By how much e₀ is wrong does not matter: it is the same for all sets.
+    """
+
+    linear: NDArray[np.float64]
+    quadratic: NDArray[np.float64]
+
+    @property
+    def most(self) -> float:
+        """No e(S) − e(T) is wrong by more than twice this."""
+        return float(self.linear.sum() + self.quadratic.sum())
+
+    def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> Apart:
+        """The same for sets of the units ``kept``, after ``moved`` have moved."""
+        gone, stay = list(moved), list(kept)
+        linear = self.linear[stay] + 2.0 * self.quadratic[np.ix_(gone, stay)].sum(axis=0)
+        return Apart(linear, self.quadratic[np.ix_(stay, stay)])
+
+
+@dataclass(frozen=True, eq=False)
 class SetFunction:
-    """e(S) over D units; real excess = e·2^exponent. ``doubt``: what the input's own rounding may do to it.
+    """e(S) over D units; real excess = e·2^exponent. ``apart``: how far it is from the cost, but for a constant.
 
     ``lifts``: the function is larger than e by these (see `Lifts`), so that whatever lies below e lies below it.
     """
@@ -79,7 +103,7 @@ class SetFunction:
     base: NDArray[np.float64]
     columns: NDArray[np.float64]
     exponent: int = 0
-    doubt: Doubt | None = None
+    apart: Apart | None = None
     lifts: Lifts | None = None
 
     @property
@@ -112,13 +136,9 @@ class SetFunction:
 
     @property
     def rounding(self) -> float:
-        """What floating point may do to one e(S)."""
-        magnitude = self.magnitude
-        adding = 8 * (self.size + 8) * EPS * magnitude
-        if self.doubt is None:
-            return adding
-        blur = self.doubt.blur
-        return adding + blur * (2 * math.sqrt(magnitude) + blur) + self.doubt.left_out
+        """What floating point may do to one e(S), the same for all sets aside."""
+        adding = 8 * (self.size + 8) * EPS * self.magnitude
+        return adding if self.apart is None else adding + self.apart.most
 
     def excess(self, members: Sequence[int]) -> float:
         """e(S), accurate even where aᵀx + xᵀQx would cancel."""
@@ -139,42 +159,31 @@ class SetFunction:
     def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> SetFunction:
         """The same function of the units ``kept`` after ``moved`` have moved; all others stay."""
         base = self.base + self.columns[:, list(moved)].sum(axis=1)
-        doubt = None if self.doubt is None else self.doubt.restrict(moved, kept)
+        apart = None if self.apart is None else self.apart.restrict(moved, kept)
         lifts = None if self.lifts is None else self.lifts.restrict(moved, kept)
-        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(kept)]), self.exponent, doubt, lifts)
+        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(kept)]), self.exponent, apart, lifts)
 
 
 def build_set_function(problem: PathProblem) -> SetFunction:
     """e(S) over the changed units of a problem with a fixed end."""
     cost, start = problem.quadratic, problem.start
     target = start if problem.target is None else problem.target
-    base = cost.residual(start)
-    columns = np.zeros((len(base), len(problem.changed)))
-    with np.errstate(over="ignore"):
-        change = target - start
-    if not np.isfinite(change).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        change = difference(target, start)
+    if not np.isfinite(change.high).all():
         raise ProblemError("target: differs from start by more than double precision holds; rescale the features")
-    unit_blur, lengths = np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
+    base, moves = cost.residual(start), np.zeros((len(problem.changed), len(start)))
     for u, unit in enumerate(problem.changed):
-        delta = np.zeros(len(start))
-        members = list(unit.members)
-        delta[members] = change[members]
-        columns[:, u] = cost.direction(delta)
-        unit_blur[u], lengths[u] = cost.blur(delta), cost.length(delta)
+        moves[u, list(unit.members)] = change.high[list(unit.members)]
+    columns = cost.direction(moves).T
     largest = max(float(np.max(np.abs(base), initial=0.0)), float(np.max(np.abs(columns), initial=0.0)))
     shift = math.frexp(largest)[1]
-    curvature, outside = cost.left_out()
-    doubt = Doubt(
-        math.ldexp(cost.blur(start) + cost.goal_blur(), -shift),
-        np.ldexp(unit_blur, -shift),
-        np.ldexp(lengths, -shift),
-        curvature,
-        2.0 * math.ldexp(curvature * cost.length(start) + outside, -shift),
-    )
-    function = SetFunction(np.ldexp(base, -shift), np.ldexp(columns, -shift), 2 * shift, doubt)
+    function = SetFunction(np.ldexp(base, -shift), np.ldexp(columns, -shift), 2 * shift)
     if math.frexp(function.magnitude)[1] + function.exponent > 1020:
         raise ProblemError("cost: overflows double precision between start and target; rescale the target variable")
-    return function
+    exact = cost.expand(start, change, [unit.members for unit in problem.changed])
+    linear, quadratic = (np.ldexp(part, -function.exponent) for part in exact)
+    return replace(function, apart=Apart(np.abs(function.linear - linear), np.abs(function.quadratic - quadratic)))
 
 
 def order_chain(order: Sequence[int], size: int) -> tuple[int, ...]:

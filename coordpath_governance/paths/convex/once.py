@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.quadratic import Measured
 from coordpath_governance.errors import ProblemError, SolverUnavailableError
-from coordpath_governance.paths.certificate import ROUNDING_LEVEL
 from coordpath_governance.paths.convex.many_units import quick_bound, solve_many
 from coordpath_governance.paths.convex.minorants import EPS
 from coordpath_governance.paths.convex.programme import LARGEST, solve_programme
@@ -111,15 +111,16 @@ def _outcome(problem: PathProblem, found: Found, *, bounded: bool) -> Outcome:
     weight = float(alphas.sum())
     last = float(alphas[-1] * excess[-1]) if len(alphas) else 0.0
     rounding = 64.0 * EPS * float(np.abs(costs[1:]).max(initial=0.0)) if bounded else 0.0
+    value = float(alphas @ excess[1:])
     return Outcome(
         stops,
         problem.most_terms,
-        float(alphas @ excess[1:]),
-        max(found.bound - float(alphas[:-1].sum()) * minimum + last, 0.0) if bounded else 0.0,
+        value,
+        value - (max(found.bound - float(alphas[:-1].sum()) * minimum + last, 0.0) if bounded else 0.0),
         rounding * weight,
-        max(float(excess[1:].max(initial=0.0)), rounding / ROUNDING_LEVEL) * weight,
+        2.0 * rounding * weight,
         weight or 1.0,
         (0, exponent),
         found.solver,
-        along=tuple(excess.tolist()),
+        Measured(tuple(costs.tolist()), tuple(excess.tolist())),
     )

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs import GlmCost
+from coordpath_governance.costs.quadratic import Measured
 from coordpath_governance.errors import ProblemError, SolverUnavailableError
-from coordpath_governance.paths.certificate import ROUNDING_LEVEL
 from coordpath_governance.paths.convex.minorants import EPS
 from coordpath_governance.paths.convex.once import solve_convex_once
 from coordpath_governance.paths.convex.walk_floors import WalkFloors
@@ -46,6 +46,8 @@ def solve_convex_walk(problem: PathProblem, solver: str, patience: Patience) -> 
     """The best path over the allowed numbers of terms that the named solver finds, with its bound."""
     if solver == "gurobi":
         raise SolverUnavailableError("solver gurobi: takes quadratic costs only; use auto")
+    if isinstance(problem.cost, GlmCost) and problem.target is None:
+        problem.cost.expect_best_model()
     return _Lengths(problem, solver, patience).solve()
 
 
@@ -105,7 +107,8 @@ class _Lengths:
         """So few terms that only the order is open."""
         once, weight = self._once, self.known[at].weight
         scale = float(np.ldexp(1.0, once.exponents[1] - self.exponent))
-        value, bound = (weight * self.minimum + scale * each for each in (once.excess, once.bound))
+        value = weight * self.minimum + scale * once.excess
+        bound = value - scale * once.difference
         return KnownLength(once.terms, weight, bound, value, scale * once.rounding, once.stops, once.solver)
 
     @cached_property
@@ -122,7 +125,7 @@ class _Lengths:
         if len(walks.changed) < 2:
             return listed(walks, alphas)
         once = self._once
-        sequence = place(np.array(once.along), alphas, visited(self.problem, once.stops))
+        sequence = place(np.array(once.along.excesses), alphas, visited(self.problem, once.stops))
         models = walks.models(sequence, walks.closed(sequence), np.zeros(0))
         return walks.follow(sequence, models, alphas)
 
@@ -149,11 +152,11 @@ class _Lengths:
             stops,
             best.terms,
             best.value - floor,
-            min(each.bound for each in self.known) - floor,
+            best.value - min(each.bound for each in self.known),
             rounding,
-            max(float(costs.max() - self.minimum) * best.weight, rounding / ROUNDING_LEVEL),
+            2.0 * rounding,
             best.weight,
             (0, self.exponent),
             best.solver,
-            along=tuple((costs - self.minimum).tolist()),
+            Measured(tuple(costs.tolist()), tuple((costs - self.minimum).tolist())),
         )

@@ -86,15 +86,16 @@ def _minimiser(values: NDArray[np.float64], squares: NDArray[np.float64], face: 
     lengths = squares[:, first, rest]
     slope = lengths - (values[:, rest] - values[:, [first]])
     if len(rest) == 1:
-        inner = slope / (2 * lengths)
+        inner = np.divide(slope, 2 * lengths, out=np.zeros_like(slope), where=lengths > 0)
     elif len(rest) == 2:
         across = 0.5 * (lengths[:, 0] + lengths[:, 1] - squares[:, rest[0], rest[1]])
         product = lengths[:, 0] * lengths[:, 1]
         volume = 2 * np.maximum(product - across * across, _FLAT * product)
-        inner = (lengths[:, ::-1] * slope - across[:, None] * slope[:, ::-1]) / volume[:, None]
+        inner = lengths[:, ::-1] * slope - across[:, None] * slope[:, ::-1]
+        inner = np.divide(inner, volume[:, None], out=np.zeros_like(inner), where=volume[:, None] > 0)
     else:
         gram = 0.5 * (lengths[:, :, None] + lengths[:, None, :] - squares[:, rest][:, :, rest])
-        scale = lengths.max(axis=1)
+        scale = np.maximum(lengths.max(axis=1), np.finfo(np.float64).tiny)
         gram = gram / scale[:, None, None] + _FLAT * np.eye(len(rest))
         inner = np.linalg.solve(gram, slope[:, :, None] / (2 * scale[:, None, None]))[:, :, 0]
     inner = np.maximum(inner, 0.0)

@@ -76,7 +76,7 @@ class _Search:
     def __init__(self, task: WalkTask) -> None:
         self._task = task
         self.walk, self._value = task.first, task.evaluate(task.first)
-        self._rounding = task.walks.rounding(float(task.walks.base @ task.walks.base)) * float(task.alphas.sum()) / 2
+        self._rounding = task.walks.blur(float(task.walks.base @ task.walks.base)) * float(task.alphas.sum()) / 2
         self._least = np.inf
         self._valued = 0
 

@@ -120,7 +120,7 @@ class WalkModel:
         increments = np.zeros((self.task.terms, self._columns.shape[1]))
         before = walks.base
         for stop in walks.value(walk, self.task.alphas)[1]:
-            residual = np.ldexp(walks.problem.quadratic.residual(stop.beta), -walks.shift)
+            residual = walks.residual(stop.beta)
             members = list(self._members[walk[stop.k - 1]])
             increments[stop.k - 1, members] = self._columns[:, members].T @ (residual - before) * self._stretch
             before = residual

@@ -170,6 +170,8 @@ def _windows(task: ChainTask, order: list[int]) -> list[int]:
     current = list(order)
     weights = task.padded()
     for begin in range(0, max(1, min(task.depth, len(order) - _WINDOW + _STRIDE)), _STRIDE):
+        if task.expired():
+            break
         window = current[begin : begin + _WINDOW]
         part = task.function.restrict(current[:begin], window)
         inner = ChainTask(part, weights[begin : begin + len(window) - 1])

@@ -74,7 +74,7 @@ class _Run:
         self.bound = 0.0
         self.levels: LevelBounds | None = None
         if task.depth < task.function.size - 1:
-            self.levels = bound_levels(task.function, task.depth)
+            self.levels = bound_levels(task.function, task.depth, task.expired)
             self.bound = float(task.alphas @ self.levels.values)
         if task.patience.timed:
             first = Refinement(task.function, task.alphas, np.inf, _CAPACITY, task.expired).bounds()

@@ -23,6 +23,6 @@ def bound_chain(task: ChainTask) -> float:
     """A number below which no chain goes: the optimum for few units, otherwise the better of two relaxations."""
     if task.function.size <= _EXACT_UP_TO and task.function.lifts is None:
         return Lattice().solve(task).bound
-    levels = float(task.alphas @ bound_levels(task.function, task.depth).values)
+    levels = float(task.alphas @ bound_levels(task.function, task.depth, task.expired).values)
     steps = Refinement(task.function, task.alphas, np.inf, 1, task.expired).bounds() if task.depth else None
     return levels if steps is None else max(levels, steps.root)

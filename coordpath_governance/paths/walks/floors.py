@@ -50,7 +50,7 @@ def least_excess(
     All sets are tried where the units are few. Otherwise the best sets of columns are searched; k units of several columns
     are at most as many columns as the k widest units have.
     """
-    residual = np.ldexp(walks.problem.quadratic.residual(beta), -walks.shift)
+    residual = walks.residual(beta)
     counts = np.arange(most + 1)
     if walks.size <= FEW_UNITS:
         from_start = np.array_equal(residual, walks.base)

@@ -31,6 +31,12 @@ REST = -1
 FEW_UNITS = 12
 """Most units for which the excess of every set is tabulated; 2^12 projections take a moment."""
 
+_NOISE = 1e-7
+"""Part of the residuals of the ends below which a direction at the level of rounding is left out."""
+
+_ROUNDING = 1e-11
+"""Singular values below this part of the largest are rounding: rows of the factor are never that short."""
+
 _DEPENDENT = 1e-13
 """Directions of a unit below this part of its largest are rounding."""
 
@@ -41,6 +47,7 @@ class Walks:
 
     ``base`` is r₀; ``blocks[u]`` the columns C_u of unit u, each divided by its ``norms`` to length 1 (or zero where the
     data do not exercise it); ``changes[u]`` how the residual moves when unit u goes to its target, None if the end is free.
+    ``kept``: which numbers of the cost's residuals these are.
     """
 
     problem: PathProblem
@@ -49,6 +56,7 @@ class Walks:
     norms: tuple[NDArray[np.float64], ...]
     changes: tuple[NDArray[np.float64], ...] | None
     shift: int
+    kept: NDArray[np.bool_]
 
     @property
     def size(self) -> int:
@@ -83,27 +91,55 @@ class Walks:
         """For every set of units a lower bound on the excess that moving it from the start reaches (see `projections`)."""
         return excess_of_all_sets(self.base, self.blocks)
 
+    def residual(self, betas: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The residuals of models (rows, or one) in these units."""
+        moved = self.problem.quadratic.direction(betas - self.problem.start)[..., self.kept]
+        return self.base + np.ldexp(moved, -self.shift)
+
     def excess(self, beta: NDArray[np.float64]) -> float:
         """Excess of a model in these units."""
-        residual = np.ldexp(self.problem.quadratic.residual(beta), -self.shift)
+        residual = self.residual(beta)
         return float(residual @ residual)
 
-    def rounding(self, excess: float, stops: Sequence[Stop] = ()) -> float:
+    @cached_property
+    def level(self) -> float:
+        """c(start) − min c − ‖r₀‖²: what is to be added to an excess of these walks, so that it is right at the start."""
+        excess = self.problem.quadratic.measure(self.problem.start[None, :]).excesses[0]
+        return math.ldexp(excess, -self.exponent) - float(self.base @ self.base)
+
+    def blur(self, excess: float, stops: Sequence[Stop] = ()) -> float:
         """What floating point may do to an excess of this size, on the way through these stops."""
-        problem = self.problem
-        models = [problem.start, *(stop.beta for stop in stops)]
-        if problem.target is not None:
-            models.append(problem.target)
-        blur = math.ldexp(problem.quadratic.blur(np.stack(models)) + problem.quadratic.goal_blur(), -self.shift)
+        moves = self._models(stops) - self.problem.start
+        blur = math.ldexp(self.problem.quadratic.blur(moves), -self.shift)
         return 64 * EPS * excess + blur * (2 * math.sqrt(excess) + blur)
 
-    def doubt(self, excess: float, weight: float) -> float:
-        """What the rounding of the cost's own factor may do to a sum Σαₖeₖ of this size, Σα = weight, or to a bound on it.
+    def unseen(self, stops: Sequence[Stop]) -> float:
+        """By how much a model may cost less than these walks know, if it is no farther from the start than some stops.
 
-        Free values may grow until only the smallest eigenvalue holds them, so it is relative to the excess.
+        Directions that are left out could bring that much, and a gram matrix that is indefinite by rounding could.
         """
-        part, root = self.problem.quadratic.free_doubt()
-        return part * excess + math.ldexp(root, -self.shift) * math.sqrt(excess * weight)
+        cost = self.problem.quadratic
+        left_out = np.ldexp(cost.residual(self.problem.start)[~self.kept], -self.shift)
+        return float(left_out @ left_out) + math.ldexp(cost.bend(self.problem.start, self._models(stops)), -self.exponent)
+
+    def below_minimum(self, stops: Sequence[Stop]) -> float:
+        """By how much c − min c may be negative, for models no farther from the minimum than some stops."""
+        return math.ldexp(self.problem.quadratic.bend(None, self._models(stops)), -self.exponent)
+
+    def _models(self, stops: Sequence[Stop]) -> NDArray[np.float64]:
+        """The start, some stops and the target."""
+        ends = [] if self.problem.target is None else [self.problem.target]
+        return np.stack([self.problem.start, *(stop.beta for stop in stops), *ends])
+
+    def rounding(self, excess: float, weight: float, stops: Sequence[Stop]) -> float:
+        """What floating point may do to a bound on sums Σαₖeₖ where a walk of this excess is known, Σα = weight.
+
+        Besides the blur of the models it is what the factor of the cost may be wrong about: free values may grow until only
+        the smallest eigenvalue holds them, so it is relative to the excess and to that of the start.
+        """
+        part, first = self.problem.quadratic.free_doubt(self.kept), float(self.base @ self.base)
+        blur = self.blur(max(first, excess / weight), stops)
+        return part * (excess + first * weight) + (blur + self.unseen(stops)) * weight
 
     def value(self, sequence: Sequence[int], alphas: NDArray[np.float64]) -> tuple[float, tuple[Stop, ...]]:
         """Σαₖ·excess along the sequence with its best values, and the stops; the last answer is remembered."""
@@ -119,7 +155,7 @@ class Walks:
         """Σαₖ·excess along the sequence, each unit moving by its increment (None: to its target), and the stops."""
         stops = self._stops(sequence, increments)
         models = np.stack([self.problem.start, *(stop.beta for stop in stops)])
-        residuals = np.ldexp(self.problem.quadratic.residual(models), -self.shift)
+        residuals = self.residual(models)
         at = np.cumsum([u != REST for u in sequence])
         return float(alphas @ np.einsum("mr,mr->m", residuals, residuals)[at]), stops
 
@@ -146,9 +182,7 @@ class Walks:
             root = np.sqrt(alphas)
             design = np.concatenate(columns, axis=2) * root[:, None, None]
             aim = -fixed * root[:, None]
-            fitted = np.asarray(
-                np.linalg.lstsq(design.reshape(terms * rank, design.shape[2]), aim.reshape(-1), rcond=None)[0], np.float64
-            )
+            fitted = _least_squares(design.reshape(terms * rank, design.shape[2]), aim.reshape(-1))
             at = 0
             for j, width in places:
                 increments[j] = fitted[at : at + width]
@@ -176,22 +210,28 @@ class Walks:
 
 
 def prepare_walks(problem: PathProblem) -> Walks:
-    """Prepare a problem; columns are brought to length 1, so that units of any scale are fitted alike."""
-    base = problem.quadratic.residual(problem.start)
-    ends = [base] if problem.target is None else [base, problem.quadratic.residual(problem.target)]
-    shift = math.frexp(max(float(np.max(np.abs(end), initial=0.0)) for end in ends))[1]
+    """Prepare a problem; columns are brought to length 1, so that units of any scale are fitted alike.
+
+    Numbers of the residuals that may be noise are left out, unless the start or the target says otherwise.
+    """
+    cost = problem.quadratic
+    base = cost.residual(problem.start)
+    ends = [base] if problem.target is None else [base, base + cost.direction(problem.target - problem.start)]
+    lengths = np.max(np.abs(ends), axis=0, initial=0.0)
+    kept = cost.clear | (lengths > _NOISE * float(np.max(lengths, initial=0.0)))
+    shift = math.frexp(float(np.max(lengths, initial=0.0)))[1]
     blocks, norms = [], []
     for unit in problem.units:
-        columns = problem.quadratic.directions(np.array(unit.members))
+        columns = cost.directions(np.array(unit.members))[kept]
         lengths = np.sqrt(np.sum(np.square(columns / _largest(columns)), axis=0)) * _largest(columns)
         lengths[lengths == 0] = 1.0
         blocks.append(columns / lengths)
         norms.append(lengths)
-    changes = None if problem.target is None else _changes(problem, shift)
-    return Walks(problem, np.ldexp(base, -shift), tuple(blocks), tuple(norms), changes, shift)
+    changes = None if problem.target is None else _changes(problem, shift, kept)
+    return Walks(problem, np.ldexp(base[kept], -shift), tuple(blocks), tuple(norms), changes, shift, kept)
 
 
-def _changes(problem: PathProblem, shift: int) -> tuple[NDArray[np.float64], ...]:
+def _changes(problem: PathProblem, shift: int, kept: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
     """How the residual moves when each unit goes from start to target."""
     change = np.zeros(len(problem.start)) if problem.target is None else problem.target - problem.start
     moves = []
@@ -199,8 +239,15 @@ def _changes(problem: PathProblem, shift: int) -> tuple[NDArray[np.float64], ...
         delta = np.zeros(len(change))
         members = list(unit.members)
         delta[members] = change[members]
-        moves.append(np.ldexp(problem.quadratic.direction(delta), -shift))
+        moves.append(np.ldexp(problem.quadratic.direction(delta)[kept], -shift))
     return tuple(moves)
+
+
+def _least_squares(design: NDArray[np.float64], aim: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Min ‖design·x − aim‖; directions of columns of length 1 that are nothing but rounding are not used."""
+    lengths = np.linalg.norm(design, axis=0)
+    lengths[lengths == 0] = 1.0
+    return np.asarray(np.linalg.lstsq(design / lengths, aim, rcond=_ROUNDING)[0] / lengths, np.float64)
 
 
 def _orthonormal(block: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from coordpath_governance.paths.walks.geometry import prepare_walks
 
 def oracle(walks, beta, most):
     """Least squares on every set of units."""
-    residual = np.ldexp(walks.problem.cost.residual(beta), -walks.shift)
+    residual = walks.residual(beta)
     least = []
     for size in range(min(most, walks.size) + 1):
         found = []

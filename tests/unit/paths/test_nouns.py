@@ -18,8 +18,8 @@ from coordpath_governance.paths.weights import ExplicitWeights, FinalWeights, Ge
 FIGURES = {
     "objective": 12.0,
     "rounding": 1e-12,
-    "own": lambda: 0.0,
-    "scale": 1.0,
+    "floor": 0.0,
+    "nothing": 1e-15,
     "weight": 2.0,
     "exponents": (1, 0),
     "solver": "test",
@@ -27,15 +27,15 @@ FIGURES = {
 
 
 def test_a_proved_path():
-    certificate = certify(excess=3.0, bound=3.0, **FIGURES)
+    certificate = certify(excess=3.0, difference=0.0, **FIGURES)
     assert (certificate.status, certificate.gap, certificate.gap_per_step) == ("optimal", 0.0, 0.0)
     assert certificate.lower_bound == 12.0
-    above = certify(excess=3.0, bound=3.1, **FIGURES)
+    above = certify(excess=3.0, difference=-0.1, **FIGURES)
     assert (above.lower_bound, above.gap) == (12.0, 0.0)
 
 
 def test_a_bounded_path_gives_up_what_rounding_may_have_added():
-    certificate = certify(excess=3.0, bound=2.0, **FIGURES)
+    certificate = certify(excess=3.0, difference=1.0, **FIGURES)
     assert certificate.status == "bounded"
     assert certificate.gap == pytest.approx(1 / 3)
     assert certificate.gap > 1 / 3
@@ -45,28 +45,37 @@ def test_a_bounded_path_gives_up_what_rounding_may_have_added():
 
 
 def test_a_gap_of_a_millionth_is_optimal():
-    assert certify(excess=1.0, bound=1.0 - 9e-7, **FIGURES).status == "optimal"
-    assert certify(excess=1.0, bound=1.0 - 2e-6, **FIGURES).status == "bounded"
+    assert certify(excess=1.0, difference=9e-7, **FIGURES).status == "optimal"
+    assert certify(excess=1.0, difference=2e-6, **FIGURES).status == "bounded"
+
+
+def test_a_bound_is_lowered_by_rounding_that_counts():
+    for rounding in (1e-8, 1e-7):
+        certificate = certify(excess=1.0, difference=0.0, **{**FIGURES, "rounding": rounding})
+        assert (certificate.status, certificate.gap) == ("optimal", pytest.approx(rounding))
+        assert certificate.lower_bound == pytest.approx(12.0 - 2 * rounding, abs=1e-15)
 
 
 def test_a_rounding_that_is_itself_large_proves_nothing():
     large = {**FIGURES, "rounding": 0.1}
-    certificate = certify(excess=1.0, bound=1.0, **large)
+    certificate = certify(excess=1.0, difference=0.0, **large)
     assert (certificate.status, certificate.gap) == ("bounded", pytest.approx(0.1))
-    assert certify(excess=1.0, bound=1.0, **{**large, "scale": 1e12}).status == "optimal"
-    assert certify(excess=0.05, bound=0.05, **large).gap == 1.0
+    assert certify(excess=1.0, difference=0.0, **{**large, "nothing": 0.1}).status == "optimal"
+    assert certify(excess=0.05, difference=0.0, **large).gap == 1.0
 
 
 def test_an_excess_that_is_as_good_as_nothing():
-    """Where the path reaches the minimum itself no other can be better, unless its own cost is in doubt."""
+    """Where the path reaches the minimum itself no other can be better, unless the minimum is in doubt."""
     reached = {**FIGURES, "rounding": 0.1}
-    assert certify(excess=1e-20, bound=0.0, **reached).status == "optimal"
-    assert certify(excess=1e-20, bound=0.0, **{**reached, "own": lambda: 1e-3}).status == "bounded"
-    assert certify(excess=1e-3, bound=0.0, **reached).status == "bounded"
+    assert certify(excess=1e-20, difference=1e-20, **reached).status == "optimal"
+    doubtful = certify(excess=1e-20, difference=1e-20, **{**reached, "floor": 1e-3})
+    assert (doubtful.status, doubtful.gap) == ("bounded", 1.0)
+    assert doubtful.lower_bound == pytest.approx(12.0 - 2e-3)
+    assert certify(excess=1e-3, difference=1e-3, **reached).status == "bounded"
 
 
 def test_a_gap_without_excess_is_whole():
-    certificate = certify(excess=0.0, bound=-1.0, **FIGURES)
+    certificate = certify(excess=0.0, difference=1.0, **{**FIGURES, "floor": 1.0})
     assert (certificate.gap, certificate.status) == (1.0, "bounded")
 
 

@@ -117,7 +117,7 @@ def check(problem, task, exponent, found, optimum=None):
     best = math.ldexp(float(optimum), -exponent)
     value = task.evaluate(found.order)
     largest = max(task.walks.excess(problem.start), task.walks.excess(problem.target))
-    noise = task.alphas.sum() * (1e-12 * largest + task.walks.rounding(largest))
+    noise = task.alphas.sum() * (1e-12 * largest + task.walks.blur(largest))
     assert len(found.order) == task.terms
     assert found.bound <= best * (1 + 1e-12) + noise
     assert value >= best * (1 - 1e-9) - noise

@@ -22,7 +22,7 @@ def told(make):
         sides = {side: getattr(document.impact, side).model_copy(update=figures) for side in ("champion", "candidate")}
         impact = document.impact.model_copy(update=sides)
         glm = document.glm.model_copy(update={"constant_cost": constant_cost})
-        return limits(ModelPair(champion, candidate), document.data, document.counts, impact, (), True, glm)
+        return limits(ModelPair(champion, candidate), document.data, document.counts, document.path, impact, (), True, glm)
 
     return tell
 

@@ -1,0 +1,184 @@
+"""The factor of a quadratic cost: c(β + δ) ≈ min c + ‖r + Rδ‖², with RᵀR ≈ G and Rᵀr = Gβ − b, the gradient at β.
+
+Everything is in *scaled* coordinates, βᵢ·2^hᵢ with Gᵢᵢ/4^hᵢ near 1, so that columns of very different size are judged alike.
+
+Columns may be dependent, or nearly so. An eigendecomposition knows an eigenvalue λ only to eps·λ_max, which is all of it
+where two columns are 1e-8 apart. So the directions V of small eigenvalues are treated again on their own: with K the
+others, C = KᵀGV and S = VᵀGV − CᵀΛ⁻¹C from products of twice the working precision,
+
+    δᵀGδ = ‖Λ^½(Kᵀ + Λ⁻¹C Vᵀ)δ‖² + (Vᵀδ)ᵀS(Vᵀδ),
+
+and S is factored in the same way. The rows of R are right to a few units in the last place, so that the condition that
+matters is that of R, the root of that of G. Gradients are of twice the working precision too, and r and the minimum are
+corrected by what they leave of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.costs.twofold import Twofold, multiply
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+__all__ = ["EPS", "Factor", "ScaledCost", "factor_cost"]
+
+EPS = float(np.finfo(np.float64).eps)
+
+_FIRM = 1e-3
+"""Eigenvalues above this part of the largest are taken as an eigendecomposition gives them."""
+
+_UNRESOLVED = 2.0**-92
+"""Eigenvalues below this part of the largest are lost even in twice the working precision."""
+
+_INFORMED = EPS / 64
+"""Below this part of the largest an eigenvalue says more about the rounding of the moments than about the data."""
+
+_CORRECTIONS, _STEPS = 2, 6
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledCost:
+    """Gram matrix and linear part in scaled coordinates; the linear part is ``linear``·2^``top``."""
+
+    exponents: NDArray[np.int64]
+    matrix: FloatArray | Twofold
+    linear: FloatArray
+    top: int
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.exponents)
+
+    def place(self, betas: FloatArray, least: int | None = None) -> tuple[FloatArray, int]:
+        """Models (rows) in scaled coordinates, and the exponent of their unit: no less than ``least`` or that of b."""
+        mantissas, powers = np.frexp(betas)
+        powers = powers.astype(np.int64) + self.exponents
+        unit = int(powers[betas != 0].max(initial=self.top if least is None else max(self.top, least)))
+        return np.ldexp(mantissas, np.maximum(powers - unit, -4000)), unit
+
+    def gradient(self, placed: FloatArray, unit: int) -> Twofold:
+        """Gβ − b at models (rows) in units of 2^unit, one column for each model."""
+        pull = np.ldexp(self.linear, self.top - unit)[:, None]
+        return multiply(self.matrix, placed.T).plus(Twofold(-pull, np.zeros_like(pull)))
+
+    def change(self, placed: FloatArray, unit: int) -> Twofold:
+        """βᵀGβ − 2bᵀβ of every model (row), in units of 4^unit."""
+        pull = np.ldexp(self.linear, self.top - unit)[:, None]
+        return self.gradient(placed, unit).plus(Twofold(-pull, np.zeros_like(pull))).scaled(placed.T).total()
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """R, and β̂ near the minimum, in scaled coordinates; β̂ in units of 2^unit.
+
+    ``clear`` tells which rows of R are above the rounding of the moments. The others are right for these moments as they
+    stand, and nothing more. ``negative``: how far the gram matrix is from being positive semi-definite.
+    """
+
+    root: FloatArray
+    sizes: FloatArray
+    clear: NDArray[np.bool_]
+    center: FloatArray
+    unit: int
+    negative: float
+
+    def residual(self, gradient: FloatArray) -> FloatArray:
+        """The r with Rᵀr = a gradient, as near as there is one."""
+        inverse = self.inverse
+        residual = inverse @ gradient
+        for _ in range(_CORRECTIONS):
+            residual = residual + inverse @ self.missed(residual, gradient)
+        return residual
+
+    def missed(self, residual: FloatArray, gradient: FloatArray) -> FloatArray:
+        """What is left of a gradient without Rᵀr."""
+        high, low = multiply(self.root.T, residual[:, None])
+        left: FloatArray = (gradient - high[:, 0]) - low[:, 0]
+        return left
+
+    @property
+    def inverse(self) -> FloatArray:
+        """W with WRᵀ ≈ 1: the rows of R divided by their squared lengths."""
+        inverse: FloatArray = self.root / self.sizes[:, None]
+        return inverse
+
+    def doubt(self, matrix: FloatArray | Twofold, kept: NDArray[np.bool_]) -> float:
+        """By what part of an excess some rows of the factor may be wrong about it, wherever the model is.
+
+        With E = G − RᵀR it is δᵀEδ for a change δ in the space of the rows, at most ‖WEWᵀ‖·‖Rδ‖².
+        """
+        rows, inverse = self.root[kept], self.inverse[kept]
+        product = multiply(rows.T, rows).times(-1.0)
+        error = product.plus(matrix if isinstance(matrix, Twofold) else _pair(matrix)).high
+        return float(np.linalg.norm(inverse @ error @ inverse.T, 2)) + 8 * (rows.shape[1] + 4) * EPS if len(rows) else 0.0
+
+
+def factor_cost(cost: ScaledCost, used: NDArray[np.bool_]) -> Factor:
+    """Factor a cost; coordinates that are not ``used`` move nothing."""
+    matrix = cost.matrix
+    if not used.all():
+        keep = np.outer(used, used)
+        matrix = Twofold(matrix.high * keep, matrix.low * keep) if isinstance(matrix, Twofold) else matrix * keep
+    rows, sizes, negative = _rows(matrix, None)
+    largest = float(sizes.max(initial=0.0))
+    told = sizes > _INFORMED * largest
+    rows, sizes = rows[told], sizes[told]
+    return Factor(rows, sizes, sizes > 4 * cost.size * EPS * largest, _center(cost, rows, sizes), cost.top, negative)
+
+
+def _rows(matrix: FloatArray | Twofold, least: float | None) -> tuple[FloatArray, FloatArray, float]:
+    """Rows with RᵀR = the matrix, but for eigenvalues below ``least``; their squared lengths; how negative others are."""
+    plain = matrix.high if isinstance(matrix, Twofold) else matrix
+    values, vectors = np.linalg.eigh(plain)
+    largest = float(values[-1])
+    least = _UNRESOLVED * len(values) * largest if least is None else least
+    if largest <= least:
+        return np.zeros((0, len(values))), np.zeros(0), max(0.0, -float(values[0]))
+    firm = values > _FIRM * largest
+    found, across = values[firm], vectors[:, firm].T
+    if firm.all():
+        return np.sqrt(found)[:, None] * across, found, 0.0
+    small = vectors[:, ~firm]
+    image = multiply(matrix, small)
+    mixed = multiply(across, image).high / found[:, None]
+    left = multiply(small.T, image).plus(_pair(-(mixed.T * found) @ mixed))
+    inner, sizes, negative = _rows(_symmetric(left), least)
+    rows = np.concatenate([np.sqrt(found)[:, None] * (across + mixed @ small.T), inner @ small.T])
+    return rows, np.concatenate([found, sizes]), negative
+
+
+def _center(cost: ScaledCost, rows: FloatArray, sizes: FloatArray) -> FloatArray:
+    """A vector near the minimum, corrected by the gradient until that helps no more."""
+    inverse, center = rows / sizes[:, None], np.zeros(cost.size)
+
+    def slope(at: FloatArray) -> tuple[FloatArray, float]:
+        high, low = cost.gradient(at[None, :], cost.top)
+        down: FloatArray = inverse @ (high + low)[:, 0]
+        return down, float(down @ down)
+
+    down, left = slope(center)
+    for _ in range(_STEPS):
+        if left == 0.0:
+            break
+        step = center - inverse.T @ down
+        following, less = slope(step)
+        if not less < left:
+            break
+        center, down, left = step, following, less
+    return center
+
+
+def _pair(values: FloatArray) -> Twofold:
+    return Twofold(values, np.zeros_like(values))
+
+
+def _symmetric(matrix: Twofold) -> Twofold:
+    return matrix.plus(Twofold(matrix.high.T, matrix.low.T)).times(0.5)
