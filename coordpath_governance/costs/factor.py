@@ -15,12 +15,15 @@ corrected by what they leave of them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.twofold import Twofold, multiply
+from coordpath_governance.costs.twofold import Twofold, difference, multiply
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +44,9 @@ _INFORMED = EPS / 64
 """Below this part of the largest an eigenvalue says more about the rounding of the moments than about the data."""
 
 _CORRECTIONS, _STEPS = 2, 6
+
+_FEW = 150
+"""Up to so many models one product with the whole matrix is quicker than going from one to the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +73,29 @@ class ScaledCost:
     def gradient(self, placed: FloatArray, unit: int) -> Twofold:
         """Gβ − b at models (rows) in units of 2^unit, one column for each model."""
         pull = np.ldexp(self.linear, self.top - unit)[:, None]
-        return multiply(self.matrix, placed.T).plus(Twofold(-pull, np.zeros_like(pull)))
+        return multiply(self.matrix, placed.T).plus(_pair(-pull))
 
     def change(self, placed: FloatArray, unit: int) -> Twofold:
         """βᵀGβ − 2bᵀβ of every model (row), in units of 4^unit."""
         pull = np.ldexp(self.linear, self.top - unit)[:, None]
-        return self.gradient(placed, unit).plus(Twofold(-pull, np.zeros_like(pull))).scaled(placed.T).total()
+        gradient = self.gradient(placed, unit) if len(placed) <= _FEW else self._gradients_along(placed, unit)
+        return gradient.plus(_pair(-pull)).scaled(placed.T).total()
+
+    def _gradients_along(self, placed: FloatArray, unit: int) -> Twofold:
+        """`gradient` of models each of which differs from the one before in few coordinates, from one to the next."""
+        columns = Twofold(*(part.T for part in self.matrix)) if isinstance(self.matrix, Twofold) else _pair(self.matrix.T)
+        first = self.gradient(placed[:1], unit)
+        here = Twofold(first.high[:, 0], first.low[:, 0])
+        high, low = np.empty((self.size, len(placed))), np.empty((self.size, len(placed)))
+        high[:, 0], low[:, 0] = here
+        for k, (before, after) in enumerate(pairwise(placed), start=1):
+            moved = np.flatnonzero(before != after)
+            delta = difference(after[moved], before[moved])
+            for i, up, down in zip(moved.tolist(), delta.high.tolist(), delta.low.tolist(), strict=True):
+                column = columns.part(i)
+                here = here.plus(column.scaled(up)).plus(_pair(column.high * down))
+            high[:, k], low[:, k] = here
+        return Twofold(high, low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,29 +103,42 @@ class Factor:
     """R, and β̂ near the minimum, in scaled coordinates; β̂ in units of 2^unit.
 
     ``clear`` tells which rows of R are above the rounding of the moments. The others are right for these moments as they
-    stand, and nothing more. ``negative``: how far the gram matrix is from being positive semi-definite.
+    stand, and nothing more. ``negative``: how far the gram matrix is from being positive semi-definite. ``gradient``: that
+    at β̂.
     """
 
     root: FloatArray
     sizes: FloatArray
     clear: NDArray[np.bool_]
     center: FloatArray
+    gradient: FloatArray
     unit: int
     negative: float
 
-    def residual(self, gradient: FloatArray) -> FloatArray:
-        """The r with Rᵀr = a gradient, as near as there is one."""
-        inverse = self.inverse
-        residual = inverse @ gradient
-        for _ in range(_CORRECTIONS):
-            residual = residual + inverse @ self.missed(residual, gradient)
-        return residual
+    @cached_property
+    def _at_center(self) -> tuple[float, float]:
+        residual, missed = self.residual(self.gradient)
+        return float(residual @ residual), float(np.linalg.norm(missed))
 
-    def missed(self, residual: FloatArray, gradient: FloatArray) -> FloatArray:
-        """What is left of a gradient without Rᵀr."""
-        high, low = multiply(self.root.T, residual[:, None])
-        left: FloatArray = (gradient - high[:, 0]) - low[:, 0]
-        return left
+    @property
+    def above(self) -> float:
+        """c(β̂) − min c, in units of 4^unit."""
+        return self._at_center[0]
+
+    @property
+    def missed(self) -> float:
+        """What no residual explains of the gradient at β̂, in units of 2^unit."""
+        return self._at_center[1]
+
+    def residual(self, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The r with Rᵀr = a gradient, as near as there is one, and what is left of the gradient."""
+        inverse = self.inverse
+        residual, left = np.zeros(len(self.root)), gradient
+        for _ in range(_CORRECTIONS + 1):
+            residual = residual + inverse @ left
+            high, low = multiply(self.root.T, residual[:, None])
+            left = (gradient - high[:, 0]) - low[:, 0]
+        return residual, left
 
     @property
     def inverse(self) -> FloatArray:
@@ -131,7 +167,8 @@ def factor_cost(cost: ScaledCost, used: NDArray[np.bool_]) -> Factor:
     largest = float(sizes.max(initial=0.0))
     told = sizes > _INFORMED * largest
     rows, sizes = rows[told], sizes[told]
-    return Factor(rows, sizes, sizes > 4 * cost.size * EPS * largest, _center(cost, rows, sizes), cost.top, negative)
+    clear = sizes > 4 * cost.size * EPS * largest
+    return Factor(rows, sizes, clear, *_center(cost, rows, sizes), cost.top, negative)
 
 
 def _rows(matrix: FloatArray | Twofold, least: float | None) -> tuple[FloatArray, FloatArray, float]:
@@ -155,25 +192,21 @@ def _rows(matrix: FloatArray | Twofold, least: float | None) -> tuple[FloatArray
     return rows, np.concatenate([found, sizes]), negative
 
 
-def _center(cost: ScaledCost, rows: FloatArray, sizes: FloatArray) -> FloatArray:
-    """A vector near the minimum, corrected by the gradient until that helps no more."""
+def _center(cost: ScaledCost, rows: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A vector near the minimum, corrected by the gradient until that helps no more; and the gradient there."""
     inverse, center = rows / sizes[:, None], np.zeros(cost.size)
-
-    def slope(at: FloatArray) -> tuple[FloatArray, float]:
-        high, low = cost.gradient(at[None, :], cost.top)
-        down: FloatArray = inverse @ (high + low)[:, 0]
-        return down, float(down @ down)
-
-    down, left = slope(center)
+    gradient, left = -cost.linear, math.inf
     for _ in range(_STEPS):
-        if left == 0.0:
-            break
-        step = center - inverse.T @ down
-        following, less = slope(step)
+        step = center - inverse.T @ (inverse @ gradient)
+        high, low = cost.gradient(step[None, :], cost.top)
+        following = (high + low)[:, 0]
+        less = float(np.linalg.norm(inverse @ following))
         if not less < left:
             break
-        center, down, left = step, following, less
-    return center
+        center, gradient, left = step, following, less
+        if left == 0.0:
+            break
+    return center, gradient
 
 
 def _pair(values: FloatArray) -> Twofold:

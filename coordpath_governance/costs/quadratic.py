@@ -34,6 +34,8 @@ _DEFINITENESS = 1e-10
 _RANGE = 1e-8
 """Relative tolerances: what summing moments in double precision can do, and nothing beyond."""
 
+_REMEMBERED = 8
+
 _NOTHING = 1e-13
 """Part of the constant below which a negative minimum is rounding."""
 
@@ -72,6 +74,7 @@ class QuadraticCost:
     _scaled: ScaledCost = field(init=False, repr=False)
     _factor: Factor = field(init=False, repr=False)
     _drop: tuple[float, float] = field(init=False, repr=False)
+    _residuals: dict[bytes, tuple[FloatArray, float, int]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         gram = _finite(self.gram, "gram", 2)
@@ -148,11 +151,21 @@ class QuadraticCost:
 
     def residual(self, beta: FloatArray) -> FloatArray:
         """R of a model, with Rᵀr = Gβ − b: one number a direction that data exercise. ‖r + Rδ‖² is the excess of β + δ."""
-        placed, unit = self._scaled.place(beta[None, :])
-        high, low = self._scaled.gradient(placed, unit)
-        residual = self._factor.residual((high + low)[:, 0])
+        residual, _, unit = self._residual(beta)
         with np.errstate(over="ignore"):
             return _checked(np.ldexp(residual, unit))
+
+    def _residual(self, beta: FloatArray) -> tuple[FloatArray, float, int]:
+        """R of a model in units of 2^unit, and how much of the gradient it misses; of the last models it is remembered."""
+        key = beta.tobytes()
+        if key not in self._residuals:
+            placed, unit = self._scaled.place(beta[None, :])
+            high, low = self._scaled.gradient(placed, unit)
+            residual, missed = self._factor.residual((high + low)[:, 0])
+            if len(self._residuals) >= _REMEMBERED:
+                self._residuals.clear()
+            self._residuals[key] = residual, float(np.linalg.norm(missed)), unit
+        return self._residuals[key]
 
     def direction(self, delta: ArrayLike) -> FloatArray:
         """R·δ: how a change of the coefficients moves the residual; of several changes, a row each."""
@@ -182,10 +195,11 @@ class QuadraticCost:
         """
         placed, unit = self._scaled.place(models if beta is None else np.concatenate([models, beta[None, :]]))
         factor = self._factor
-        about = np.ldexp(factor.center, factor.unit - unit) if beta is None else placed[-1]
-        high, low = self._scaled.gradient(about[None, :], unit)
-        gradient = (high + low)[:, 0]
-        slope = float(np.linalg.norm(factor.missed(factor.residual(gradient), gradient)))
+        if beta is None:
+            about, slope = np.ldexp(factor.center, factor.unit - unit), math.ldexp(factor.missed, factor.unit - unit)
+        else:
+            _, missed, own = self._residual(beta)
+            about, slope = placed[-1], math.ldexp(missed, own - unit)
         reach = float(np.max(np.linalg.norm(placed - about, axis=1)))
         with np.errstate(over="ignore"):
             return float(np.ldexp((factor.negative * reach + 2.0 * slope) * reach, 2 * unit))
@@ -284,8 +298,7 @@ def _scale(gram: FloatArray, linear: FloatArray, exponents: NDArray[np.int64]) -
 
 def _check_range(scaled: ScaledCost, factor: Factor, constant: float) -> None:
     """Refuse a ``linear`` that no β̂ can meet, unless [[G, b], [bᵀ, constant]] is positive semi-definite but for rounding."""
-    high, low = scaled.gradient(factor.center[None, :], factor.unit)
-    if np.linalg.norm(high + low) <= _RANGE * np.linalg.norm(scaled.linear):
+    if np.linalg.norm(factor.gradient) <= _RANGE * np.linalg.norm(scaled.linear):
         return
     if constant > 0:
         matrix = scaled.matrix.high if isinstance(scaled.matrix, Twofold) else scaled.matrix
@@ -305,8 +318,6 @@ def _check_range(scaled: ScaledCost, factor: Factor, constant: float) -> None:
 
 def _least(scaled: ScaledCost, factor: Factor) -> tuple[float, float]:
     """Min c − constant: c(β̂) − constant − ‖r‖² with r the residual of β̂."""
-    high, low = scaled.gradient(factor.center[None, :], factor.unit)
-    residual = factor.residual((high + low)[:, 0])
-    least = scaled.change(factor.center[None, :], factor.unit).plus(_pair(np.array([-(residual @ residual)])))
+    least = scaled.change(factor.center[None, :], factor.unit).plus(_pair(np.array([-factor.above])))
     with np.errstate(over="ignore"):
         return float(np.ldexp(least.high[0], 2 * factor.unit)), float(np.ldexp(least.low[0], 2 * factor.unit))

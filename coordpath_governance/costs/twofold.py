@@ -21,6 +21,9 @@ __all__ = ["Twofold", "difference", "exact_products", "multiply"]
 _BITS = 106
 """Bits below the largest entry of a row (or column) that a product keeps."""
 
+_SMALL = 8192
+"""Up to so many products they are made one by one, which takes fewer calls."""
+
 _SPLITTER = 134217729.0
 """2²⁷ + 1, which cuts a double into two halves of 26 bits."""
 
@@ -40,7 +43,7 @@ class Twofold(NamedTuple):
         """The product with a power of two, exactly."""
         return Twofold(self.high * factor, self.low * factor)
 
-    def scaled(self, factors: FloatArray) -> Twofold:
+    def scaled(self, factors: FloatArray | float) -> Twofold:
         """The product with plain numbers entry by entry, to twice the working precision."""
         product = exact_products(self.high, factors)
         return Twofold(*_two_sum(product.high, product.low + self.low * factors))
@@ -74,6 +77,8 @@ def multiply(left: FloatArray | Twofold, right: FloatArray | Twofold) -> Twofold
         return multiply(left.high, right).plus(multiply(left.low, right))
     if isinstance(right, Twofold):
         return multiply(left, right.high).plus(multiply(left, right.low))
+    if left.size * right.shape[1] <= _SMALL:
+        return exact_products(left.T[:, :, None], right[:, None, :]).total()
     bits = (53 - max(1, left.shape[1]).bit_length()) // 2
     most = -(-_BITS // bits)
     rows, columns = _slices(left, 1, bits, most), _slices(right, 0, bits, most)
@@ -85,9 +90,9 @@ def multiply(left: FloatArray | Twofold, right: FloatArray | Twofold) -> Twofold
     return sum_
 
 
-def exact_products(left: FloatArray, right: FloatArray) -> Twofold:
-    """left·right entry by entry, exactly unless it underflows."""
-    product = left * right
+def exact_products(left: FloatArray, right: FloatArray | float) -> Twofold:
+    """left·right entry by entry, exactly unless it underflows (Dekker)."""
+    product: FloatArray = left * right
     left_high, right_high = _upper_half(left), _upper_half(right)
     left_low, right_low = left - left_high, right - right_high
     error = ((left_high * right_high - product) + left_high * right_low + left_low * right_high) + left_low * right_low
@@ -113,7 +118,7 @@ def _two_sum(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArra
     return high, (left - (high - part)) + (right - part)
 
 
-def _upper_half(values: FloatArray) -> FloatArray:
-    scaled = _SPLITTER * values
+def _upper_half(values: FloatArray | float) -> FloatArray:
+    scaled = _SPLITTER * np.asarray(values)
     upper: FloatArray = scaled - (scaled - values)
     return upper

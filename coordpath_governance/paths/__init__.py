@@ -31,7 +31,7 @@ from coordpath_governance.paths.path import Move, Path, Step
 from coordpath_governance.paths.patience import heeding_interrupts, until
 from coordpath_governance.paths.problem import BASELINE, PathProblem, StepRange, Unit
 from coordpath_governance.paths.shapley import shapley
-from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, solve_problem
+from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, solve_problem, solve_within
 
 __all__ = [
     "BASELINE",
@@ -73,12 +73,13 @@ def solve(
 ) -> Solution:
     """Solve a problem document (`coordpath.problem/1`); ``.to_dict()`` of the answer is `coordpath.path/1`.
 
-    When the problem's ``time_limit`` has passed, or on Ctrl-C, it is the best path so far with the gap that is proved of it.
+    When the problem's ``time_limit`` has passed since the call, or on Ctrl-C, it is the best path so far with its gap.
     A second Ctrl-C raises `KeyboardInterrupt`. Whoever passes ``interrupted`` handles the signal instead.
     """
+    began = _now(clock)
     asked = as_problem(problem)
     with _heeding(interrupted) as pressed, _quietly():
-        return solve_problem(asked, clock=clock, progress=progress, interrupted=pressed)
+        return solve_within(asked, until(clock, asked.time_limit, pressed, progress, began))
 
 
 def model_loss(
@@ -93,9 +94,10 @@ def model_loss(
     Paths of D (the number of changed units) to ``steps.max`` terms are searched; with ``steps`` null to D + 3, or fewer
     where longer ones cannot pay. The ``time_limit`` is for all of it; past it, or on Ctrl-C, it is what is proved so far.
     """
+    began = _now(clock)
     asked = as_problem(problem)
     with _heeding(interrupted) as pressed, _quietly():
-        return find_model_loss(asked, until(clock, asked.time_limit, pressed), solver)
+        return find_model_loss(asked, until(clock, asked.time_limit, pressed, began=began), solver)
 
 
 def pareto_front(
@@ -111,9 +113,15 @@ def pareto_front(
     ``weights`` are those of the loss: gamma, alpha or p. ``resolution`` is relative to c(start) − min c. The ``time_limit``
     is for all of it; past it, or on Ctrl-C, it is the models found so far, and ``shortfall`` says what that leaves open.
     """
+    began = _now(clock)
     asked = as_problem(problem)
     with _heeding(interrupted) as pressed:
-        return trace_front(asked, resolution, until(clock, asked.time_limit, pressed), solver)
+        return trace_front(asked, resolution, until(clock, asked.time_limit, pressed, began=began), solver)
+
+
+def _now(clock: Callable[[], float] | None) -> float | None:
+    """When it began: reading a large problem takes some of its time limit, too."""
+    return None if clock is None else clock()
 
 
 def _heeding(interrupted: Callable[[], bool] | None) -> AbstractContextManager[Callable[[], bool]]:

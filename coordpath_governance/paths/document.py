@@ -153,7 +153,7 @@ def _steps(given: object) -> int | StepRange | None:
         return None
     if isinstance(given, Mapping):
         only(given, ("min", "max"), "steps.")
-        least = as_integer(needed(given, "min", "steps."), "steps.min")
+        least = as_integer(given.get("min", 1), "steps.min")
         return StepRange(least, as_integer(needed(given, "max", "steps."), "steps.max"))
     return as_integer(given, "steps")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -16,16 +17,23 @@ def never() -> bool:
     return False
 
 
+def forever() -> float:
+    """Seconds until a deadline that does not come."""
+    return math.inf
+
+
 @dataclass(frozen=True)
 class Patience:
     """When a search stops, and whom it tells how far it has come.
 
-    ``timed``: a time limit is set, and it goes on until then; otherwise it stops at an amount of work.
+    ``timed``: a time limit is set, and it goes on until then; otherwise it stops at an amount of work. ``left``: the seconds
+    until then, so that nothing long is begun that cannot be interrupted.
     """
 
     expired: Callable[[], bool] = never
     timed: bool = False
     progress: Callable[[str, float, float], None] | None = None
+    left: Callable[[], float] = forever
 
     def telling(self, change: Callable[[str, float, float], tuple[str, float, float]]) -> Patience:
         """The same, except that what is told is changed on its way."""
@@ -43,13 +51,14 @@ def until(
     seconds: float | None,
     interrupted: Callable[[], bool] | None = None,
     progress: Callable[[str, float, float], None] | None = None,
+    began: float | None = None,
 ) -> Patience:
-    """Patience until ``seconds`` have passed on the clock, or until interrupted."""
+    """Patience until ``seconds`` have passed on the clock since it said ``began`` (now), or until interrupted."""
     asked = interrupted or never
     if clock is None or seconds is None:
         return Patience(asked, timed=False, progress=progress)
-    end = clock() + seconds
-    return Patience(lambda: clock() >= end or asked(), timed=True, progress=progress)
+    end = (clock() if began is None else began) + seconds
+    return Patience(lambda: clock() >= end or asked(), timed=True, progress=progress, left=lambda: end - clock())
 
 
 @contextmanager

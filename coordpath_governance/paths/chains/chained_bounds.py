@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.paths.chains.node_index import NodeIndex
 from coordpath_governance.paths.chains.relaxed_steps import RelaxedSteps
 from coordpath_governance.paths.chains.step_pairs import pair_steps
 
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ChainedBounds", "Refinement"]
 
-_MOST_INTEGRAL = 16
-_TABLE = 1 << 22
-"""Most entries of the tables over (level, word of I)."""
+_MOST_INTEGRAL, _MOST_CROWDED = 60, 16
+"""Most integral units; and where there are more nodes than are kept, so that the aim had to be lowered."""
 
 _FIRST_ROUNDS, _ROUNDS = 300, 40
 _ELEMENT_ROUNDS = 20_000_000
@@ -43,20 +43,27 @@ _CHUNK = 1 << 15
 
 @dataclass(frozen=True, eq=False)
 class ChainedBounds:
-    """On Σ_{j>k} αⱼ e(S_j): after[k, x] + Σ_{u∈S} slopes[k, u] − before[k]·e(S), with x = S ∩ I as a bit mask.
+    """On Σ_{j>k} αⱼ e(S_j): after(k, x) + Σ_{u∈S} slopes[k, u] − before[k]·e(S), with x = S ∩ I as a bit mask.
 
     ``units`` lists I and then J; bits and slopes follow that list. Only for chains below ``reach``: all others count as
-    given up. ``root`` bounds all chains. ``nodes`` is how many (k, x) are left.
+    given up. ``root`` bounds all chains. ``nodes`` is how many (k, x) are left. ``rest``: after(k, x) by rows of ``index``,
+    the last for pairs that were given up.
     """
 
     units: list[int]
     integral: int
-    after: NDArray[np.float64]
+    index: NodeIndex
+    rest: NDArray[np.float64]
     slopes: NDArray[np.float64]
     before: NDArray[np.float64]
     root: float
     reach: float
     nodes: int
+
+    def after(self, level: int, words: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The constant for level k and some x, infinite where (k, x) was given up."""
+        found: NDArray[np.float64] = self.rest[self.index.find(level, words)]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +118,7 @@ class Refinement:
         start = np.repeat(np.minimum((level + self.pairs.share) / function.size, 1.0)[:, None], function.size, axis=1)
         self.nodes = _Nodes(level, np.zeros(self.steps, dtype=np.int64), start)
         self.work = 0
+        self.crowded = False
 
     def bounds(self) -> ChainedBounds | None:
         """Bounds with the present I, giving up all nodes that they can.
@@ -130,19 +138,19 @@ class Refinement:
         reach, after = self._chain(costs, end)
         reduced = np.full((self.steps, len(self.relaxed)), np.inf)
         if self.integral:
-            if not self._settle_entries(steps, costs, self._open_entries(costs, reach, after), reduced):
+            if not self._settle_entries(steps, costs, self._open_entries(costs, end, reach, after), reduced):
                 return None
             reach, after = self._chain(costs, end)
         level, word = self.nodes.level, self.nodes.word
-        staying = reach[level, word] + costs.stay + after[level + 1, word] < self.target
+        staying = reach[:-1] + costs.stay + self._following(after, end, level, word) < self.target
         _lower(reduced, level[staying], costs.reduced[staying])
         return self._give_up(steps, costs.point, np.where(np.isinf(reduced), 0.0, reduced), reach, after)
 
     @property
     def full(self) -> bool:
         """Whether no more units can become integral."""
-        most = min(_MOST_INTEGRAL, self.function.size - 1, int(np.log2(_TABLE / (self.steps + 1))))
-        return len(self.integral) >= most
+        most = _MOST_CROWDED if self.crowded else _MOST_INTEGRAL
+        return len(self.integral) >= min(most, self.function.size - 1)
 
     def split(self) -> None:
         """Make one more unit integral, the one whose relaxed moves hide most; not if it is full."""
@@ -189,7 +197,10 @@ class Refinement:
         index = self._index()
         for i in range(len(self.integral)):
             to = nodes.word | (1 << i)
-            free = np.flatnonzero((nodes.word >> i & 1 == 0) & (index[nodes.level + 1, to] >= 0))
+            there = index.find(nodes.level + 1, to) < index.missing
+            if self.pairs.whole:
+                there |= (nodes.level + 1 == self.steps) & (to == self._everything)
+            free = np.flatnonzero((nodes.word >> i & 1 == 0) & there)
             for rows in self._chunks(free):
                 if self.expired():
                     return None
@@ -197,22 +208,34 @@ class Refinement:
                 enter[rows, i], _ = self._entry(steps, rows, i, inside, between)
         return _Costs(stay, enter, point, reduced)
 
-    def _index(self) -> NDArray[np.int64]:
-        """Row of every node, −1 where there is none; the full set counts as one."""
-        index = np.full((self.steps + 1, 1 << len(self.integral)), -1, dtype=np.int64)
-        index[self.nodes.level, self.nodes.word] = np.arange(len(self.nodes.level))
-        if self.pairs.whole:
-            index[self.steps, -1] = len(self.nodes.level)
-        return index
+    def _index(self) -> NodeIndex:
+        """Where every node is listed."""
+        return NodeIndex(self.nodes.level, self.nodes.word, self.steps, len(self.integral))
+
+    @property
+    def _everything(self) -> int:
+        """The word of all units of I."""
+        return (1 << len(self.integral)) - 1
+
+    def _following(
+        self, after: NDArray[np.float64], end: float, level: NDArray[np.int64] | int, word: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """T(k + 1, x): from the table, or ``end`` after the last step."""
+        rest = after[self._index_now.find(np.add(level, 1), word)]
+        last = np.equal(level, self.steps - 1)
+        closing = np.where(word == self._everything, end, np.inf) if self.pairs.whole else end
+        following: NDArray[np.float64] = np.where(last, closing, rest)
+        return following
 
     def _between(
-        self, index: NDArray[np.int64], point: NDArray[np.float64], rows: NDArray[np.int64], units: NDArray[np.int64]
+        self, index: NodeIndex, point: NDArray[np.float64], rows: NDArray[np.int64], units: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Halfway through steps that move a unit of I: a point of J between those of (k, x) and (k, x ∪ i), and x̄."""
         level, word = self.nodes.level[rows], self.nodes.word[rows]
-        other = index[level, word | (np.int64(1) << units)]
+        other = index.find(level, word | (np.int64(1) << units))
         share = self.pairs.share[level]
-        mix = np.where(other >= 0, share, 0.0)[:, None]
+        mix = np.where(other < index.missing, share, 0.0)[:, None]
+        other = np.minimum(other, index.missing - 1)
         inside = self._inside(word)
         inside[np.arange(len(rows)), units] = share
         return (1.0 - mix) * point[rows] + mix * point[other], inside
@@ -248,36 +271,41 @@ class Refinement:
         return True
 
     def _chain(self, costs: _Costs, end: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """F and T over (level, word); F starts from −before[0]·e₀, T from ``end``."""
-        nodes, words = self.nodes, 1 << len(self.integral)
+        """F and T of the nodes, and infinity for all others; F starts from −before[0]·e₀, T from ``end``."""
+        nodes = self.nodes
+        self._index_now = index = self._index()
         bits = np.int64(1) << np.arange(len(self.integral))
         rows_of = np.split(
             np.argsort(nodes.level, kind="stable"), np.searchsorted(np.sort(nodes.level), range(1, self.steps))
         )
-        after = np.full((self.steps + 1, words), np.inf)
-        after[-1, -1 if self.pairs.whole else slice(None)] = end
+        after = np.full(index.missing + 1, np.inf)
         for k in range(self.steps - 1, -1, -1):
             rows, word = rows_of[k], nodes.word[rows_of[k]]
-            entering = costs.enter[rows] + after[k + 1, word[:, None] | bits]
-            after[k, word] = np.minimum(costs.stay[rows] + after[k + 1, word], np.min(entering, axis=1, initial=np.inf))
-        reach = np.full((self.steps + 1, words), np.inf)
-        reach[0, 0] = -self.pairs.before[0] * self.function.lifted_excess(())
-        for k in range(self.steps):
+            entering = costs.enter[rows] + self._following(after, end, k, word[:, None] | bits)
+            staying = costs.stay[rows] + self._following(after, end, k, word)
+            after[rows] = np.minimum(staying, np.min(entering, axis=1, initial=np.inf))
+        reach = np.full(index.missing + 1, np.inf)
+        reach[index.find(0, np.zeros(1, dtype=np.int64))] = -self.pairs.before[0] * self.function.lifted_excess(())
+        reach[-1] = np.inf
+        for k in range(self.steps - 1):
             rows, word = rows_of[k], nodes.word[rows_of[k]]
-            here = reach[k, word]
-            reach[k + 1, word] = here + costs.stay[rows]
+            here = reach[rows]
+            to = index.find(k + 1, word)
+            reach[to] = here + costs.stay[rows]
             for i, bit in enumerate(bits):
                 free = word & bit == 0
-                to = word[free] | bit
-                reach[k + 1, to] = np.minimum(reach[k + 1, to], here[free] + costs.enter[rows[free], i])
+                to = index.find(k + 1, word[free] | bit)
+                reach[to] = np.minimum(reach[to], here[free] + costs.enter[rows[free], i])
+            reach[-1] = np.inf
         return reach, after
 
-    def _open_entries(self, costs: _Costs, reach: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _open_entries(
+        self, costs: _Costs, end: float, reach: NDArray[np.float64], after: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
         """Steps that move a unit of I on chains that may lie below what is aimed at."""
-        level, word = self.nodes.level, self.nodes.word
         bits = np.int64(1) << np.arange(len(self.integral))
-        through = reach[level, word][:, None] + costs.enter + after[level[:, None] + 1, word[:, None] | bits]
-        below: NDArray[np.bool_] = through < self.target
+        following = self._following(after, end, self.nodes.level[:, None], self.nodes.word[:, None] | bits)
+        below: NDArray[np.bool_] = reach[:-1, None] + costs.enter + following < self.target
         return below
 
     def _give_up(
@@ -289,25 +317,27 @@ class Refinement:
         after: NDArray[np.float64],
     ) -> ChainedBounds:
         nodes, pairs, integral = self.nodes, self.pairs, len(self.integral)
-        through = reach[nodes.level, nodes.word] + after[nodes.level, nodes.word]
-        root = min(self.target, float(reach[0, 0] + after[0, 0]))
+        index = self._index_now
+        through = reach[:-1] + after[:-1]
+        first = int(index.find(0, np.zeros(1, dtype=np.int64))[0])
+        root = min(self.target, float(reach[first] + after[first]))
         most = max(self.steps, self.capacity // max(1, len(self.relaxed)))
         if np.count_nonzero(through < self.target) > most:
-            self.target = float(np.partition(through, most)[most])
+            self.target, self.crowded = float(np.partition(through, most)[most]), True
         left = through < self.target
-        after[nodes.level[~left], nodes.word[~left]] = np.inf
+        after[:-1][~left] = np.inf
         self.nodes = _Nodes(nodes.level, nodes.word, point).take(left)
         slopes = np.zeros((self.steps, self.function.size))
         slopes[:, integral:] = np.cumsum(reduced[::-1], axis=0)[::-1] - pairs.jump[:, None] * np.diag(steps.rest)
         before = pairs.before.copy()
-        after = after[: self.steps]
         units = [*self.integral, *self.relaxed]
         if self.function.lifts is not None:
             own_constants, own_slopes = self.function.lifts.steps()
-            after -= (before * own_constants)[:, None]
+            after[:-1] -= (before * own_constants)[nodes.level]
             slopes -= before[:, None] * own_slopes[:, units]
-        after[-1], slopes[-1], before[-1] = np.where(np.isinf(after[-1]), np.inf, 0.0), 0.0, 0.0
-        return ChainedBounds(units, integral, after, slopes, before, root, self.target, int(np.count_nonzero(left)))
+        after[:-1][(nodes.level == self.steps - 1) & np.isfinite(after[:-1])] = 0.0
+        slopes[-1], before[-1] = 0.0, 0.0
+        return ChainedBounds(units, integral, index, after, slopes, before, root, self.target, int(np.count_nonzero(left)))
 
 
 def _lower(least: NDArray[np.float64], level: NDArray[np.int64], rows: NDArray[np.float64]) -> None:

@@ -14,6 +14,9 @@ __all__ = ["WORD", "add_unit", "empty_set", "find_set", "group_sets", "members",
 WORD = 62
 """Units a word holds."""
 
+_MIX = np.int64(-7046029254386353131)
+"""An odd number with its bits well spread."""
+
 
 def empty_set(size: int) -> NDArray[np.int64]:
     """One row, the empty set of ``size`` units."""
@@ -42,8 +45,15 @@ def remove_unit(mask: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
 
 
 def group_sets(masks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """An order in which equal sets stand together, and where in it each different set begins."""
-    order = np.argsort(masks[:, 0], kind="stable") if masks.shape[1] == 1 else np.lexsort(masks.T)
+    """An order in which equal sets stand together, and where in it each different set begins.
+
+    Sets of several words are ordered by one number made of them. Where two sets share theirs, which no one has seen, one of
+    them may stand in two places: it is then looked at twice.
+    """
+    key = masks[:, 0]
+    for word in masks.T[1:]:
+        key = (key ^ (key >> 29)) * _MIX + word
+    order = np.argsort(key, kind="stable")
     ordered = masks[order]
     different = np.any(ordered[1:] != ordered[:-1], axis=1)
     return order, np.flatnonzero(np.concatenate([[True], different]))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.diagonal_shift import largest_shift
+from coordpath_governance.paths.chains.diagonal_shift import UNASKED, largest_shift
 from coordpath_governance.paths.patience import never
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def descend(
     ahead, momentum = here, np.ones(len(here), dtype=np.float32)
     shift = np.zeros(len(here), dtype=np.float32)
     for turn in range(rounds):
-        if turn % 4 == 0 and expired():
+        if turn % 4 == 0 and turn * point.size * len(quadratic) > UNASKED and expired():
             break
         wanted = ahead - pull
         wanted -= ahead @ form

@@ -68,11 +68,11 @@ def first_polish(task: ChainTask) -> tuple[tuple[int, ...], float]:
     return (tuple(orders[1]), backward) if backward < forward - task.tie else (tuple(orders[0]), forward)
 
 
-def shuffle(task: ChainTask, order: tuple[int, ...], value: float) -> tuple[tuple[int, ...], float]:
-    """Seeded shuffles of segments, each polished, the best kept."""
+def shuffle(task: ChainTask, order: tuple[int, ...], value: float, turn: int = 0) -> tuple[tuple[int, ...], float]:
+    """Seeded shuffles of segments, each polished, the best kept; other ones in every turn."""
     effort = _Effort(task)
     best = list(order)
-    random = np.random.default_rng(task.seed)
+    random = np.random.default_rng([task.seed, turn] if turn else task.seed)
     for _ in range(_shuffles(task)):
         candidate = _polish(task, _shuffle_segment(best, task.depth, random), effort)
         if task.evaluate(candidate) < value - task.tie:

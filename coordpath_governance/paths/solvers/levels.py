@@ -23,6 +23,8 @@ from coordpath_governance.paths.solvers.listed import forward_order
 from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__ = ["Levels"]
@@ -34,7 +36,10 @@ _CAPACITY = 2_000_000
 """Numbers a refinement keeps at first."""
 
 _SEARCH_AT = (6, 10, 14)
-"""Integral units with which a search is tried, each with more work than the one before."""
+"""Integral units with which a search is tried, with as much work as the refinement has taken."""
+
+_NONE = np.zeros(1, dtype=np.int64)
+"""The word of no integral unit."""
 
 _MOST_WORK, _MOST_CAPACITY = 300_000_000, 20_000_000
 """What fits into memory; a deadline may allow more than the first attempt."""
@@ -42,6 +47,8 @@ _MOST_WORK, _MOST_CAPACITY = 300_000_000, 20_000_000
 _FIRST = "a first order"
 _CHUNK = 1 << 20
 _MERGE = 1 << 20
+_SORTING = 4e-7
+"""Seconds to merge a state, on a slow day."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +97,17 @@ class _Run:
             self.task.report(_FIRST, plain, min(self.bound, plain))
         return first_polish(self.task)
 
-    def improve(self) -> None:
+    def improve(self, turn: int = 0) -> None:
         """Shuffle the incumbent, unless it was given."""
         if self.task.first is None:
-            self.incumbent, self.best = shuffle(self.task, self.incumbent, self.best)
+            self.incumbent, self.best = shuffle(self.task, self.incumbent, self.best, turn)
+
+    def improve_until_late(self) -> None:
+        """No larger search fits into memory: look for a better order, with which the same one may prove more."""
+        before, turn = self.best, 0
+        while self.task.first is None and self.best >= before and not self.task.expired():
+            turn += 1
+            self.improve(turn)
 
     def lift(self, bound: float, stage: str) -> None:
         """A bound on all chains."""
@@ -156,8 +170,10 @@ class Levels:
         work, capacity = self.work, _CAPACITY
         while not (run.proved or task.expired()):
             self._attempt(run, work, capacity, work)
-            if not task.patience.timed or work >= _MOST_WORK:
+            if not task.patience.timed:
                 break
+            if work >= _MOST_WORK and capacity >= _MOST_CAPACITY:
+                run.improve_until_late()
             work, capacity = min(4 * work, _MOST_WORK), min(4 * capacity, _MOST_CAPACITY)
         return Found(run.incumbent, run.bound, self.name, work=run.spent)
 
@@ -172,7 +188,7 @@ class Levels:
             run.lift(bounds.root, "closer bounds")
             last = refinement.work >= refining or bounds.nodes == 0 or refinement.full
             if last or bounds.integral in _SEARCH_AT:
-                share = work if last else work // 4
+                share = work if last else min(work // 4, refinement.work)
                 work -= share
                 run.take(candidates, _search(task, [*known, bounds], run.best, share))
             if last or run.proved:
@@ -212,7 +228,7 @@ class _Rest:
     """Bounds on the rest of a chain for sets in a given order of units."""
 
     low: np.int64
-    after: NDArray[np.float64]
+    after: Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
     slopes: NDArray[np.float64]
     before: NDArray[np.float64]
 
@@ -244,7 +260,7 @@ def _expand(task: ChainTask, rests: list[_Rest], level: _Level, k: int, aim: flo
         weight = alpha - first.before[k + 1]
         total = weight * change
         total += first.slopes[k + 1]
-        total += (so_far + weight * here + inside @ first.slopes[k + 1] + first.after[k + 1, 0])[:, None]
+        total += (so_far + weight * here + inside @ first.slopes[k + 1] + first.after(k + 1, _NONE)[0])[:, None]
         total[member] = np.inf
         rows, units = np.nonzero(total < aim)
         totals = total[rows, units]
@@ -259,16 +275,18 @@ def _expand(task: ChainTask, rests: list[_Rest], level: _Level, k: int, aim: flo
         for bound in others:
             slopes = bound.slopes[k + 1]
             rest = (inside @ slopes)[rows] + slopes[units] - bound.before[k + 1] * excess
-            totals = np.maximum(totals, g + rest + bound.after[k + 1][children[:, 0] & bound.low])
+            totals = np.maximum(totals, g + rest + bound.after(k + 1, children[:, 0] & bound.low))
             left = totals < aim
             totals, excess, g, children, rows, units = (part[left] for part in (totals, excess, g, children, rows, units))
         parts.append(_Level(children, g, excess, totals))
         waiting += len(rows)
         if waiting > _MERGE:
+            if task.patience.left() < _SORTING * (len(merged.g) + waiting):
+                return None
             merged, parts, waiting = _merge([merged, *parts]), [], 0
         if len(merged.g) > most or task.expired():
             return None
-    return _merge([merged, *parts])
+    return None if task.patience.left() < _SORTING * (len(merged.g) + waiting) else _merge([merged, *parts])
 
 
 def _lifted(

@@ -8,6 +8,7 @@ swaps, all insertions and all permutations of ten neighbouring places.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ class LocalImprovement:
     """Random batches of ``batch`` entries, ``iterations`` of them from the first walk and from each perturbed best one.
 
     With a fixed end an entry may also become a rest, and every unit that the end changes stays visited. ``polish`` lets
-    `improve_walk` go on from the result.
+    `improve_walk` go on from the result, with few sequences where the walk is short.
     """
 
     name = "local"
@@ -65,7 +66,7 @@ class LocalImprovement:
             if search.spent():
                 break
         if self.polish:
-            best, value = improve_walk(replace(task, first=best))
+            best, value = improve_walk(replace(task, first=best), most=task.terms**3 * task.walks.size)
             task.report("local improvement", value, task.floor)
         return Found(best, task.floor, self.name)
 
@@ -73,18 +74,24 @@ class LocalImprovement:
         return int((task.walks.size + (task.walks.changes is not None)) ** min(self.batch, task.terms))
 
     def _improve(self, search: WalkSearch, start: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-        """Algorithm 1 from one start."""
+        """Algorithm 1 from one start; entries that were filled without a gain are not filled again until there is one."""
         task = search.task
         size = min(self.batch, task.terms)
         entries = np.arange(0 if task.walks.changes is None else REST, task.walks.size)
         fillings = np.stack(np.meshgrid(*[entries] * size, indexing="ij"), axis=-1).reshape(-1, size)
         current, value = search.best(start[None, :])
+        batches, tried = math.comb(task.terms, size), set[tuple[int, ...]]()
         for _ in range(self.iterations):
+            batch = np.sort(random.choice(task.terms, size, replace=False))
+            if tuple(batch.tolist()) in tried:
+                continue
             candidates = np.repeat(current[None, :], len(fillings) + 1, axis=0)
-            candidates[1:, random.choice(task.terms, size, replace=False)] = fillings
+            candidates[1:, batch] = fillings
             found, reached = search.best(candidates)
+            tried.add(tuple(batch.tolist()))
             if reached < value - GAIN * abs(value):
                 current, value = found, reached
-            if search.spent():
+                tried.clear()
+            if search.spent() or len(tried) == batches:
                 break
         return current

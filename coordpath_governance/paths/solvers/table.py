@@ -46,7 +46,7 @@ CHAIN_SOLVERS: dict[str, tuple[Solver[ChainTask], ...]] = {
 WALK_SOLVERS: dict[str, tuple[Solver[WalkTask], ...]] = {
     "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS)),
     "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS)),
-    "local": (LocalImprovement(restarts=1, polish=True),),
+    "local": (LocalImprovement(restarts=0, polish=True),),
     "greedy": (FirstWalk("greedy"),),
     "direct": (FirstWalk("direct"),),
     "gurobi": (GurobiWalks(),),

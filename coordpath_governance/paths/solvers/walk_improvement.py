@@ -40,13 +40,17 @@ GAIN = 1e-9
 """A step to a better walk must gain this part of its value; less may be the evaluator's ridge."""
 
 
-def improve_walk(task: WalkTask, rounds: int = _ROUNDS) -> tuple[tuple[int, ...], float]:
-    """A walk no worse than ``task.first`` and its value; the same for the same task unless the deadline cuts it short."""
+def improve_walk(task: WalkTask, rounds: int = _ROUNDS, most: int | None = None) -> tuple[tuple[int, ...], float]:
+    """A walk no worse than ``task.first`` and its value; the same for the same task unless the deadline cuts it short.
+
+    ``most``: sequences that are valued at most.
+    """
     search = WalkSearch(task)
+    search.left = search.left if most is None else min(search.left, most)
     best = np.array(task.first, dtype=np.int64)
     value = task.evaluate(task.first)
     random = np.random.default_rng(task.seed)
-    few = len(search.entries) ** task.terms <= _ALL
+    few = len(search.entries) ** task.terms <= min(_ALL, search.left)
     for at in range(1 if few else rounds + 1):
         start = best if at == 0 else search.perturb(best, random, anew=at % 3 == 0)
         candidate = search.best(search.everything())[0] if few else search.descend(start)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths.chains import chained_bounds
+from coordpath_governance.paths.chains import chained_bounds, node_index
 from coordpath_governance.paths.chains.chained_bounds import Refinement
+from coordpath_governance.paths.chains.node_index import NodeIndex
 from coordpath_governance.paths.chains.set_function import SetFunction
 from coordpath_governance.paths.chains.step_pairs import pair_steps
 from coordpath_governance.paths.patience import never
@@ -61,7 +62,9 @@ def test_bounds_hold_for_every_chain_from_every_set_at_every_stage(seed, size, d
             for k in range(1, depth + 1):
                 members = [place[u] for u in order[:k]]
                 word = sum(1 << i for i in members) & ((1 << bounds.integral) - 1)
-                rest = bounds.after[k, word] + bounds.slopes[k, members].sum() - bounds.before[k] * excess[k - 1]
+                rest = (
+                    bounds.after(k, np.array([word]))[0] + bounds.slopes[k, members].sum() - bounds.before[k] * excess[k - 1]
+                )
                 assert rest <= terms[k:].sum() + rounding
         more = not refinement.full
         if more:
@@ -88,7 +91,9 @@ def test_what_is_given_up_is_no_better_than_what_is_aimed_at(seed, size, depth, 
             for k in range(1, task.depth + 1):
                 members = [place[u] for u in found.order[:k]]
                 word = sum(1 << i for i in members) & ((1 << bounds.integral) - 1)
-                rest = bounds.after[k, word] + bounds.slopes[k, members].sum() - bounds.before[k] * excess[k - 1]
+                rest = (
+                    bounds.after(k, np.array([word]))[0] + bounds.slopes[k, members].sum() - bounds.before[k] * excess[k - 1]
+                )
                 assert so_far[k - 1] + rest <= found.bound + 2 * task.rounding + 1e-15
         more = bounds.nodes > 0 and not refinement.full
         if more:
@@ -109,15 +114,46 @@ def test_more_integral_units_bound_better(chain_task):
     assert max(roots) <= optimum + task.rounding
 
 
-def test_tables_do_not_grow_without_end(chain_task, monkeypatch):
+def test_where_nodes_are_crowded_fewer_units_become_integral(chain_task, monkeypatch):
     task = chain_task(9, 4)
-    monkeypatch.setattr(chained_bounds, "_TABLE", 64)
-    refinement = Refinement(task.function, task.alphas, np.inf, 10**9, never)
-    refinement.bounds()
-    for _ in range(3):
-        assert not refinement.full
-        refinement.split()
-    assert refinement.full
+    monkeypatch.setattr(chained_bounds, "_MOST_CROWDED", 3)
+    for capacity, most in ((10**9, 8), (1, 3)):
+        refinement = Refinement(task.function, task.alphas, np.inf, capacity, never)
+        refinement.bounds()
+        while not refinement.full:
+            refinement.split()
+            refinement.bounds()
+        assert len(refinement.integral) == most
+
+
+@pytest.mark.parametrize("table", [0, 1 << 22])
+def test_nodes_are_found_by_level_and_word(table, monkeypatch):
+    monkeypatch.setattr(node_index, "_TABLE", table)
+    random = np.random.default_rng(1)
+    for bits in (1, 5, 9):
+        pairs = np.unique(np.stack([random.integers(0, 4, 60), random.integers(0, 1 << bits, 60)]), axis=1)
+        level, word = pairs[:, random.permutation(pairs.shape[1])]
+        index = NodeIndex(level, word, 4, bits)
+        rows = {(int(k), int(x)): row for row, (k, x) in enumerate(zip(level, word, strict=True))}
+        for k in range(5):
+            words = np.arange(1 << bits)
+            assert index.find(k, words).tolist() == [rows.get((k, int(x)), index.missing) for x in words]
+    none = NodeIndex(level[:0], word[:0], 4, 9)
+    assert none.find(2, np.arange(3)).tolist() == [none.missing] * 3
+
+
+def test_words_too_many_for_a_table_bound_alike(chain_task, monkeypatch):
+    task = chain_task(9, 6)
+    roots = []
+    for table in (1 << 22, 0):
+        monkeypatch.setattr(node_index, "_TABLE", table)
+        refinement = Refinement(task.function, task.alphas, np.inf, 10**9, never)
+        refinement.bounds()
+        for _ in range(5):
+            refinement.split()
+            bounds = refinement.bounds()
+        roots.append((bounds.root, bounds.nodes))
+    assert roots[0] == roots[1]
 
 
 @pytest.mark.parametrize("calls", range(0, 8, 2))

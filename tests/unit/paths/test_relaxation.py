@@ -82,7 +82,7 @@ def test_dependent_units_leave_no_shift_and_independent_ones_nearly_all():
 
 
 def test_a_shift_that_goes_too_far_is_not_taken(monkeypatch):
-    monkeypatch.setattr(diagonal_shift, "_central_path", lambda correlation, worth, shift: 2.0 + shift)
+    monkeypatch.setattr(diagonal_shift, "_central_path", lambda correlation, worth, shift, expired: 2.0 + shift)
     assert largest_shift(np.eye(3), np.ones(3)) == pytest.approx([0.5, 0.5, 0.5])
     monkeypatch.undo()
     monkeypatch.setattr(diagonal_shift, "_inside", lambda correlation, shift: False)
