@@ -57,11 +57,14 @@ def certify(
 
     ``difference`` as computed, ``rounding`` what floating point may have taken from it: a difference within its rounding is
     none if that is little against the excess, otherwise both together are what is proved. No path is better by more than the
-    excess and ``floor``, by which Σα·c may lie below Σα·min c. What is proved to be no more than ``nothing`` is none, too.
+    excess and ``floor``, by which Σα·c may lie below Σα·min c, unless this one lies further below. What is proved to be no
+    more than ``nothing`` is none, too.
     ``weight`` is Σα. These six are in units of 2^exponents[0] a unit of cost and 2^exponents[1] a unit of weight; the
     objective is as reported.
     """
-    apart = min(max(difference, 0.0) + rounding, excess + floor)
+    apart = max(difference, 0.0) + rounding
+    if excess >= -nothing:
+        apart = min(apart, max(excess, 0.0) + floor)
     if difference <= rounding <= ROUNDING_PART * excess or apart <= nothing:
         return Certificate(objective, objective, 0.0, 0.0, OPTIMAL, solver)
     gap = min(apart / excess, 1.0) if excess > 0 else 1.0

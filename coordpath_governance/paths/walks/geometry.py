@@ -34,6 +34,9 @@ FEW_UNITS = 12
 _NOISE = 1e-7
 """Part of the residuals of the ends below which a direction at the level of rounding is left out."""
 
+_SAFELY = 4.0
+"""A better walk may lead twice as far as the one that is known."""
+
 _ROUNDING = 1e-11
 """Singular values below this part of the largest are rounding: rows of the factor are never that short."""
 
@@ -120,11 +123,12 @@ class Walks:
         """
         cost = self.problem.quadratic
         left_out = np.ldexp(cost.residual(self.problem.start)[~self.kept], -self.shift)
-        return float(left_out @ left_out) + math.ldexp(cost.bend(self.problem.start, self._models(stops)), -self.exponent)
+        bend = cost.bend(self.problem.start, self._models(stops))
+        return float(left_out @ left_out) + _SAFELY * math.ldexp(bend, -self.exponent)
 
     def below_minimum(self, stops: Sequence[Stop]) -> float:
         """By how much c − min c may be negative, for models no farther from the minimum than some stops."""
-        return math.ldexp(self.problem.quadratic.bend(None, self._models(stops)), -self.exponent)
+        return _SAFELY * math.ldexp(self.problem.quadratic.bend(None, self._models(stops)), -self.exponent)
 
     def _models(self, stops: Sequence[Stop]) -> NDArray[np.float64]:
         """The start, some stops and the target."""

@@ -62,8 +62,9 @@ def test_final_weights_have_a_gamma_of_one_by_default(toy):
 
 
 def test_a_range_is_raised_to_the_number_of_changed_units(toy):
+    for steps in ({"min": 1, "max": 3}, {"max": 3}):
+        assert parse_problem({**toy, "steps": steps}).steps == StepRange(1, 3)
     problem = parse_problem({**toy, "steps": {"min": 1, "max": 3}})
-    assert problem.steps == StepRange(1, 3)
     assert (problem.least_terms, problem.most_terms) == (2, 3)
 
 
@@ -111,7 +112,7 @@ def test_a_range_is_raised_to_the_number_of_changed_units(toy):
         (("steps",), {"min": 3, "max": 2}, "^steps: the range 3 to 2"),
         (("steps",), {"min": 0, "max": 2}, "^steps: the range 0 to 2"),
         (("steps",), {"min": 1, "max": 1}, "^steps: 1 are too few"),
-        (("steps",), {"max": 4}, "^steps.min: is missing"),
+        (("steps",), {"min": 2}, "^steps.max: is missing"),
         (("steps",), {"min": 1, "max": 4, "most": 5}, "^steps.most: is not a known key"),
         (("max_steps",), 0, "^max_steps: 0 is too small"),
         (("max_steps",), "10", "^max_steps: is '10'"),
@@ -244,7 +245,7 @@ def test_costs_on_rows_read_back(document):
 
 def test_a_feature_that_separates_the_classes_is_named():
     rows = {"design": [[1, 20], [1, 30], [1, 40], [1, 50]], "target": [0, 0, 1, 1]}
-    document = {"features": ["one", "age"], "cost": {"kind": "logistic", "rows": rows}, "target": [0.1, 0.2]}
+    document = {"features": ["one", "age"], "cost": {"kind": "logistic", "rows": rows}, "target": None, "steps": 2}
     with pytest.raises(ReferenceDataError, match="all 2 rows with the class '1' have 'age' ≥ 40"):
         solve(document)
 

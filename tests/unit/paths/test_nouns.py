@@ -74,6 +74,13 @@ def test_an_excess_that_is_as_good_as_nothing():
     assert certify(excess=1e-3, difference=1e-3, **reached).status == "bounded"
 
 
+def test_a_path_below_the_minimum_proves_nothing_by_it():
+    """A gram matrix that is indefinite by rounding has costs below what is taken for the least."""
+    below = certify(excess=-0.5, difference=-0.5, **{**FIGURES, "rounding": 0.6, "floor": 0.5})
+    assert (below.status, below.gap) == ("bounded", 1.0)
+    assert below.lower_bound == pytest.approx(12.0 - 1.2)
+
+
 def test_a_gap_without_excess_is_whole():
     certificate = certify(excess=0.0, difference=1.0, **{**FIGURES, "floor": 1.0})
     assert (certificate.gap, certificate.status) == (1.0, "bounded")

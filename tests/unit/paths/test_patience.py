@@ -6,13 +6,16 @@ import itertools
 import math
 import signal
 import threading
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from coordpath_governance.paths import parse_problem, solve
+from coordpath_governance.paths.chains.chained_bounds import Refinement
 from coordpath_governance.paths.how_far import NO_BOUND, NeverWorse, how_far
-from coordpath_governance.paths.patience import heeding_interrupts, reclaim_interrupts, until
-from coordpath_governance.paths.solvers import improvement
+from coordpath_governance.paths.patience import Patience, heeding_interrupts, never, reclaim_interrupts, until
+from coordpath_governance.paths.solvers import improvement, levels
 
 
 def test_until_the_time_has_come_or_someone_asks():
@@ -158,3 +161,85 @@ def test_progress_is_about_the_whole_problem(document, more, solver):
         assert value >= unit * best.objective * (1 - 1e-6) or bound == NO_BOUND
     gaps = [1 - bound / value for _, value, bound in told if bound > NO_BOUND]
     assert gaps == sorted(gaps, reverse=True)
+
+
+def test_reading_the_problem_counts(document):
+    """The limit is counted from the call: the clock is asked before anything is read."""
+    ticks = itertools.count()
+    asked = {**document(3, 30), "time_limit": 1.0}
+    assert solve(asked, clock=lambda: float(next(ticks))).status == "bounded"
+    patience = until(lambda: 7.0, 2.0, began=6.0)
+    assert patience.left() == pytest.approx(1.0)
+    assert until(None, 2.0).left() == math.inf
+
+
+class Clock:
+    """A second every so many looks; it counts how often it is looked at once the limit has passed."""
+
+    def __init__(self, limit, looks):
+        self.limit, self.looks, self.seen, self.late = limit, looks, 0, 0
+
+    def __call__(self):
+        self.seen += 1
+        now = self.seen / self.looks
+        self.late += now > self.limit
+        return now
+
+
+def correlated(size, **more):
+    rng = np.random.default_rng(size)
+    near = np.arange(size)
+    gram = 0.9 ** np.abs(near[:, None] - near)
+    target = rng.standard_normal(size)
+    cost = {"gram": gram.tolist(), "linear": (gram @ target).tolist(), "constant": float(target @ gram @ target) + 1.0}
+    start = target + 0.5 * rng.standard_normal(size)
+    names = [f"x{i}" for i in near]
+    return {"features": names, "cost": cost, "start": start.tolist(), "target": target.tolist(), **more}
+
+
+KINDS = {
+    "orders": {},
+    "best 5 + rest": {"max_steps": 5},
+    "revisits": {"steps": 34},
+    "free end": {"target": None, "steps": 9},
+    "local": {"solver": "local"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("limit", [0.0, 2.0])
+def test_all_stop_soon_after_the_limit_and_not_before(kind, limit):
+    """Once the time is up the clock is looked at a few dozen times more at most: nothing long is begun any more."""
+    clock = Clock(limit, looks=20)
+    found = solve({**correlated(32, time_limit=limit), **KINDS[kind]}, clock=clock)
+    assert found.lower_bound <= found.objective
+    assert clock.late < 80
+    assert found.status == "optimal" or clock.late > 0 or kind == "local"
+
+
+@pytest.mark.parametrize("merge", [10, 1 << 20])
+def test_what_cannot_be_interrupted_is_not_begun(chain_task, monkeypatch, merge):
+    """Merging states takes its time: where less is left, the search ends before it."""
+    monkeypatch.setattr(levels, "_MERGE", merge)
+    task = chain_task(12, 11, seed=2)
+    bounds = Refinement(task.function, task.alphas, np.inf, 10**9, never).bounds()
+    worst = task.evaluate(range(12))
+    proved, cut = (
+        levels._search(replace(task, patience=Patience(left=lambda left=left: left)), [bounds], worst, 10**9)
+        for left in (10.0, 1e-9)
+    )
+    assert proved.complete
+    assert not cut.complete
+    assert cut.bound < proved.bound
+
+
+def test_a_better_order_is_looked_for_until_the_time_is_up(chain_task, monkeypatch):
+    monkeypatch.setattr(levels, "_MOST_WORK", 1000)
+    monkeypatch.setattr(levels, "_MOST_CAPACITY", 1000)
+    turns = []
+    monkeypatch.setattr(levels, "shuffle", lambda _task, order, value, turn=0: turns.append(turn) or (order, value))
+    clock = Clock(1.0, looks=2000)
+    levels.Levels(1000).solve(chain_task(40, 39, patience=until(clock, 1.0)))
+    assert clock.late > 0
+    assert turns[:3] == [0, 1, 2]
+    assert turns == list(range(len(turns)))

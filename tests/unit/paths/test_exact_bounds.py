@@ -1,0 +1,171 @@
+"""Every bound against the optimum in exact fractions: on nearly equal columns, and on small problems of every kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from helpers.exact_paths import ExactCost, best_order, best_walk
+from helpers.near_equal import near_equal_problem
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordpath_governance.paths import solve
+
+pytestmark = pytest.mark.no_cover
+
+
+def check(document, best, alphas, tolerance=1e-6):
+    """The bound is no higher than the optimum, and what is called optimal is: both to a part of the objective."""
+    found = solve(document)
+    answer = found.to_dict()
+    objective, bound = Fraction(answer["objective"]), Fraction(answer["lower_bound"])
+    cost = ExactCost(document["cost"])
+    noise = Fraction(2e-15) * abs(cost([0] * len(document["features"])) - (cost.minimum() or 0)) * Fraction(sum(alphas))
+    room = Fraction(tolerance) * abs(objective) + noise
+    assert bound <= best + room
+    assert objective >= best - Fraction(1e-14) * abs(objective) - noise
+    if answer["status"] == "optimal":
+        assert objective <= best + room
+        assert answer["gap"] <= 1e-6
+    return answer
+
+
+def test_nearly_equal_columns_with_every_order_tried():
+    """The report that an independent review made: 280 problems, of which 57 had a bound above the optimum."""
+    statuses = Counter()
+    for seed in range(280):
+        document = near_equal_problem(seed)
+        alphas = [1.0] * sum(a != b for a, b in zip(document["start"], document["target"], strict=True))
+        answer = check(document, best_order(document, alphas), alphas)
+        statuses[answer["status"]] += 1
+        target, cost = document["target"], ExactCost(document["cost"])
+        gram, linear = np.array(document["cost"]["gram"]), np.array(document["cost"]["linear"])
+        plain = target @ gram @ target - 2 * linear @ target + document["cost"]["constant"]
+        exact = cost(target)
+        told = abs(Fraction(answer["steps"][-1]["cost"]) - exact)
+        assert told <= max(10 * abs(Fraction(float(plain)) - exact), Fraction(1e-15) * abs(exact))
+    assert statuses["optimal"] >= 220
+
+
+@pytest.mark.parametrize("apart", [1e-5, 1e-4, 1e-3])
+def test_columns_that_are_further_apart_are_all_proved(apart):
+    for seed in range(60):
+        document = near_equal_problem(seed, apart)
+        alphas = [1.0] * len(document["features"])
+        assert check(document, best_order(document, alphas), alphas)["status"] == "optimal"
+
+
+def test_nearly_equal_columns_with_free_ends_and_revisits():
+    statuses = Counter()
+    for seed in range(60):
+        document = near_equal_problem(seed, most=3)
+        size = len(document["features"])
+        for kind, more in (("free", {"target": None, "steps": min(size, 2)}), ("revisits", {"steps": size + 1})):
+            alphas = [1.0] * more["steps"]
+            best = best_walk({**document, **more}, alphas)
+            if best is not None:
+                statuses[kind, check({**document, **more}, best, alphas)["status"]] += 1
+    assert statuses["free", "optimal"] >= 40
+    assert statuses["revisits", "optimal"] >= 55
+
+
+@pytest.mark.parametrize("solver", ["exact", "local", "greedy", "direct"])
+def test_nearly_equal_columns_with_other_solvers(solver):
+    for seed in range(30):
+        document = near_equal_problem(seed)
+        alphas = [1.0] * len(document["features"])
+        check({**document, "solver": solver}, best_order(document, alphas), alphas)
+
+
+@st.composite
+def small_problems(draw):
+    """Up to four columns, some equal, nearly equal or never exercised, of any scale; models near or far from the best."""
+    seed, size = draw(st.integers(0, 10**9)), draw(st.integers(1, 4))
+    rng = np.random.default_rng(seed)
+    rows = draw(st.integers(2, 12))
+    x = rng.integers(-3, 4, (rows, size)).astype(float) if draw(st.booleans()) else rng.standard_normal((rows, size))
+    if size > 1:
+        x[:, 1] = {"own": x[:, 1], "equal": x[:, 0], "near": x[:, 0] + 1e-7 * x[:, 1], "idle": 0.0}[
+            draw(st.sampled_from(["own", "equal", "near", "idle"]))
+        ]
+    x = x * 10.0 ** draw(st.sampled_from([0, 0, -6, 5])) ** np.arange(size)
+    true = rng.standard_normal(size)
+    y = x @ true + draw(st.sampled_from([1e-3, 0.3, 1.0])) * np.abs(x).mean() * rng.standard_normal(rows)
+    constant = float(y @ y / rows) + draw(st.sampled_from([0.0, 1.0, 1e6]))
+    cost = {"gram": (x.T @ x / rows).tolist(), "linear": (x.T @ y / rows).tolist(), "constant": constant}
+    start = true + draw(st.sampled_from([1e-6, 0.3, 100.0])) * rng.standard_normal(size)
+    target = true + draw(st.sampled_from([1e-6, 0.3])) * rng.standard_normal(size)
+    document = {
+        "features": [f"x{i}" for i in range(size)],
+        "cost": cost,
+        "start": start.tolist(),
+        "target": target.tolist(),
+    }
+    if size > 2 and draw(st.booleans()):
+        document["groups"] = [["x0", "x1"]]
+    return document
+
+
+def weights_of(draw_from, terms):
+    return {"gamma": draw_from} if isinstance(draw_from, float) else {"alpha": (draw_from * terms)[:terms]}
+
+
+weightings = st.one_of(st.sampled_from([1.0, 0.5, 2.0]), st.sampled_from([[1.0, 0.0, 2.0], [0.25, 1.0]]))
+
+
+def alphas_of(weighting, terms):
+    return [weighting**k for k in range(1, terms + 1)] if isinstance(weighting, float) else (weighting * terms)[:terms]
+
+
+def units_of(document):
+    return len(document["features"]) - sum(len(group) - 1 for group in document.get("groups", []))
+
+
+@settings(max_examples=150, deadline=None)
+@given(document=small_problems(), weighting=weightings, singles=st.one_of(st.none(), st.integers(1, 3)))
+def test_orders_of_every_kind(document, weighting, singles):
+    units = units_of(document)
+    terms = units if singles is None or singles >= units else singles + 1
+    alphas = alphas_of(weighting, terms)
+    asked = {**document, "max_steps": singles, "weights": weights_of(weighting, terms)}
+    check(asked, best_order(asked, alphas), alphas)
+
+
+@settings(max_examples=100, deadline=None)
+@given(document=small_problems(), weighting=weightings, steps=st.integers(1, 3))
+def test_free_ends_of_every_kind(document, weighting, steps):
+    asked = {**document, "target": None, "steps": steps, "weights": weights_of(weighting, steps)}
+    alphas = alphas_of(weighting, steps)
+    best = best_walk(asked, alphas)
+    if best is not None:
+        check(asked, best, alphas)
+
+
+@settings(max_examples=60, deadline=None)
+@given(document=small_problems(), weighting=weightings)
+def test_revisits_of_every_kind(document, weighting):
+    terms = units_of(document) + 1
+    if terms > 4:
+        return
+    asked = {**document, "steps": terms, "weights": weights_of(weighting, terms)}
+    alphas = alphas_of(weighting, terms)
+    best = best_walk(asked, alphas)
+    if best is not None:
+        check(asked, best, alphas)
+
+
+@settings(max_examples=60, deadline=None)
+@given(document=small_problems())
+def test_a_gap_is_what_the_document_says(document):
+    answer = solve({**document, "solver": "direct"}).to_dict()
+    minimum = ExactCost(document["cost"]).minimum()
+    if answer["status"] == "optimal" or minimum is None:
+        return
+    terms = units_of(document)
+    apart = Fraction(answer["objective"]) - Fraction(answer["lower_bound"])
+    excess = Fraction(answer["objective"]) - terms * minimum
+    resolution = abs(answer["objective"]) * 4e-16 / float(excess)
+    assert answer["gap"] == pytest.approx(min(float(apart / excess), 1.0), abs=1e-6 + 4 * resolution)
