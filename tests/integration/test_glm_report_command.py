@@ -155,13 +155,6 @@ def test_thresholds(asked, expected, registered, data, coordpath, tmp_path):
 
 
 BAD = {
-    "separated classes": (
-        "logistic",
-        lambda f: f.assign(default=np.where(f["debt"] > 1, "yes", "no")),
-        (),
-        "'debt'",
-        "rows",
-    ),
     "one class only": ("logistic", lambda f: f.assign(default="no"), (), "'default'", "all 400 rows"),
     "unknown labels": (
         "logistic",

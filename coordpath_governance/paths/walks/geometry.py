@@ -34,6 +34,9 @@ FEW_UNITS = 12
 _NOISE = 1e-7
 """Part of the residuals of the ends below which a direction at the level of rounding is left out."""
 
+_STILL = 8 * EPS
+"""A coefficient that moves by no more than this part of itself is rounding, and stays."""
+
 _SAFELY = 4.0
 """A better walk may lead twice as far as the one that is known."""
 
@@ -206,6 +209,8 @@ class Walks:
             following = beta.copy()
             if delta is not None:
                 following[members] += np.ldexp(delta / self.norms[u], self.shift)
+                still = np.abs(following - beta) <= _STILL * np.abs(beta)
+                following[still] = beta[still]
             else:
                 following[members] = target[members]
             stops.append(Stop(k, unit.kind, unit.label, following))

@@ -20,7 +20,7 @@ from coordpath_governance.paths.solvers.protocol import ChainTask
 def start_from(monkeypatch, order):
     """Levels with an incumbent of our choice that nothing improves."""
     monkeypatch.setattr(levels, "first_polish", lambda task: (order, task.evaluate(order)))
-    monkeypatch.setattr(levels, "shuffle", lambda task, order, value: (order, value))
+    monkeypatch.setattr(levels, "shuffle", lambda task, order, value, turn: (order, value))
     monkeypatch.setattr(levels, "LARGEST", 0)
 
 
@@ -126,7 +126,10 @@ def test_with_a_deadline_it_tries_again_with_more(chain_task, monkeypatch):
     assert once.bound < optimum.bound - task.rounding
     assert Levels(300).solve(patient).bound == pytest.approx(optimum.bound)
     monkeypatch.setattr(levels, "_MOST_WORK", 300)
-    assert Levels(300).solve(patient).bound < optimum.bound - task.rounding
+    looks = iter(range(2000))
+    late = ChainTask(task.function, task.alphas, patience=Patience(lambda: next(looks, None) is None, timed=True))
+    assert Levels(300).solve(late).bound < optimum.bound - task.rounding
+    assert next(looks, None) is None
 
 
 @pytest.mark.parametrize("calls", [*range(1, 60, 7), *range(60, 500, 20)])

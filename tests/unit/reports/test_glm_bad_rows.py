@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from coordpath_governance import explain_change
 from coordpath_governance.errors import AlignmentError, CoordpathError, ReferenceDataError, UsageError
+from coordpath_governance.reports.verify import verify_report
 
 
 def unusable(change):
@@ -22,8 +23,6 @@ def unusable(change):
 
 
 BAD = [
-    ("logistic", lambda f: f.assign(default=np.where(f["town"] == "Ayr", "yes", "no")), {}, "'town = Ayr'", "126 rows"),
-    ("logistic", lambda f: f.assign(default=np.where(f["age"] > 0.25, "yes", "no")), {}, "'age'", "rows"),
     ("logistic", lambda f: f.assign(default="no"), {}, "'default'", "all 260 rows"),
     (
         "logistic",
@@ -47,14 +46,30 @@ BAD = [
     ("gamma", lambda f: f.assign(cost=f["cost"].where(f.index > 2, 0.0)), {}, "'cost'", "3 of 260 rows"),
     ("tweedie", lambda f: f.assign(loss=f["loss"].where(f.index > 2, -0.5)), {}, "'loss'", "3 of 260 rows"),
     ("multinomial", lambda f: f, {"offset": "load"}, "'load'", "multinomial"),
-    (
+]
+
+SEPARATED = {
+    "by a level": ("logistic", lambda f: f.assign(default=np.where(f["town"] == "Ayr", "yes", "no"))),
+    "by a number": ("logistic", lambda f: f.assign(default=np.where(f["age"] > 0.25, "yes", "no"))),
+    "into three": (
         "multinomial",
         lambda f: f.assign(grade=np.where(f["debt"] > 0.5, "A", np.where(f["debt"] > -0.5, "B", "C"))),
-        {},
-        "'debt'",
-        "rows",
     ),
-]
+}
+
+
+@pytest.mark.parametrize("how", SEPARATED)
+def test_classes_that_a_column_gives_away_are_told(how, tmp_path):
+    """Both models are finite, so the change has its path; that no model is best here is said."""
+    name, change = SEPARATED[how]
+    path = tmp_path / "rows.parquet"
+    unusable(change).to_parquet(path)
+    report = explain_change(fitted(name, 1), fitted(name, 2), data=path, target=FAMILIES[name].target)
+    assert report.document.path.minimum_cost == 0.0
+    assert report.document.path.status in ("optimal", "bounded")
+    assert sum("tell the classes apart completely" in limit for limit in report.document.limits) == 1
+    assert "tell the classes apart completely" in report.to_html()
+    assert verify_report(report, path).conclusion == "verified"
 
 
 @pytest.mark.parametrize(("name", "change", "arguments", "column", "says"), BAD)
