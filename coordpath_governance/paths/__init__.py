@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from coordpath_governance.one_thread import one_thread
 from coordpath_governance.paths.certificate import Certificate
 from coordpath_governance.paths.document import parse_json, parse_problem, problem_to_dict
 from coordpath_governance.paths.front import Front, FrontPoint
@@ -77,8 +78,8 @@ def solve(
     A second Ctrl-C raises `KeyboardInterrupt`. Whoever passes ``interrupted`` handles the signal instead.
     """
     began = _now(clock)
-    asked = as_problem(problem)
-    with _heeding(interrupted) as pressed, _quietly():
+    with _heeding(interrupted) as pressed, _quietly(), one_thread():
+        asked = as_problem(problem)
         return solve_within(asked, until(clock, asked.time_limit, pressed, progress, began))
 
 
@@ -95,8 +96,8 @@ def model_loss(
     where longer ones cannot pay. The ``time_limit`` is for all of it; past it, or on Ctrl-C, it is what is proved so far.
     """
     began = _now(clock)
-    asked = as_problem(problem)
-    with _heeding(interrupted) as pressed, _quietly():
+    with _heeding(interrupted) as pressed, _quietly(), one_thread():
+        asked = as_problem(problem)
         return find_model_loss(asked, until(clock, asked.time_limit, pressed, began=began), solver)
 
 
@@ -114,8 +115,8 @@ def pareto_front(
     is for all of it; past it, or on Ctrl-C, it is the models found so far, and ``shortfall`` says what that leaves open.
     """
     began = _now(clock)
-    asked = as_problem(problem)
-    with _heeding(interrupted) as pressed:
+    with _heeding(interrupted) as pressed, one_thread():
+        asked = as_problem(problem)
         return trace_front(asked, resolution, until(clock, asked.time_limit, pressed, began=began), solver)
 
 

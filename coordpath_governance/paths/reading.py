@@ -66,6 +66,10 @@ def as_vector(value: object, where: str, size: int | None, what: str = "features
     values = as_list(value, where)
     if size is not None and len(values) != size:
         raise ProblemError(f"{where}: has {len(values)} entries, but there are {size} {what}; give one for each")
+    if set(map(type, values)) <= {float}:
+        array = np.array(values, dtype=np.float64)
+        if np.isfinite(array).all():
+            return array
     return np.array([as_number(entry, f"{where}[{i}]") for i, entry in enumerate(values)], dtype=np.float64)
 
 
