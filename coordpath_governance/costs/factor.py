@@ -103,13 +103,15 @@ class Factor:
     """R, and β̂ near the minimum, in scaled coordinates; β̂ in units of 2^unit.
 
     ``clear`` tells which rows of R are above the rounding of the moments. The others are right for these moments as they
-    stand, and nothing more. ``negative``: how far the gram matrix is from being positive semi-definite. ``gradient``: that
-    at β̂.
+    stand, and nothing more. ``lost``: rows whose squared lengths, ``lost_sizes``, say nothing of the data any more; they are
+    no part of R. ``negative``: how far the gram matrix is from being positive semi-definite. ``gradient``: that at β̂.
     """
 
     root: FloatArray
     sizes: FloatArray
     clear: NDArray[np.bool_]
+    lost: FloatArray
+    lost_sizes: FloatArray
     center: FloatArray
     gradient: FloatArray
     unit: int
@@ -118,7 +120,7 @@ class Factor:
     @cached_property
     def _at_center(self) -> tuple[float, float]:
         residual, missed = self.residual(self.gradient)
-        return float(residual @ residual), float(np.linalg.norm(missed))
+        return float(residual @ residual) + self.lost_gain(self.gradient), float(np.linalg.norm(missed))
 
     @property
     def above(self) -> float:
@@ -129,6 +131,10 @@ class Factor:
     def missed(self) -> float:
         """What no residual explains of the gradient at β̂, in units of 2^unit."""
         return self._at_center[1]
+
+    def lost_gain(self, gradient: FloatArray) -> float:
+        """By how much the cost could be lowered along the lost rows from where it has a gradient."""
+        return float(np.sum(np.square((self.lost @ gradient) / self.lost_sizes)))
 
     def residual(self, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The r with Rᵀr = a gradient, as near as there is one, and what is left of the gradient."""
@@ -166,9 +172,9 @@ def factor_cost(cost: ScaledCost, used: NDArray[np.bool_]) -> Factor:
     rows, sizes, negative = _rows(matrix, None)
     largest = float(sizes.max(initial=0.0))
     told = sizes > _INFORMED * largest
-    rows, sizes = rows[told], sizes[told]
+    lost, lost_sizes, rows, sizes = rows[~told], sizes[~told], rows[told], sizes[told]
     clear = sizes > 4 * cost.size * EPS * largest
-    return Factor(rows, sizes, clear, *_center(cost, rows, sizes), cost.top, negative)
+    return Factor(rows, sizes, clear, lost, lost_sizes, *_center(cost, rows, sizes), cost.top, negative)
 
 
 def _rows(matrix: FloatArray | Twofold, least: float | None) -> tuple[FloatArray, FloatArray, float]:

@@ -59,6 +59,15 @@ class Expansion(NamedTuple):
     quadratic: FloatArray
 
 
+class _Residual(NamedTuple):
+    """The r of a model in units of 2^unit, how much of the gradient it misses, and what lost directions could bring."""
+
+    residual: FloatArray
+    missed: float
+    lost: float
+    unit: int
+
+
 @dataclass(frozen=True, eq=False)
 class QuadraticCost:
     """c(β) = βᵀ·gram·β − 2·linearᵀβ + constant, bounded below; arrays are read-only.
@@ -74,7 +83,7 @@ class QuadraticCost:
     _scaled: ScaledCost = field(init=False, repr=False)
     _factor: Factor = field(init=False, repr=False)
     _drop: tuple[float, float] = field(init=False, repr=False)
-    _residuals: dict[bytes, tuple[FloatArray, float, int]] = field(init=False, repr=False, default_factory=dict)
+    _residuals: dict[bytes, _Residual] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         gram = _finite(self.gram, "gram", 2)
@@ -150,21 +159,29 @@ class QuadraticCost:
         return Expansion(np.ldexp(linear, 2 * unit + 1), np.ldexp(_by_unit(turned, units).high, 2 * unit))
 
     def residual(self, beta: FloatArray) -> FloatArray:
-        """R of a model, with Rᵀr = Gβ − b: one number a direction that data exercise. ‖r + Rδ‖² is the excess of β + δ."""
-        residual, _, unit = self._residual(beta)
+        """The r of a model with Rᵀr = Gβ − b, one number a direction: ‖r + Rδ‖² is the excess of β + δ."""
+        known = self._residual(beta)
         with np.errstate(over="ignore"):
-            return _checked(np.ldexp(residual, unit))
+            return _checked(np.ldexp(known.residual, known.unit))
 
-    def _residual(self, beta: FloatArray) -> tuple[FloatArray, float, int]:
-        """R of a model in units of 2^unit, and how much of the gradient it misses; of the last models it is remembered."""
+    def lost_gain(self, beta: FloatArray) -> float:
+        """By how much a model may cost less than the residual at β says, along directions that are no part of it."""
+        known = self._residual(beta)
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(known.lost, 2 * known.unit))
+
+    def _residual(self, beta: FloatArray) -> _Residual:
+        """The residual of a model and what it does not know; of the last models it is remembered."""
         key = beta.tobytes()
         if key not in self._residuals:
             placed, unit = self._scaled.place(beta[None, :])
             high, low = self._scaled.gradient(placed, unit)
-            residual, missed = self._factor.residual((high + low)[:, 0])
+            gradient = (high + low)[:, 0]
+            residual, missed = self._factor.residual(gradient)
             if len(self._residuals) >= _REMEMBERED:
                 self._residuals.clear()
-            self._residuals[key] = residual, float(np.linalg.norm(missed)), unit
+            lost = self._factor.lost_gain(gradient)
+            self._residuals[key] = _Residual(residual, float(np.linalg.norm(missed)), lost, unit)
         return self._residuals[key]
 
     def direction(self, delta: ArrayLike) -> FloatArray:
@@ -198,8 +215,8 @@ class QuadraticCost:
         if beta is None:
             about, slope = np.ldexp(factor.center, factor.unit - unit), math.ldexp(factor.missed, factor.unit - unit)
         else:
-            _, missed, own = self._residual(beta)
-            about, slope = placed[-1], math.ldexp(missed, own - unit)
+            known = self._residual(beta)
+            about, slope = placed[-1], math.ldexp(known.missed, known.unit - unit)
         reach = float(np.max(np.linalg.norm(placed - about, axis=1)))
         with np.errstate(over="ignore"):
             return float(np.ldexp((factor.negative * reach + 2.0 * slope) * reach, 2 * unit))

@@ -69,11 +69,11 @@ def parse_problem(document: Mapping[str, Any]) -> PathProblem:
     schema = given.get("schema", PROBLEM_SCHEMA)
     if isinstance(schema, str) and schema.startswith("coordpath.change_report/"):
         raise ProblemError("schema: this is a change report; give what it has under 'problem'")
-    if schema != PROBLEM_SCHEMA:
+    if not isinstance(schema, str) or schema != PROBLEM_SCHEMA:
         raise ProblemError(f"schema: {shown(schema)} is not known; this version reads {PROBLEM_SCHEMA!r}")
     only(given, _KEYS, "")
     step_type = given.get("step_type", "coordinate")
-    if step_type != "coordinate":
+    if not isinstance(step_type, str) or step_type != "coordinate":
         raise ProblemError(f"step_type: {shown(step_type)} is not known; use 'coordinate'")
     features = as_texts(needed(given, "features", ""), "features")
     check_features(features)
@@ -132,7 +132,7 @@ def _cost_document(problem: PathProblem) -> dict[str, Any]:
 
 def _cost(given: Mapping[str, Any], features: tuple[str, ...]) -> QuadraticCost | GlmCost | RecordedCost:
     kind = given.get("kind", "quadratic")
-    if kind != "quadratic":
+    if not isinstance(kind, str) or kind != "quadratic":
         return convex_cost(given, features)
     size = len(features)
     only(given, _COST_KEYS, "cost.")

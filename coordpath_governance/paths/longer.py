@@ -69,7 +69,11 @@ def _choose(problem: PathProblem, walks: Walks, exponent: int, totals: _Totals, 
     along = measure_stops(problem, stops)
     above = best.value + walks.level * best.weight
     excess = above if above > 0 else best.value
-    most = min(best.value + walks.unseen(stops) * best.weight, above + walks.below_minimum(stops) * best.weight)
+    heaviest = max(each.weight for each in found)
+    most = max(above, 0.0) + walks.below_minimum(stops) * heaviest
+    if best.value >= 0:
+        most = min(most, best.value + walks.unseen(stops) * heaviest)
+    most += max((best.weight - each.weight) * (totals.minimum - walks.level) for each in found)
     return Outcome(
         stops,
         best.terms,
@@ -81,7 +85,7 @@ def _choose(problem: PathProblem, walks: Walks, exponent: int, totals: _Totals, 
         (walks.exponent, exponent),
         best.solver,
         along,
-        floor=most - excess,
+        floor=max(most - excess, 0.0),
     )
 
 

@@ -34,7 +34,7 @@ __all__ = [
 _NOTHING = 1e-15
 """Part of what the features explain that is lost in the rounding of the moments themselves."""
 
-_CANCELLED = 1e-14
+_CANCELLED = 1e-16
 """The same of the start's excess is what is left of its residual after it was cancelled: the square of its rounding."""
 
 _OVERFLOW = "cost: the objective overflows double precision; rescale the target variable or the weights"

@@ -34,6 +34,9 @@ FEW_UNITS = 12
 _NOISE = 1e-7
 """Part of the residuals of the ends below which a direction at the level of rounding is left out."""
 
+_LEVEL = 1e-12
+"""Part of the start's excess that is rounding of it."""
+
 _STILL = 8 * EPS
 """A coefficient that moves by no more than this part of itself is rounding, and stays."""
 
@@ -109,9 +112,13 @@ class Walks:
 
     @cached_property
     def level(self) -> float:
-        """c(start) − min c − ‖r₀‖²: what is to be added to an excess of these walks, so that it is right at the start."""
-        excess = self.problem.quadratic.measure(self.problem.start[None, :]).excesses[0]
-        return math.ldexp(excess, -self.exponent) - float(self.base @ self.base)
+        """c(start) − min c − ‖r₀‖²: what is to be added to an excess of these walks, so that it is right at the start.
+
+        It is 0 unless directions are left out, or the gram matrix is indefinite, by more than rounding hides.
+        """
+        measured = self.problem.quadratic.measure(self.problem.start[None, :]).excesses[0]
+        excess, own = math.ldexp(measured, -self.exponent), float(self.base @ self.base)
+        return excess - own if abs(excess - own) > _LEVEL * (abs(excess) + own) else 0.0
 
     def blur(self, excess: float, stops: Sequence[Stop] = ()) -> float:
         """What floating point may do to an excess of this size, on the way through these stops."""
@@ -126,8 +133,9 @@ class Walks:
         """
         cost = self.problem.quadratic
         left_out = np.ldexp(cost.residual(self.problem.start)[~self.kept], -self.shift)
+        lost = math.ldexp(cost.lost_gain(self.problem.start), -self.exponent)
         bend = cost.bend(self.problem.start, self._models(stops))
-        return float(left_out @ left_out) + _SAFELY * math.ldexp(bend, -self.exponent)
+        return float(left_out @ left_out) + lost + _SAFELY * math.ldexp(bend, -self.exponent)
 
     def below_minimum(self, stops: Sequence[Stop]) -> float:
         """By how much c − min c may be negative, for models no farther from the minimum than some stops."""

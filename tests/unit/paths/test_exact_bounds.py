@@ -169,3 +169,119 @@ def test_a_gap_is_what_the_document_says(document):
     excess = Fraction(answer["objective"]) - terms * minimum
     resolution = abs(answer["objective"]) * 4e-16 / float(excess)
     assert answer["gap"] == pytest.approx(min(float(apart / excess), 1.0), abs=1e-6 + 4 * resolution)
+
+
+def twin(first, second, third):
+    return [[first, second], [second, third]]
+
+
+FAR_OFF = {
+    "one coefficient, revisited": {
+        "features": ["a"],
+        "cost": {"gram": [[1.0]], "linear": [-0.021594826], "constant": 0.0376773},
+        "start": [-1e9],
+        "target": [-1.7447391],
+        "steps": 3,
+        "weights": {"gamma": 0.5},
+    },
+    "negative costs of longer paths": {
+        "features": ["a"],
+        "cost": {"gram": [[1.0]], "linear": [1.0]},
+        "start": [12000000.0],
+        "target": [0.0],
+        "steps": {"max": 3},
+    },
+    "negative costs of a large scale": {
+        "features": ["a"],
+        "cost": {"gram": [[3.8e150]], "linear": [-4.6166804529804975e149]},
+        "start": [11687720.573341748],
+        "target": [-0.13],
+        "solver": "greedy",
+        "steps": {"max": 3},
+    },
+    "columns of very different size": {
+        "features": ["a", "b"],
+        "cost": {
+            "gram": twin(37076551731666.16, 8570.149588986413, 1.9809680390280016e-06),
+            "linear": [-111412.98228540504, -2.5752824354708454e-05],
+            "constant": 0.0003347898355490927,
+        },
+        "start": [-0.06706358995620602, 504390201.4877097],
+        "target": [9.528730747888915e-08, -425.2359522220666],
+        "solver": "local",
+        "steps": 4,
+        "weights": {"alpha": [1e-08, 1e-30, 100000000.0, 0.0]},
+    },
+    "a group with a free end": {
+        "features": ["a", "b"],
+        "cost": {
+            "gram": twin(11012.699, 248623.54, 19243355.0),
+            "linear": [86.678053, 2888.7582],
+            "constant": 0.74593443,
+        },
+        "start": [3000000.0, 0.0],
+        "target": None,
+        "groups": [["a", "b"]],
+        "steps": 1,
+    },
+    "equal columns in a group": {
+        "features": ["a", "b"],
+        "cost": {
+            "gram": twin(5.065e120, 5.065e120, 5.065e120),
+            "linear": [2.2504684974924e119, 2.2504684974924e119],
+            "constant": 9.999226965855382e117,
+        },
+        "start": [-5449813.715873857, -35987633.58374326],
+        "target": None,
+        "groups": [["a", "b"]],
+        "steps": 2,
+    },
+    "a range with weights that fade": {
+        "features": ["a"],
+        "cost": {"gram": [[240131953.68353185]], "linear": [-4839.655056089828], "constant": 0.09753912672864794},
+        "start": [0.0026509352007322937],
+        "target": [-2.015417815337891e-05],
+        "steps": {"max": 2},
+        "weights": {"gamma": 0.001},
+    },
+    "nearly equal members of a group": {
+        "features": ["a", "b"],
+        "cost": {
+            "gram": twin(1.6804079978928505e-95, 1.634249605183885e-95, 1.5893591171862437e-95),
+            "linear": [-5.083046278238034e-99, -4.9434223020590556e-99],
+            "constant": 1.5375646568635937e-102,
+        },
+        "start": [17.548835530326368, -5835.6516314409455],
+        "target": [17.548835530326368, -18.044802825586185],
+        "groups": [["a", "b"]],
+        "solver": "direct",
+        "steps": 3,
+        "weights": {"gamma": 0.1},
+    },
+    "a direction that says nothing of the data": {
+        "features": ["a", "b"],
+        "cost": {
+            "gram": twin(1.1889244017039722e120, 1.18892440200309e120, 1.188924402302208e120),
+            "linear": [-6.424355197689982e119, -6.42435519932824e119],
+            "constant": 3.471404625453073e119,
+        },
+        "start": [47230.02945501206, -47040.12620221571],
+        "target": None,
+        "solver": "greedy",
+        "steps": 2,
+        "weights": {"alpha": [0.0, 0.5]},
+    },
+}
+
+
+@pytest.mark.parametrize("what", FAR_OFF)
+def test_a_start_far_off_is_no_proof(what):
+    """What rounding leaves of a start that is far off was once taken for a level, and for a proof."""
+    document = FAR_OFF[what]
+    steps = document["steps"]
+    weights = document.get("weights", {"gamma": 1.0})
+    lengths = [steps] if isinstance(steps, int) else list(range(1, steps["max"] + 1))
+    alphas = weights.get("alpha", [1.0] * lengths[-1])
+    alphas = [weights["gamma"] ** k for k in range(1, lengths[-1] + 1)] if "gamma" in weights else alphas
+    best = min(best_walk(document, alphas[:terms]) for terms in lengths)
+    check(document, best, alphas)
