@@ -53,6 +53,9 @@ WALK_SOLVERS: dict[str, tuple[Solver[WalkTask], ...]] = {
 }
 """Name → solvers of walks in order of preference."""
 
+_UNTIL_LATE: tuple[Solver[WalkTask], ...] = (Revisits(100 * _EXACT_MOVES), FreeEnd(100 * _EXACT_ENDS))
+"""What `auto` is under a time limit, which ends it."""
+
 _Task = TypeVar("_Task")
 
 
@@ -63,10 +66,10 @@ def choose_chain_solver(name: str, task: ChainTask) -> Solver[ChainTask]:
 
 def choose_walk_solver(name: str, task: WalkTask) -> Solver[WalkTask]:
     """The first solver of a name that takes the task."""
-    return _choose(name, WALK_SOLVERS[_by_time(name, task)], task)
+    return _choose(name, _UNTIL_LATE if name == "auto" and task.patience.timed else WALK_SOLVERS[name], task)
 
 
-def _by_time(name: str, task: ChainTask | WalkTask) -> str:
+def _by_time(name: str, task: ChainTask) -> str:
     """Under a time limit it is the clock that ends `auto`, not an amount of work chosen for people who wait."""
     return "exact" if name == "auto" and task.patience.timed else name
 

@@ -189,3 +189,10 @@ def test_moments_that_are_positive_as_a_whole_are_accepted():
             QuadraticCost(gram, linear, 1.0001e-3 * scale**2)
         with pytest.raises(ProblemError, match="compute gram and linear from the same rows"):
             QuadraticCost(gram, scale * np.array([1.0 + 1e-5, 1.0 - 1e-5]), 2.0 * scale**2)
+
+
+def test_residuals_and_ranges_that_overflow():
+    with pytest.raises(ProblemError, match="overflows double precision at these coefficients"):
+        QuadraticCost([[1e300]], [1.0], 0.0).direction(np.array([1e300]))
+    with pytest.raises(ProblemError, match="outside the range"):
+        QuadraticCost([[1.0, 1.0], [1.0, 1.0]], [1e300, -1e300], 1e-300)

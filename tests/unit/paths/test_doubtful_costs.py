@@ -172,3 +172,24 @@ def test_data_without_any_direction():
         certificate = cg.solve({"features": ["a", "b"], "cost": cost, **more}).certificate
         assert certificate.status == "optimal"
         assert certificate.objective == pytest.approx(5.0 * more["steps"])
+
+
+def test_a_matrix_that_is_indefinite_by_rounding_proves_nothing_of_a_free_end():
+    """Moving both members of the group far out costs less than what is taken for the least cost."""
+    gram = [
+        [90.88236020439065, 9.088235572497664, -2.337512109896897],
+        [9.088235572497664, 0.9088235124556338, -0.233751177208643],
+        [-2.337512109896897, -0.233751177208643, 0.15421946008488976],
+    ]
+    linear = [-44.36941322534912, -4.436941095684228, 1.175694985803569]
+    document = {
+        "features": ["a", "b", "c"],
+        "cost": {"gram": gram, "linear": linear, "constant": 21.67411509397532},
+        "start": [-0.5369526886472985, 0.5811173677422661, 0.36457223327612776],
+        "target": None,
+        "groups": [["a", "b"]],
+        "steps": 1,
+    }
+    certificate = cg.solve(document).certificate
+    assert certificate.lower_bound <= float(best_walk(document, [1.0])) < 0
+    assert certificate.status == "bounded"

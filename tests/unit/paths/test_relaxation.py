@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths.chains import diagonal_shift
+from coordpath_governance.paths.chains import diagonal_shift, relaxation
 from coordpath_governance.paths.chains.diagonal_shift import largest_shift
 from coordpath_governance.paths.chains.relaxation import bound_levels, descend, least_slopes
 from coordpath_governance.paths.chains.set_function import SetFunction
@@ -92,3 +92,22 @@ def test_a_shift_that_goes_too_far_is_not_taken(monkeypatch):
     monkeypatch.setattr(diagonal_shift, "_WORK", 0)
     shift = largest_shift(np.eye(3), np.ones(3))
     assert 0.5 < shift.min() <= shift.max() < 1.0
+
+
+def test_a_deadline_leaves_what_has_been_reached(monkeypatch):
+    """Whatever has been reached is valid: a shift that leaves room, points with the sums that were asked for."""
+    for module in (diagonal_shift, relaxation):
+        monkeypatch.setattr(module, "UNASKED", 0)
+    rng = np.random.default_rng(3)
+    columns, slope, sums = rng.standard_normal((6, 6)), rng.standard_normal((4, 6)), np.arange(1.0, 5.0)
+    quadratic, worth = columns.T @ columns + np.eye(6), np.arange(1.0, 7.0)
+    late, whole = (largest_shift(quadratic, worth, expired) for expired in (lambda: True, lambda: False))
+    assert 0.0 < worth @ late < worth @ whole
+    assert np.linalg.eigvalsh(quadratic - np.diag(late))[0] >= 0.0
+    start = np.repeat(sums[:, None] / 6, 6, axis=1)
+    early, settled = (
+        descend(start, slope, columns.T @ columns, sums, 200, expired) for expired in (lambda: True, lambda: False)
+    )
+    for point in (early, settled):
+        assert point.sum(axis=1) == pytest.approx(sums, abs=1e-3)
+    assert not np.allclose(early, settled, atol=1e-4)
