@@ -66,7 +66,7 @@ def cases(quick: bool) -> Iterator[Case]:
     for more in ({}, {"max_steps": 10}):
         title = f"{'best 10 + rest' if more else 'every unit once'}, D=300, 2 s"
         yield Case(title, (retrain(300, time_limit=2, **more), factors(300, time_limit=2, **more)), kept(2), gap=1.0)
-    for size, gap in ((100, 0.02), (200, 0.03)):
+    for size, gap in ((100, 0.02), (200, 0.07)):
         documents = tuple(factors(size, seed=seed, max_steps=10, time_limit=20) for seed in seeds)
         yield Case(f"best 10 + rest, factors, D={size}, 20 s", documents, kept(20), gap=gap)
     yield Case("local, Prestige, K=10", ({**prestige(), "solver": "local"},), 0.02, gap=1.0)

@@ -7,6 +7,7 @@ order a BLAS adds it up. So the result is the same on every machine.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +24,9 @@ _BITS = 106
 
 _SMALL = 8192
 """Up to so many products they are made one by one, which takes fewer calls."""
+
+_FEW = 600
+"""Up to so many numbers are added up one by one."""
 
 _SPLITTER = 134217729.0
 """2²⁷ + 1, which cuts a double into two halves of 26 bits."""
@@ -50,6 +54,8 @@ class Twofold(NamedTuple):
 
     def total(self) -> Twofold:
         """The sum along the first axis."""
+        if self.high.size <= _FEW:
+            return self._few_total()
         left = self
         while len(left.high) > 1:
             half = len(left.high) // 2
@@ -57,6 +63,14 @@ class Twofold(NamedTuple):
             rest = left.part(slice(2 * half, None))
             left = Twofold(np.concatenate([paired.high, rest.high]), np.concatenate([paired.low, rest.low]))
         return left.part(0) if len(left.high) else Twofold(np.zeros(left.high.shape[1:]), np.zeros(left.high.shape[1:]))
+
+    def _few_total(self) -> Twofold:
+        """The same by Python's own exact sums, which take fewer calls."""
+        shape = self.high.shape[1:]
+        columns = np.concatenate([self.high, self.low]).reshape(2 * len(self.high), math.prod(shape)).T.tolist()
+        high = [math.fsum(column) for column in columns]
+        low = [math.fsum((*column, -sum_)) for column, sum_ in zip(columns, high, strict=True)]
+        return Twofold(np.array(high).reshape(shape), np.array(low).reshape(shape))
 
     def part(self, index: int | slice | NDArray[np.intp]) -> Twofold:
         """Entries along the first axis."""

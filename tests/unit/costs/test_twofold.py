@@ -51,11 +51,14 @@ def test_what_is_exact():
     assert exact(halves, 3) == exact(apart, 3) / 2
 
 
-@given(st.integers(0, 9))
-def test_totals_of_any_number_of_rows(rows):
+@pytest.mark.parametrize("few", [-1, 600])
+@pytest.mark.parametrize("rows", range(10))
+def test_totals_of_any_number_of_rows(rows, few, monkeypatch):
+    monkeypatch.setattr(twofold, "_FEW", few)
     rng = np.random.default_rng(rows)
     values = Twofold(draw_matrix(rng, (rows, 2), 6), draw_matrix(rng, (rows, 2), 6) * 1e-20)
     sum_ = values.total()
+    assert sum_.high.shape == sum_.low.shape == (2,)
     for j in range(2):
         known = sum((exact(values, i, j) for i in range(rows)), Fraction(0))
         assert abs(exact(sum_, j) - known) <= Fraction(1e-24)
