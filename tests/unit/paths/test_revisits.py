@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.exact_paths import solve_exactly
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -41,7 +42,9 @@ class AllSequences:
         self.start = [Fraction(v) for v in problem.start.tolist()]
         self.target = [Fraction(v) for v in problem.target.tolist()]
         self.alphas = [Fraction(v) for v in problem.alphas(problem.most_terms).tolist()]
-        self.minimum = sum((-x * b for x, b in zip(_solve(self.gram, self.linear), self.linear, strict=True)), Fraction(0))
+        self.minimum = sum(
+            (-x * b for x, b in zip(solve_exactly(self.gram, self.linear), self.linear, strict=True)), Fraction(0)
+        )
 
     def excess(self, beta):
         """c(β) − min c."""
@@ -71,7 +74,7 @@ class AllSequences:
             for i, j in itertools.product(active, active):
                 hessian[place[i]][place[j]] += alpha * self.gram[i][j]
         right = [-slope[c] for c in range(count)]
-        return total - sum(x * r for x, r in zip(_solve(hessian, right), right, strict=True))
+        return total - sum(x * r for x, r in zip(solve_exactly(hessian, right), right, strict=True))
 
     def optimum(self):
         moved = [
@@ -79,27 +82,6 @@ class AllSequences:
         ]
         sequences = itertools.product(range(len(self.problem.units)), repeat=len(self.alphas))
         return min(self.value(sequence) for sequence in sequences if set(moved) <= set(sequence))
-
-
-def _solve(matrix, right):
-    """A solution of a consistent symmetric system, free unknowns at zero."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    pivots, at = [], 0
-    for column in range(len(matrix)):
-        found = next((r for r in range(at, len(rows)) if rows[r][column] != 0), None)
-        if found is None:
-            continue
-        rows[at], rows[found] = rows[found], rows[at]
-        rows[at] = [v / rows[at][column] for v in rows[at]]
-        for r in range(len(rows)):
-            if r != at and rows[r][column] != 0:
-                rows[r] = [v - rows[r][column] * p for v, p in zip(rows[r], rows[at], strict=True)]
-        pivots.append(column)
-        at += 1
-    solution = [Fraction(0)] * len(matrix)
-    for r, column in enumerate(pivots):
-        solution[column] = rows[r][-1]
-    return solution
 
 
 def make_task(problem, **more):
