@@ -43,7 +43,7 @@ _UNRESOLVED = 2.0**-92
 _INFORMED = EPS / 64
 """Below this part of the largest an eigenvalue says more about the rounding of the moments than about the data."""
 
-_CORRECTIONS, _STEPS = 2, 6
+_CORRECTIONS = 2
 
 _FEW = 150
 """Up to so many models one product with the whole matrix is quicker than going from one to the next."""
@@ -75,10 +75,11 @@ class ScaledCost:
         pull = np.ldexp(self.linear, self.top - unit)[:, None]
         return multiply(self.matrix, placed.T).plus(_pair(-pull))
 
-    def change(self, placed: FloatArray, unit: int) -> Twofold:
-        """βᵀGβ − 2bᵀβ of every model (row), in units of 4^unit."""
+    def change(self, placed: FloatArray, unit: int, gradient: Twofold | None = None) -> Twofold:
+        """βᵀGβ − 2bᵀβ of every model (row), in units of 4^unit; from their gradients where these are known."""
         pull = np.ldexp(self.linear, self.top - unit)[:, None]
-        gradient = self.gradient(placed, unit) if len(placed) <= _FEW else self._gradients_along(placed, unit)
+        if gradient is None:
+            gradient = self.gradient(placed, unit) if len(placed) <= _FEW else self._gradients_along(placed, unit)
         return gradient.plus(_pair(-pull)).scaled(placed.T).total()
 
     def _gradients_along(self, placed: FloatArray, unit: int) -> Twofold:
@@ -104,7 +105,7 @@ class Factor:
 
     ``clear`` tells which rows of R are above the rounding of the moments. The others are right for these moments as they
     stand, and nothing more. ``lost``: rows whose squared lengths, ``lost_sizes``, say nothing of the data any more; they are
-    no part of R. ``negative``: how far the gram matrix is from being positive semi-definite. ``gradient``: that at β̂.
+    no part of R. ``negative``: how far the gram matrix is from being positive semi-definite. ``slope``: the gradient at β̂.
     """
 
     root: FloatArray
@@ -113,9 +114,14 @@ class Factor:
     lost: FloatArray
     lost_sizes: FloatArray
     center: FloatArray
-    gradient: FloatArray
+    slope: Twofold
     unit: int
     negative: float
+
+    @cached_property
+    def gradient(self) -> FloatArray:
+        """That at β̂, rounded once."""
+        return (self.slope.high + self.slope.low)[:, 0]
 
     @cached_property
     def _at_center(self) -> tuple[float, float]:
@@ -141,7 +147,10 @@ class Factor:
         inverse = self.inverse
         residual, left = np.zeros(len(self.root)), gradient
         for _ in range(_CORRECTIONS + 1):
-            residual = residual + inverse @ left
+            corrected = residual + inverse @ left
+            if np.array_equal(corrected, residual):
+                break
+            residual = corrected
             high, low = multiply(self.root.T, residual[:, None])
             left = (gradient - high[:, 0]) - low[:, 0]
         return residual, left
@@ -198,21 +207,21 @@ def _rows(matrix: FloatArray | Twofold, least: float | None) -> tuple[FloatArray
     return rows, np.concatenate([found, sizes]), negative
 
 
-def _center(cost: ScaledCost, rows: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _center(cost: ScaledCost, rows: FloatArray, sizes: FloatArray) -> tuple[FloatArray, Twofold]:
     """A vector near the minimum, corrected by the gradient until that helps no more; and the gradient there."""
     inverse, center = rows / sizes[:, None], np.zeros(cost.size)
-    gradient, left = -cost.linear, math.inf
-    for _ in range(_STEPS):
-        step = center - inverse.T @ (inverse @ gradient)
-        high, low = cost.gradient(step[None, :], cost.top)
-        following = (high + low)[:, 0]
-        less = float(np.linalg.norm(inverse @ following))
-        if not less < left:
+    slope = _pair(-cost.linear[:, None])
+    pull = inverse @ -cost.linear
+    left, enough = math.inf, EPS * float(np.linalg.norm(pull))
+    while left > enough:
+        step = center - inverse.T @ pull
+        following = cost.gradient(step[None, :], cost.top)
+        pull = inverse @ (following.high + following.low)[:, 0]
+        less = float(np.linalg.norm(pull))
+        if not less < left / 2:
             break
-        center, gradient, left = step, following, less
-        if left == 0.0:
-            break
-    return center, gradient
+        center, slope, left = step, following, less
+    return center, slope
 
 
 def _pair(values: FloatArray) -> Twofold:

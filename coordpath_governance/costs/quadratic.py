@@ -62,6 +62,7 @@ class Expansion(NamedTuple):
 class _Residual(NamedTuple):
     """The r of a model in units of 2^unit, how much of the gradient it misses, and what lost directions could bring."""
 
+    gradient: Twofold
     residual: FloatArray
     missed: float
     lost: float
@@ -138,7 +139,8 @@ class QuadraticCost:
     def measure(self, betas: FloatArray) -> Measured:
         """c(β) and c(β) − min c of every row, each rounded once."""
         placed, unit = self._scaled.place(betas)
-        change = self._scaled.change(placed, unit)
+        known = self._residuals.get(betas.tobytes())
+        change = self._scaled.change(placed, unit, known and known.gradient)
         with np.errstate(over="ignore", invalid="ignore"):
             change = Twofold(np.ldexp(change.high, 2 * unit), np.ldexp(change.low, 2 * unit))
             costs = change.plus(Twofold(np.full(len(betas), self.constant), np.zeros(len(betas)))).high
@@ -175,13 +177,13 @@ class QuadraticCost:
         key = beta.tobytes()
         if key not in self._residuals:
             placed, unit = self._scaled.place(beta[None, :])
-            high, low = self._scaled.gradient(placed, unit)
-            gradient = (high + low)[:, 0]
+            slope = self._scaled.gradient(placed, unit)
+            gradient = (slope.high + slope.low)[:, 0]
             residual, missed = self._factor.residual(gradient)
             if len(self._residuals) >= _REMEMBERED:
                 self._residuals.clear()
             lost = self._factor.lost_gain(gradient)
-            self._residuals[key] = _Residual(residual, float(np.linalg.norm(missed)), lost, unit)
+            self._residuals[key] = _Residual(slope, residual, float(np.linalg.norm(missed)), lost, unit)
         return self._residuals[key]
 
     def direction(self, delta: ArrayLike) -> FloatArray:
@@ -335,6 +337,6 @@ def _check_range(scaled: ScaledCost, factor: Factor, constant: float) -> None:
 
 def _least(scaled: ScaledCost, factor: Factor) -> tuple[float, float]:
     """Min c − constant: c(β̂) − constant − ‖r‖² with r the residual of β̂."""
-    least = scaled.change(factor.center[None, :], factor.unit).plus(_pair(np.array([-factor.above])))
+    least = scaled.change(factor.center[None, :], factor.unit, factor.slope).plus(_pair(np.array([-factor.above])))
     with np.errstate(over="ignore"):
         return float(np.ldexp(least.high[0], 2 * factor.unit)), float(np.ldexp(least.low[0], 2 * factor.unit))

@@ -68,8 +68,10 @@ class Twofold(NamedTuple):
         """The same by Python's own exact sums, which take fewer calls."""
         shape = self.high.shape[1:]
         columns = np.concatenate([self.high, self.low]).reshape(2 * len(self.high), math.prod(shape)).T.tolist()
-        high = [math.fsum(column) for column in columns]
-        low = [math.fsum((*column, -sum_)) for column, sum_ in zip(columns, high, strict=True)]
+        high = list(map(math.fsum, columns))
+        for column, sum_ in zip(columns, high, strict=True):
+            column.append(-sum_)
+        low = list(map(math.fsum, columns))
         return Twofold(np.array(high).reshape(shape), np.array(low).reshape(shape))
 
     def part(self, index: int | slice | NDArray[np.intp]) -> Twofold:
@@ -88,8 +90,12 @@ def multiply(left: FloatArray | Twofold, right: FloatArray | Twofold) -> Twofold
     Entries must be of moderate size, so that their products neither overflow nor underflow.
     """
     if isinstance(left, Twofold):
+        if not isinstance(right, Twofold) and 2 * left.high.size * right.shape[1] <= _SMALL:
+            return multiply(np.concatenate(left, axis=1), np.concatenate([right, right]))
         return multiply(left.high, right).plus(multiply(left.low, right))
     if isinstance(right, Twofold):
+        if 2 * left.size * right.high.shape[1] <= _SMALL:
+            return multiply(np.concatenate([left, left], axis=1), np.concatenate(right))
         return multiply(left, right.high).plus(multiply(left, right.low))
     if left.size * right.shape[1] <= _SMALL:
         return exact_products(left.T[:, :, None], right[:, None, :]).total()

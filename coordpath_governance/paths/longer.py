@@ -66,7 +66,7 @@ def _choose(problem: PathProblem, walks: Walks, exponent: int, totals: _Totals, 
     best = min(found, key=totals.objective)
     bound = min(map(_Totals(best.weight, totals.minimum).bound, found))
     stops = best.stops or ()
-    along = measure_stops(problem, stops)
+    along = measure_stops(problem, stops) if best.along is None else best.along
     above = best.value + walks.level * best.weight
     excess = above if above > 0 else best.value
     heaviest = max(each.weight for each in found)
@@ -155,7 +155,9 @@ class _Lengths:
         if once is not None and terms == len(once.stops):
             scale = float(np.ldexp(1.0, sum(once.exponents) - self.walks.exponent - self.exponent))
             excess, rounding = once.excess * scale - self.walks.level * weight, once.rounding * scale
-            return KnownLength(terms, weight, excess - once.difference * scale, excess, rounding, once.stops, once.solver)
+            return KnownLength(
+                terms, weight, excess - once.difference * scale, excess, rounding, once.stops, once.solver, once.along
+            )
         task = WalkTask(self.walks, alphas, self.floors, self._first(alphas), self.problem.seed, patience)
         found = choose_walk_solver(self.solver, task).solve(task)
         if found.increments is None:
@@ -165,7 +167,7 @@ class _Lengths:
         along = measure_stops(self.problem, stops)
         excess = excess_of_stops(along, stops, alphas, self.walks.exponent) - self.walks.level * weight
         rounding = self.walks.rounding(excess, weight, stops)
-        return KnownLength(terms, weight, max(found.bound, task.floor), excess, rounding, stops, found.solver)
+        return KnownLength(terms, weight, max(found.bound, task.floor), excess, rounding, stops, found.solver, along)
 
     def _first(self, alphas: NDArray[np.float64]) -> tuple[int, ...]:
         """A walk to begin with: with a free end the stagewise one, otherwise the best order with rests between."""

@@ -85,6 +85,7 @@ class KnownLength:
     rounding: float = 0.0
     stops: tuple[Stop, ...] | None = None
     solver: str = ""
+    along: Measured | None = None
 
 
 def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:

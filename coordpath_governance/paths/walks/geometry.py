@@ -216,9 +216,9 @@ class Walks:
             members = list(unit.members)
             following = beta.copy()
             if delta is not None:
-                following[members] += np.ldexp(delta / self.norms[u], self.shift)
-                still = np.abs(following - beta) <= _STILL * np.abs(beta)
-                following[still] = beta[still]
+                moves = np.ldexp(delta / self.norms[u], self.shift).tolist()
+                for i, before, move in zip(members, beta[members].tolist(), moves, strict=True):
+                    following[i] = before + move if abs(before + move - before) > _STILL * abs(before) else before
             else:
                 following[members] = target[members]
             stops.append(Stop(k, unit.kind, unit.label, following))
@@ -234,16 +234,18 @@ def prepare_walks(problem: PathProblem) -> Walks:
     cost = problem.quadratic
     base = cost.residual(problem.start)
     ends = [base] if problem.target is None else [base, base + cost.direction(problem.target - problem.start)]
-    lengths = np.max(np.abs(ends), axis=0, initial=0.0)
-    kept = cost.clear | (lengths > _NOISE * float(np.max(lengths, initial=0.0)))
-    shift = math.frexp(float(np.max(lengths, initial=0.0)))[1]
-    blocks, norms = [], []
-    for unit in problem.units:
-        columns = cost.directions(np.array(unit.members))[kept]
-        lengths = np.sqrt(np.sum(np.square(columns / _largest(columns)), axis=0)) * _largest(columns)
-        lengths[lengths == 0] = 1.0
-        blocks.append(columns / lengths)
-        norms.append(lengths)
+    sizes = np.max(np.abs(ends), axis=0, initial=0.0)
+    farthest = float(np.max(sizes, initial=0.0))
+    kept = cost.clear | (sizes > _NOISE * farthest)
+    shift = math.frexp(farthest)[1]
+    members = [i for unit in problem.units for i in unit.members]
+    columns = cost.directions(np.array(members))[kept]
+    largest = np.max(np.abs(columns), axis=0, initial=0.0)
+    largest[largest == 0] = 1.0
+    lengths = np.linalg.norm(columns / largest, axis=0) * largest
+    lengths[lengths == 0] = 1.0
+    ends_at = np.cumsum([len(unit.members) for unit in problem.units])[:-1]
+    blocks, norms = np.split(columns / lengths, ends_at, axis=1), np.split(lengths, ends_at)
     changes = None if problem.target is None else _changes(problem, shift, kept)
     return Walks(problem, np.ldexp(base[kept], -shift), tuple(blocks), tuple(norms), changes, shift, kept)
 
@@ -273,7 +275,3 @@ def _orthonormal(block: NDArray[np.float64]) -> NDArray[np.float64]:
     vectors, sizes, _ = np.linalg.svd(block, full_matrices=False)
     basis: NDArray[np.float64] = vectors[:, sizes > _DEPENDENT * max(1.0, float(np.max(sizes, initial=0.0)))]
     return basis
-
-
-def _largest(columns: NDArray[np.float64]) -> float:
-    return float(np.max(np.abs(columns), initial=0.0)) or 1.0

@@ -82,7 +82,7 @@ class Prefixes:
             row, filled = table[i], slice(i + 1, identity + i + 1)
             share = row[i + 1 : rows] / np.maximum(row[i], _NO_PIVOT)
             table[i + 1 :, filled] -= share[:, None] * row[filled]
-        pivots = table[range(rows), range(rows)]
+        pivots = np.einsum("iin->in", table[:, :rows]).copy()
         table[:, rows:] /= np.sqrt(np.maximum(pivots, _NO_PIVOT))[:, None]
         blur = np.einsum("ijn,ijn->n", table[:, identity:], table[:, identity:])
         aim, other = table[:, rows], table[:, rows + 1 : identity]
@@ -104,14 +104,15 @@ class Prefixes:
         units, width = self.slope.shape
         places = (sequences.T[:, None, :] * width + np.arange(width)[:, None]).reshape(-1, len(sequences))
         rows, scales = len(places), np.repeat(root[:-1], width)
-        gram = self.gram.transpose(0, 2, 1, 3).reshape(units * width, units * width)
-        table = np.empty((rows, 2 * rows + 1 + units * width, len(sequences)))
+        columns = units * width
+        gram = self.gram.transpose(0, 2, 1, 3).ravel()
+        table = np.empty((rows, 2 * rows + 1 + columns, len(sequences)))
         ratios = np.minimum(scales[None, :] / scales[:, None], scales[:, None] / scales[None, :])
-        np.multiply(gram[places[:, None], places[None, :]], ratios[:, :, None], out=table[:, :rows])
+        np.multiply(gram.take(places[:, None] * columns + places), ratios[:, :, None], out=table[:, :rows])
         slots = np.arange(rows)
         table[slots, slots] += self.padding.ravel()[places]
         np.multiply(-scales[:, None], self.slope.ravel()[places], out=table[:, rows])
-        products = gram[np.arange(units * width)[:, None], places[:, None]]
+        products = gram.take(np.arange(columns)[:, None] * columns + places[:, None])
         np.multiply(products, (root[-1] / scales)[:, None, None], out=table[:, rows + 1 : -rows or None])
         table[:, table.shape[1] - rows :] = np.eye(rows)[:, :, None]
         return table

@@ -56,7 +56,8 @@ class Backwards:
     With r = Cz + r_T, where z are the values of all columns and r_T is the residual of the target (of the start, if the
     end is free), let V_k(z) = (z, 1)ᵀP_k(z, 1) be the least cost of the terms after k, and S = P_k + αₖ[C, r_T]ᵀ[C, r_T].
     Term k moves unit u to its best value, P_{k−1} = S − S_u S_uᵀ/S_uu for each of its columns in turn, or, if it is the last
-    visit before a fixed end, to z_u = 0. As columns have length 1, S_uu ≥ αₖ: dependent columns do no harm.
+    visit before a fixed end, to z_u = 0. As columns have length 1, S_uu ≥ αₖ: dependent columns do no harm. Sequences that
+    end alike share P_k up to where they differ.
     """
 
     def __init__(self, walks: Walks, alphas: NDArray[np.float64]) -> None:
@@ -87,14 +88,18 @@ class Backwards:
         return np.concatenate(chunks)
 
     def _some(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
-        count = len(sequences)
-        each = np.arange(count)
-        matrix = np.zeros((count, *self._gram.shape))
-        seen = np.full((count, self.units + 1), self.free)
+        order, leads = _shared_ends(sequences)
+        matrix = np.zeros((1, *self._gram.shape))
+        seen = np.full((1, self.units + 1), self.free)
+        before = np.zeros(len(sequences), dtype=np.int64)
         after = 0.0
         for k in range(sequences.shape[1] - 1, -1, -1):
-            units = sequences[:, k]
-            matrix += self.alphas[k] * self._gram
+            lead = np.flatnonzero(leads[:, k])
+            units = sequences[order[lead], k]
+            matrix = matrix[before[lead]] + self.alphas[k] * self._gram
+            seen = seen[before[lead]]
+            before = np.cumsum(leads[:, k]) - 1
+            each = np.arange(len(lead))
             after += float(self.alphas[k])
             opened = seen[each, units]
             for columns in self._columns[units].T:
@@ -106,7 +111,8 @@ class Backwards:
                 matrix[each, columns] = 0.0
                 matrix[each, :, columns] = 0.0
             seen[each, units] = True
-        values: NDArray[np.float64] = np.einsum("nij,i,j->n", matrix, self._start, self._start)
+        values = np.empty(len(sequences))
+        values[order] = np.einsum("nij,i,j->n", matrix, self._start, self._start)[before]
         return values
 
 
@@ -186,6 +192,15 @@ class Intervals:
             ends[:, j] = following[everyone, units]
             following[everyone, units] = j
         return ends
+
+
+def _shared_ends(sequences: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """An order of the rows in which equal ends lie together, and where [row, k] is the first with its entries from k on."""
+    order = np.lexsort(sequences.T)
+    ordered = sequences[order]
+    leads = np.ones(sequences.shape, dtype=bool)
+    leads[1:] = np.logical_or.accumulate((ordered[1:] != ordered[:-1])[:, ::-1], axis=1)[:, ::-1]
+    return order, leads
 
 
 def _places(widths: list[int], zero: int) -> NDArray[np.int64]:
