@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from coordpath_governance.errors import ProblemError
 from coordpath_governance.one_thread import one_thread
 from coordpath_governance.paths.certificate import Certificate
 from coordpath_governance.paths.document import parse_json, parse_problem, problem_to_dict
@@ -31,6 +32,7 @@ from coordpath_governance.paths.losses import (
 from coordpath_governance.paths.path import Move, Path, Step
 from coordpath_governance.paths.patience import heeding_interrupts, until
 from coordpath_governance.paths.problem import BASELINE, PathProblem, StepRange, Unit
+from coordpath_governance.paths.reading import shown
 from coordpath_governance.paths.shapley import shapley
 from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, solve_problem, solve_within
 
@@ -77,6 +79,8 @@ def solve(
     When the problem's ``time_limit`` has passed since the call, or on Ctrl-C, it is the best path so far with its gap.
     A second Ctrl-C raises `KeyboardInterrupt`. Whoever passes ``interrupted`` handles the signal instead.
     """
+    if progress is not None and not callable(progress):
+        raise ProblemError(f"progress: is {shown(progress)}; give a function of a stage, a best value and a bound, or None")
     began = _now(clock)
     with _heeding(interrupted) as pressed, _quietly(), one_thread():
         asked = as_problem(problem)

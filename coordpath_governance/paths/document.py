@@ -20,6 +20,7 @@ from coordpath_governance.paths.reading import (
     as_integer,
     as_list,
     as_mapping,
+    as_matrix,
     as_number,
     as_text,
     as_texts,
@@ -139,7 +140,7 @@ def _cost(given: Mapping[str, Any], features: tuple[str, ...]) -> QuadraticCost 
     rows = as_list(needed(given, "gram", "cost."), "cost.gram")
     if len(rows) != size:
         raise ProblemError(f"cost.gram: has {len(rows)} rows, but there are {size} features; give {size}×{size}")
-    gram = [as_vector(row, f"cost.gram[{i}]", size) for i, row in enumerate(rows)]
+    gram = as_matrix(rows, "cost.gram", size)
     return QuadraticCost(
         np.array(gram).reshape(size, size),
         as_vector(needed(given, "linear", "cost."), "cost.linear", size),

@@ -20,6 +20,7 @@ __all__ = [
     "as_integer",
     "as_list",
     "as_mapping",
+    "as_matrix",
     "as_number",
     "as_text",
     "as_texts",
@@ -66,11 +67,24 @@ def as_vector(value: object, where: str, size: int | None, what: str = "features
     values = as_list(value, where)
     if size is not None and len(values) != size:
         raise ProblemError(f"{where}: has {len(values)} entries, but there are {size} {what}; give one for each")
-    if set(map(type, values)) <= {float}:
-        array = np.array(values, dtype=np.float64)
+    if set(map(type, values)) <= {float, int}:
+        try:
+            array = np.array(values, dtype=np.float64)
+        except OverflowError:
+            array = np.array([np.inf])
         if np.isfinite(array).all():
             return array
     return np.array([as_number(entry, f"{where}[{i}]") for i, entry in enumerate(values)], dtype=np.float64)
+
+
+def as_matrix(value: object, where: str, columns: int, what: str = "features") -> NDArray[np.float64]:
+    """Rows of finite numbers, ``columns`` of them in each; large ones are read at once."""
+    if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "iuf" and value.shape[1] == columns:
+        array = value.astype(np.float64)
+        if np.isfinite(array).all():
+            return array
+    rows = [as_vector(row, f"{where}[{i}]", columns, what) for i, row in enumerate(as_list(value, where))]
+    return np.stack(rows) if rows else np.zeros((0, columns))
 
 
 def as_texts(value: object, where: str) -> tuple[str, ...]:

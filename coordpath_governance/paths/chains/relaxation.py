@@ -96,7 +96,7 @@ def descend(
     again from rest.
     """
     diagonal = np.diag(quadratic)
-    if point.size == 0 or not diagonal.max() > 0.0:
+    if rounds == 0 or point.size == 0 or not diagonal.max() > 0.0:
         return point
     lengths = np.sqrt(np.maximum(diagonal, _SMALLEST * diagonal.max()))
     steepness = 2.0 * float(np.linalg.eigvalsh(quadratic / np.outer(lengths, lengths))[-1]) * lengths**2

@@ -13,6 +13,7 @@ from coordpath_governance.paths.reading import (
     as_integer,
     as_list,
     as_mapping,
+    as_matrix,
     as_number,
     as_text,
     as_vector,
@@ -103,9 +104,8 @@ def _on_rows(kind: CostKind, given: Mapping[str, Any], features: tuple[str, ...]
     if size % family.scores:
         raise ProblemError(f"features: {size} are not a whole number of columns for {family.scores} classes")
     target = as_vector(needed(given, "target", "cost.rows."), "cost.rows.target", None)
-    lines = as_list(needed(given, "design", "cost.rows."), "cost.rows.design")
-    design = [as_vector(line, f"cost.rows.design[{i}]", size // family.scores, "columns") for i, line in enumerate(lines)]
-    if len(design) != len(target) or not design:
+    design = as_matrix(needed(given, "design", "cost.rows."), "cost.rows.design", size // family.scores, "columns")
+    if len(design) != len(target) or not len(design):
         raise ProblemError(
             f"cost.rows: {len(design)} rows of design and {len(target)} of target; give as many, at least one"
         )
@@ -120,20 +120,20 @@ def _on_rows(kind: CostKind, given: Mapping[str, Any], features: tuple[str, ...]
             f"{_TARGETS[kind.kind]}"
         )
     names = features if family.scores == 1 else ()
-    return GlmCost(family, RowsInMemory(np.stack(design), target, weight, offset), names)
+    return GlmCost(family, RowsInMemory(design, target, weight, offset), names)
 
 
 def _recorded(kind: CostKind, given: Mapping[str, Any], size: int) -> RecordedCost:
     only(given, ("minimum", "depth", "aim", "curvature", "evaluations"), "cost.record.")
     lines = as_list(needed(given, "curvature", "cost.record."), "cost.record.curvature")
-    curvature = [as_vector(line, f"cost.record.curvature[{i}]", len(lines), "units") for i, line in enumerate(lines)]
+    curvature = as_matrix(lines, "cost.record.curvature", len(lines), "units")
     listed = as_list(needed(given, "evaluations", "cost.record."), "cost.record.evaluations")
     return RecordedCost(
         kind,
         size,
         as_integer(needed(given, "depth", "cost.record."), "cost.record.depth"),
         as_number(needed(given, "minimum", "cost.record."), "cost.record.minimum"),
-        np.array(curvature).reshape(len(lines), len(lines)),
+        curvature,
         tuple(_evaluation(each, f"cost.record.evaluations[{i}]", len(lines)) for i, each in enumerate(listed)),
         as_number(given["aim"], "cost.record.aim") if "aim" in given else -np.inf,
     )

@@ -22,6 +22,10 @@ _PART = 0.1
 """Sets of units are tried up to this size, where there are no more of them and they take no more of what may be spent."""
 
 
+_TOGETHER = 200
+"""Sets that are tried before the deadline is asked for."""
+
+
 class WalkFloors:
     """``from_start[k]``, ``from_target[k]``: no model that differs from that end in at most k units costs less."""
 
@@ -48,7 +52,12 @@ class WalkFloors:
             left = self._walks.limit - self._walks.costs.spent
             if len(states) > _MOST_SETS or self._states.price(len(states)) > _PART * left:
                 break
-            least.append(min([least[-1], *self._states.least(states).tolist()]))
+            lowest = least[-1]
+            for begin in range(0, len(states), _TOGETHER):
+                if self._walks.patience.expired():
+                    return tuple(least)
+                lowest = min([lowest, *self._states.least(states[begin : begin + _TOGETHER]).tolist()])
+            least.append(lowest)
         return tuple(least)
 
 

@@ -21,7 +21,8 @@ __all__ = ["search_length"]
 _FIRST, _TABLE, _TREE = 0.2, 0.6, 0.7
 """Parts of what is left to spend: for first walks, for the least costs of states, and for the search that proves."""
 
-_MOST_STATES = 30_000
+_MOST_STATES, _LISTED = 30_000, 5e-5
+"""States that are listed at most, and the seconds that each of them takes."""
 
 _PROVED = 0.1 * OPTIMAL_GAP
 """A part of Σα(c − min c) that a bound may lack."""
@@ -60,4 +61,6 @@ def search_length(
 def _affordable(walks: RowWalks, terms: int, states: StateCosts) -> bool:
     """Whether the least costs of all states can be found."""
     count = States.count(walks, terms)
+    if walks.patience.left() < _LISTED * count:
+        return False
     return count <= _MOST_STATES and states.price(count) <= _TABLE * (walks.limit - walks.costs.spent)

@@ -20,6 +20,8 @@ from coordpath_governance.paths.solvers.walk_improvement import GAIN, WalkSearch
 from coordpath_governance.paths.walks.geometry import REST
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.solvers.protocol import WalkTask
@@ -29,8 +31,11 @@ __all__ = ["LocalImprovement"]
 _TRIES = 200_000
 """Most ways to fill a batch."""
 
-_TOGETHER = 400
-"""Ways to fill batches that are valued in one go."""
+_TOGETHER = 2500
+"""Ways to fill batches that are valued in one go, of at most a quarter of the batches that there are."""
+
+_ENTRIES = 500_000
+"""Entries of walks that are held at once."""
 
 
 class LocalImprovement:
@@ -84,18 +89,17 @@ class LocalImprovement:
         fillings = np.stack(np.meshgrid(*[entries] * size, indexing="ij"), axis=-1).reshape(-1, size)
         current, value = search.best(start[None, :])
         batches, tried = math.comb(task.terms, size), set[tuple[int, ...]]()
-        together = max(1, _TOGETHER // len(fillings))
+        together = max(1, min(_TOGETHER // len(fillings), batches // 4))
         for turn in range(0, self.iterations, together):
-            drawn = {
-                tuple(sorted(random.choice(task.terms, size, replace=False).tolist()))
-                for _ in range(min(together, self.iterations - turn))
-            }
-            candidates = [current[None, :]]
-            for batch in sorted(drawn - tried):
-                filled = np.repeat(current[None, :], len(fillings), axis=0)
-                filled[:, batch] = fillings
-                candidates.append(filled)
-            found, reached = search.best(np.concatenate(candidates))
+            lots = random.random((min(together, self.iterations - turn), task.terms))
+            drawn = {tuple(batch) for batch in np.sort(np.argsort(lots, axis=1)[:, :size], axis=1).tolist()}
+            found, reached = current, value
+            for some in _parts(current, sorted(drawn - tried), fillings):
+                candidate, worth = search.best(some)
+                if worth < reached:
+                    found, reached = candidate, worth
+                if search.spent():
+                    break
             tried |= drawn
             if reached < value - GAIN * abs(value):
                 current, value = found, reached
@@ -103,3 +107,21 @@ class LocalImprovement:
             if search.spent() or len(tried) == batches:
                 break
         return current
+
+
+def _parts(
+    current: NDArray[np.int64], batches: list[tuple[int, ...]], fillings: NDArray[np.int64]
+) -> Iterator[NDArray[np.int64]]:
+    """The walk with every batch filled in every way: all in one array, unless that is large."""
+    step = max(1, _ENTRIES // len(current))
+    waiting: list[NDArray[np.int64]] = []
+    for batch in batches:
+        for begin in range(0, len(fillings), step):
+            filled = np.repeat(current[None, :], len(fillings[begin : begin + step]), axis=0)
+            filled[:, batch] = fillings[begin : begin + step]
+            waiting.append(filled)
+            if sum(map(len, waiting)) >= step:
+                yield np.concatenate(waiting)
+                waiting = []
+    if waiting:
+        yield np.concatenate(waiting)

@@ -56,7 +56,7 @@ def least_by_size(
     It is tight where the work suffices and the deadline does not come first.
     """
     width = columns.shape[1]
-    shallow = _shallow(residual, columns, work)
+    shallow = _shallow(residual, columns, work, expired)
     sizes = min(most, width)
     least = np.zeros(sizes + 1)
     if sizes >= len(shallow):
@@ -71,7 +71,7 @@ def _deep(
     residual: NDArray[np.float64], columns: NDArray[np.float64], sizes: int, work: int, expired: Callable[[], bool]
 ) -> NDArray[np.float64]:
     """All sizes, by the search; by the relaxation too, where the search does not end, and alone where it cannot."""
-    if columns.shape[1] > _WIDEST:
+    if columns.shape[1] > _WIDEST or expired():
         return relaxed_by_size(residual, columns, sizes, expired)
     roots = split_circuits(columns, sizes)
     if roots is None:
@@ -84,12 +84,14 @@ def _deep(
     return np.maximum(least, relaxed_by_size(residual, columns, sizes, expired)) if len(search.open) else least
 
 
-def _shallow(residual: NDArray[np.float64], columns: NDArray[np.float64], work: int) -> NDArray[np.float64]:
-    """Sizes 0, 1, 2, and 3 where the work allows: all of them are tried."""
+def _shallow(
+    residual: NDArray[np.float64], columns: NDArray[np.float64], work: int, expired: Callable[[], bool]
+) -> NDArray[np.float64]:
+    """Sizes 0, 1, 2, and 3 where the work and the time allow: all of them are tried."""
     width = columns.shape[1]
     least = [excess_of(residual)]
     sets = np.empty((1, 0), np.int64)
-    while len(least) <= min(width, 3) and len(sets) * columns.size <= work:
+    while len(least) <= min(width, 3) and len(sets) * columns.size <= work and not (len(least) > 2 and expired()):
         least.append(min(least[-1], float(np.min(excess_of_sets(residual, columns, sets)[1]))))
         first, second = np.triu_indices(width, 1)
         sets = np.arange(width)[:, None] if len(least) == 2 else np.stack([first, second], axis=1)

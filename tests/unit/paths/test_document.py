@@ -311,3 +311,28 @@ def test_needed_keys_of_rows():
         parse_problem(document)
     with pytest.raises(ProblemError, match=r"cost\.power: 2\.5 is not between 1 and 2"):
         parse_problem(put(put(ON_ROWS, ("cost", "kind"), "tweedie"), ("cost", "power"), 2.5))
+
+
+def test_rows_as_an_array_are_what_the_same_rows_as_lists_are():
+    design, target = np.arange(12).reshape(6, 2) % 5, [0, 1, 0, 1, 1, 0]
+    asked = {"features": ["a", "b"], "target": [1, 2], "cost": {"kind": "logistic", "rows": {"target": target}}}
+    answers = []
+    for given in (design, design.astype(np.float32), design.tolist()):
+        asked["cost"]["rows"]["design"] = given
+        answers.append(solve(asked).to_dict())
+    assert answers[0] == answers[1] == answers[2]
+    for wrong, said in ((design[:, :1], "has 1 entries"), (design + INF, "not a finite number"), (design > 1, "false")):
+        asked["cost"]["rows"]["design"] = wrong
+        with pytest.raises(ProblemError, match=said):
+            solve(asked)
+
+
+def test_numbers_too_large_for_a_double_are_named():
+    with pytest.raises(ProblemError, match=r"target\[1\]: is a very large integer, not a finite number"):
+        solve({"features": ["a", "b"], "target": [1, 10**400], "cost": {"gram": [[1, 0], [0, 1]], "linear": [0, 0]}})
+
+
+def test_progress_is_a_function():
+    problem = {"features": ["a"], "target": [1], "cost": {"gram": [[1]], "linear": [0]}}
+    with pytest.raises(ProblemError, match="progress: is 3; give a function"):
+        solve(problem, progress=3)

@@ -10,6 +10,7 @@ import pytest
 from coordpath_governance.errors import UsageError
 from coordpath_governance.paths import solve
 from coordpath_governance.paths.patience import Patience
+from coordpath_governance.paths.solvers import local_improvement
 from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
 from coordpath_governance.paths.walks.sequence_values import Backwards
 
@@ -60,6 +61,14 @@ def test_a_batch_may_hold_the_whole_walk(walk_task, toy):
     task = walk_task({**toy, "target": None, "steps": 2})
     found = LocalImprovement(batch=9, iterations=1, restarts=0).solve(task)
     assert task.evaluate(found.order) == pytest.approx(optimum(task), rel=1e-12)
+
+
+def test_batches_are_filled_part_by_part_where_walks_are_long(walk_task, monkeypatch):
+    """The same walk as with all fillings at once, which would take gigabytes for hundreds of units."""
+    task = walk_task(occupations(8))
+    whole = LocalImprovement(iterations=30).solve(task)
+    monkeypatch.setattr(local_improvement, "_ENTRIES", 5 * 8)
+    assert LocalImprovement(iterations=30).solve(task) == whole
 
 
 def test_it_stops_when_asked_and_tells_how_far_it_is(walk_task):

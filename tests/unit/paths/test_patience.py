@@ -243,3 +243,39 @@ def test_a_better_order_is_looked_for_until_the_time_is_up(chain_task, monkeypat
     assert clock.late > 0
     assert turns[:3] == [0, 1, 2]
     assert turns == list(range(len(turns)))
+
+
+def rows_problem(rows, columns, **more):
+    rng = np.random.default_rng(0)
+    design = rng.normal(size=(rows, columns))
+    target = (design @ rng.normal(size=columns) + rng.logistic(size=rows) > 0).astype(float)
+    end = rng.normal(size=columns)
+    cost = {"kind": "logistic", "rows": {"design": design, "target": target}}
+    return {"features": [f"x{i}" for i in range(columns)], "cost": cost, "target": end, "time_limit": 1, **more}
+
+
+@pytest.mark.parametrize("calls", [1, 3, 10])
+@pytest.mark.parametrize("more", [{"steps": 27, "solver": "local"}, {"steps": 27}, {"target": None, "steps": 3}])
+def test_walks_over_rows_end_soon_after_the_limit(more, calls):
+    """However early the limit comes, there is a path, and no bound lies above it."""
+    clock = itertools.count()
+    solution = solve(rows_problem(200, 25, **more), clock=lambda: 0.0 if next(clock) < calls else 2.0)
+    assert solution.status == "bounded"
+    assert solution.lower_bound <= solution.objective
+    assert next(clock) < calls + 400
+
+
+def test_a_large_table_of_states_is_not_begun_late():
+    """Listing takes longer than what is left of the limit, so the answer is that of the neighbouring sequences."""
+    solution = solve(rows_problem(60, 6, steps=8, time_limit=1e-3), clock=lambda: 0.0)
+    assert solution.status == "bounded"
+    assert solution.certificate.solver == "local"
+    assert solve(rows_problem(60, 6, steps=8), clock=lambda: 0.0).certificate.solver == "sequences"
+
+
+def test_floors_of_long_walks_heed_the_limit(document):
+    """With the time up at once, the floors are those of the sizes that take no time, and the bound is a bound."""
+    problem = {**document(0, 20), "steps": 30}
+    late = solve({**problem, "time_limit": 1}, clock=iter([0.0, *[2.0] * 10**6]).__next__)
+    early = solve(problem, clock=None)
+    assert late.lower_bound <= early.objective + 1e-9 * abs(early.objective)
