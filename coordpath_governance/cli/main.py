@@ -71,7 +71,18 @@ def cli() -> None:
 def main() -> NoReturn:
     """Entry point: run a command and leave with its exit code; nothing unexpected ever counts as fine."""
     gc.set_threshold(_COLLECT_AFTER)
-    sys.exit(_run())
+    code = _run()
+    sys.exit(code if _flushed() else code or EXIT_UNKNOWN)
+
+
+def _flushed() -> bool:
+    """Whether all that was said could be written; if not, Python does not try again on its way out, which ends in 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 def _run() -> int:

@@ -265,7 +265,8 @@ def test_a_reader_that_went_away_is_not_a_verdict(problem):
     assert closed.stderr.split()[-1] in ("0", "4")
 
 
-def test_a_full_disk_is_4(problem, coordpath):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_4(problem, coordpath, unbuffered):
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
         done = subprocess.run(
             [sys.executable, "-m", "coordpath_governance", "solve", str(problem)],
@@ -273,6 +274,7 @@ def test_a_full_disk_is_4(problem, coordpath):
             stderr=subprocess.PIPE,
             text=True,
             timeout=120,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert done.returncode == 4
     assert "cannot write standard output: No space left" in done.stderr
