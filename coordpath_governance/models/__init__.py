@@ -19,13 +19,16 @@ from coordpath_governance.models.linear_model import (
 )
 
 if TYPE_CHECKING:
-    from coordpath_governance.models.archive import ArchivedObject, Limits, Opaque, read_archive
+    from coordpath_governance.models.archive import read_archive
+    from coordpath_governance.models.archive_members import Limits
     from coordpath_governance.models.coefficients_json import from_document, read_coefficients, to_document
     from coordpath_governance.models.manifest import manifest_lines, model_digest
     from coordpath_governance.models.model_files import ModelFiles
+    from coordpath_governance.models.pickle_stream import read_pickle
     from coordpath_governance.models.readers import ModelReader, read_model, register_reader
-    from coordpath_governance.models.sklearn_folding import fold_model
+    from coordpath_governance.models.sklearn_folding import fold_model, fold_stored
     from coordpath_governance.models.sklearn_live import from_estimator
+    from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
 
 __all__ = [
     "MISSING_LEVEL",
@@ -35,11 +38,14 @@ __all__ = [
     "LinearModel",
     "ModelFiles",
     "ModelReader",
+    "Named",
     "NumericTerm",
     "Opaque",
     "Provenance",
     "RawCoefficient",
+    "StoredTree",
     "fold_model",
+    "fold_stored",
     "from_document",
     "from_estimator",
     "level_label",
@@ -48,22 +54,27 @@ __all__ = [
     "read_archive",
     "read_coefficients",
     "read_model",
+    "read_pickle",
     "register_reader",
     "to_document",
 ]
 
 _HOME = {
-    "ArchivedObject": "archive",
-    "Limits": "archive",
+    "ArchivedObject": "tree",
+    "Limits": "archive_members",
     "ModelFiles": "model_files",
     "ModelReader": "readers",
-    "Opaque": "archive",
+    "Named": "tree",
+    "Opaque": "tree",
+    "StoredTree": "tree",
     "fold_model": "sklearn_folding",
+    "fold_stored": "sklearn_folding",
     "from_document": "coefficients_json",
     "from_estimator": "sklearn_live",
     "manifest_lines": "manifest",
     "model_digest": "manifest",
     "read_archive": "archive",
+    "read_pickle": "pickle_stream",
     "read_coefficients": "coefficients_json",
     "read_model": "readers",
     "register_reader": "readers",

@@ -1,8 +1,8 @@
 """A ``.skops`` archive as a plain tree of Python values, without importing or running anything it names.
 
 `read_archive` reads ``schema.json`` and the ``.npy`` members it refers to. What comes out is built of None, bool, int,
-float, str, list, tuple, dict, slice, numpy arrays, scalars and dtypes, and `ArchivedObject`; whatever else a schema can
-hold (functions, methods, types, random generators, bytes ...) becomes an `Opaque`, which is an error only if it is needed.
+float, str, list, tuple, dict, slice, numpy arrays, scalars and dtypes, `Named` functions and types, and `ArchivedObject`;
+whatever else a schema can hold (methods, random generators, bytes ...) is an `Opaque`. The names of all of it are noted.
 
 The tree is the one that skops' own loader would build. Where a forged archive could make the two differ (duplicate
 keys or members, one id on two different nodes, a number stored under another type's name), it is refused.
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,11 @@ from numpy.typing import NDArray
 
 from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
-from coordpath_governance.models.archive_members import ArchiveMembers, Limits, Opaque
+from coordpath_governance.models.archive_members import ArchiveMembers, Limits
+from coordpath_governance.models.names import skops_name
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
 
-__all__ = ["ArchivedObject", "Limits", "Opaque", "read_archive", "read_archive_bytes"]
+__all__ = ["read_archive", "read_archive_bytes"]
 
 _NEWEST_PROTOCOL = 2
 _KEY_TYPES: Mapping[str, Callable[[str], object]] = {
@@ -41,20 +42,7 @@ _NUMPY_SCALARS = (
 )
 
 
-@dataclass(frozen=True)
-class ArchivedObject:
-    """An object of a stored model: the path of its class, as text that is only ever compared, and its attributes."""
-
-    class_path: str
-    attributes: Mapping[str, object]
-
-    @property
-    def class_name(self) -> str:
-        """The last part of the class path."""
-        return self.class_path.rpartition(".")[2]
-
-
-def read_archive(path: Path, limits: Limits | None = None) -> object:
+def read_archive(path: Path, limits: Limits | None = None) -> StoredTree:
     """Read the archive at ``path``; ``limits`` caps what it may ask for."""
     limits = limits or Limits()
     try:
@@ -65,7 +53,7 @@ def read_archive(path: Path, limits: Limits | None = None) -> object:
     return read_archive_bytes(data, str(path), limits)
 
 
-def read_archive_bytes(data: bytes, where: str = "archive", limits: Limits | None = None) -> object:
+def read_archive_bytes(data: bytes, where: str = "archive", limits: Limits | None = None) -> StoredTree:
     """Read an archive held in memory; ``where`` names it in errors."""
     limits = limits or Limits()
     members = ArchiveMembers(data, where, limits)
@@ -81,7 +69,8 @@ def read_archive_bytes(data: bytes, where: str = "archive", limits: Limits | Non
             "update coordpath-governance or log the model with an older skops."
         )
     try:
-        return _Tree(members, limits, schema).build(schema)
+        tree = _Tree(members, limits, schema)
+        return StoredTree(tree.build(schema), frozenset(tree.names), "skops")
     except RecursionError as error:
         raise members.damaged("schema.json is nested too deeply") from error
 
@@ -93,10 +82,14 @@ class _Tree:
         self._members = members
         self._limits = limits
         self._nodes: dict[int, dict[str, object]] = {}
+        self._again: list[dict[str, object]] = []
         self._fingerprints: dict[int, bytes] = {}
         self._memo: dict[int, object] = {}
         self._building: set[int] = set()
-        self._index(schema, 0)
+        self.names: set[str] = set()
+        self._index(schema)
+        for node in self._again:
+            self._compare(node)
 
     def build(self, node: object) -> object:
         """Return the value of one node."""
@@ -123,41 +116,59 @@ class _Tree:
             return Opaque(f"{node['__loader__']} {_class_path(node)}")
         return loader(self, node)
 
-    def _index(self, part: object, depth: int) -> bytes:
-        """Fingerprint a part of the schema, and refuse one id on two different nodes.
+    def _index(self, schema: dict[str, object]) -> None:
+        """Note every node by its id and every name, also below nodes that we leave opaque."""
+        pending: list[tuple[object, int]] = [(schema, 0)]
+        while pending:
+            part, depth = pending.pop()
+            if depth > self._limits.depth:
+                raise self._members.damaged(f"schema.json is nested deeper than {self._limits.depth} levels")
+            if isinstance(part, dict):
+                if "__loader__" in part:
+                    self._remember(part)
+                pending.extend((value, depth + 1) for value in part.values() if isinstance(value, (dict, list)))
+            elif isinstance(part, list):
+                pending.extend((value, depth + 1) for value in part if isinstance(value, (dict, list)))
 
-        skops keeps the first node of an id and ignores the rest, also below nodes that we leave opaque. The fingerprint
-        leaves out the ids and takes files by their content, because one object stored twice may get two files.
-        """
-        if depth > self._limits.depth:
-            raise self._members.damaged(f"schema.json is nested deeper than {self._limits.depth} levels")
+    def _remember(self, node: dict[str, object]) -> None:
+        loader, identity = str(node["__loader__"]), node.get("__id__")
+        self.names.add(skops_name(loader, _class_path(node)))
+        if identity is None or loader == "CachedNode":
+            return
+        if isinstance(identity, bool) or not isinstance(identity, int):
+            raise self._members.damaged(f"schema.json has the id {identity!r}")
+        if self._nodes.setdefault(identity, node) is not node:
+            self._again.append(node)
+
+    def _compare(self, node: dict[str, object]) -> None:
+        """Refuse one id on two different nodes: skops keeps one of them and ignores the other."""
+        identity = node["__id__"]
+        first = self._nodes[identity] if isinstance(identity, int) else node
+        if self._fingerprint(node) != self._fingerprint(first):
+            raise self._members.damaged(f"two different nodes have the id {identity}")
+
+    def _fingerprint(self, part: object) -> bytes:
+        """A digest of a part of the schema, without ids, and with files by their content: one object may get two files."""
+        if isinstance(part, (dict, list)) and id(part) in self._fingerprints:
+            return self._fingerprints[id(part)]
         digest = hashlib.blake2b(digest_size=16)
         if isinstance(part, dict):
             for key, value in part.items():
                 if key == "__id__":
                     continue
-                digest.update(self._index(key, depth + 1))
+                digest.update(self._fingerprint(key))
                 is_file = key == "file" and isinstance(value, str) and "__loader__" in part
-                digest.update(self._members.digest(value) if is_file else self._index(value, depth + 1))
-            self._remember(part, digest.digest())
+                digest.update(self._members.digest(value) if is_file else self._fingerprint(value))
             digest.update(b"object")
         elif isinstance(part, list):
             for value in part:
-                digest.update(self._index(value, depth + 1))
+                digest.update(self._fingerprint(value))
             digest.update(b"list")
         else:
             digest.update(repr(part).encode("utf-8", "surrogatepass"))
+        if isinstance(part, (dict, list)):
+            self._fingerprints[id(part)] = digest.digest()
         return digest.digest()
-
-    def _remember(self, node: dict[str, object], fingerprint: bytes) -> None:
-        identity = node.get("__id__")
-        if identity is None or node.get("__loader__") == "CachedNode":
-            return
-        if isinstance(identity, bool) or not isinstance(identity, int):
-            raise self._members.damaged(f"schema.json has the id {identity!r}")
-        if self._fingerprints.setdefault(identity, fingerprint) != fingerprint:
-            raise self._members.damaged(f"two different nodes have the id {identity}")
-        self._nodes.setdefault(identity, node)
 
     def _content(self, node: dict[str, object]) -> object:
         if "content" not in node:
@@ -211,8 +222,8 @@ class _Tree:
             raise self._members.damaged("a SliceNode does not have a start, stop and step")
         return slice(*parts)
 
-    def load_type(self, node: dict[str, object]) -> object:
-        return Opaque(f"the type {_class_path(node)}")
+    def load_name(self, node: dict[str, object]) -> object:
+        return Named(_class_path(node))
 
     def load_object(self, node: dict[str, object]) -> object:
         state = self.build(node["content"]) if node.get("content") is not None else None
@@ -300,7 +311,8 @@ _LOADERS: Mapping[str, Callable[[_Tree, dict[str, object]], object]] = {
     "TupleNode": _Tree.load_tuple,
     "DictNode": _Tree.load_dict,
     "SliceNode": _Tree.load_slice,
-    "TypeNode": _Tree.load_type,
+    "TypeNode": _Tree.load_name,
+    "FunctionNode": _Tree.load_name,
     "ObjectNode": _Tree.load_object,
     "NdArrayNode": _Tree.load_array,
     "DTypeNode": _Tree.load_dtype,

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.errors import ModelReadError
+from coordpath_governance.models.tree import Opaque
 
-__all__ = ["ArchiveMembers", "Limits", "Opaque"]
+__all__ = ["ArchiveMembers", "Limits"]
 
 _MIB = 1 << 20
 _END_RECORD_BYTES = 22
@@ -42,13 +43,6 @@ class Limits:
     total_bytes: int = 256 * _MIB
     schema_bytes: int = 32 * _MIB
     depth: int = 256
-
-
-@dataclass(frozen=True)
-class Opaque:
-    """Something stored in a model that we do not open: a function, a type, an unknown kind of object."""
-
-    what: str
 
 
 @dataclass
@@ -188,11 +182,16 @@ def _check_end_record(data: bytes, where: str, limits: Limits) -> None:
         raise ModelReadError(f"{where}: the archive has {len(data)} bytes, more than the {limits.archive_bytes} we read.")
     end = data[-_END_RECORD_BYTES:]
     locator = data[-_END_RECORD_BYTES - _ZIP64_LOCATOR_BYTES : -_END_RECORD_BYTES]
-    directory_bytes = int.from_bytes(end[12:16], "little")
+    directory_bytes, directory_at = int.from_bytes(end[12:16], "little"), int.from_bytes(end[16:20], "little")
     if not end.startswith(b"PK\x05\x06") or end[20:22] != b"\x00\x00" or locator.startswith(b"PK\x06\x07"):
         raise ModelReadError(
             f"{where}: the archive is damaged or forged: it does not end like a zip that skops wrote (truncated?). "
             "Log the model again with mlflow.sklearn.log_model (default format)."
+        )
+    if not data.startswith(b"PK\x03\x04") or directory_at + directory_bytes + _END_RECORD_BYTES != len(data):
+        raise ModelReadError(
+            f"{where}: the archive is damaged or forged: it does not begin with its first member, so that others could read "
+            "something else in it. Log the model again with mlflow.sklearn.log_model."
         )
     if directory_bytes > limits.members * _DIRECTORY_BYTES_PER_MEMBER:
         raise ModelReadError(f"{where}: the archive's directory has {directory_bytes} bytes, more than we read.")

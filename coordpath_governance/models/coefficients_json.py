@@ -23,10 +23,10 @@ from coordpath_governance.errors import ModelReadError
 from coordpath_governance.models.kinds import LINKS, fault_of_kind
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
 
-__all__ = ["SCHEMA", "from_document", "read_coefficients", "to_document"]
+__all__ = ["DECLARED", "SCHEMA", "from_document", "read_coefficients", "to_document"]
 
 SCHEMA = "coordpath.coefficients/1"
-_DECLARED = "declared by the author in coefficients.json"
+DECLARED = "declared by the author in coefficients.json"
 _MAX_BYTES = 32 << 20
 
 _Item = TypeVar("_Item")
@@ -112,7 +112,7 @@ def _score(fields: _Fields, *, has_terms: bool = True) -> LinearModel:
         has_intercept=fields.flag("has_intercept", True),
         target=None if fields.get("target", None) is None else fields.text("target"),
         estimator=fields.text("estimator", ""),
-        source=fields.text("source", _DECLARED),
+        source=fields.text("source", DECLARED),
         regularisation=MappingProxyType(fields.facts("regularisation")),
         raw=fields.items("raw", _raw_coefficient),
         library=fields.text("library", ""),
@@ -138,8 +138,8 @@ def read_coefficients(path: Path) -> LinearModel:
         model = from_document(document)
     except ModelReadError as error:
         raise ModelReadError(f"{path}: {error}") from error
-    scores = tuple(replace(score, source=_DECLARED) for score in model.class_scores)
-    return replace(model, source=_DECLARED, class_scores=scores)
+    scores = tuple(replace(score, source=DECLARED) for score in model.class_scores)
+    return replace(model, source=DECLARED, class_scores=scores)
 
 
 def _numeric_term(fields: _Fields) -> NumericTerm:

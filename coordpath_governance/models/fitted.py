@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,51 +10,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
-from coordpath_governance.models.archive import ArchivedObject, Opaque
+from coordpath_governance.models.names import TYPES, class_of
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, brief
 
-__all__ = ["Fitted", "as_float", "plain", "sklearn_class"]
+__all__ = ["Fitted", "as_float", "named", "plain", "sklearn_class", "version_of"]
 
-_SUBPACKAGES: Mapping[str, tuple[str, ...]] = {
-    "sklearn.pipeline": ("Pipeline", "FeatureUnion"),
-    "sklearn.compose": ("ColumnTransformer", "_RemainderColsList"),
-    "sklearn.impute": ("SimpleImputer", "MissingIndicator"),
-    "sklearn.preprocessing": (
-        *("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "OneHotEncoder", "FunctionTransformer"),
-    ),
-    "sklearn.linear_model": (
-        *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),
-        *("PoissonRegressor", "GammaRegressor", "TweedieRegressor"),
-        *("LogisticRegression", "LogisticRegressionCV", "SGDClassifier"),
-    ),
-    "sklearn.model_selection": ("FixedThresholdClassifier", "TunedThresholdClassifierCV", "_CurveScorer"),
-    "sklearn.metrics": ("_CurveScorer",),
-    "sklearn.frozen": ("FrozenEstimator",),
-    "sklearn._loss": (
-        *("HalfPoissonLoss", "HalfGammaLoss", "HalfTweedieLoss", "HalfTweedieLossIdentity", "LogLink", "IdentityLink"),
-    ),
-}
-_MAY_HOLD_OBJECTS = frozenset(
+_FUNCTIONS = frozenset(
     (
-        *("_base_loss", "_curve_scorer", "_fill_dtype", "_fit_dtype", "_loss_function_", "_metadata_request"),
-        *("_score_func", "class_weight", "coefs_paths_", "cv", "dtype", "estimator", "estimator_"),
-        *("feature_name_combiner", "feature_names_out", "func", "indicator_", "inverse_func", "loss_function_", "memory"),
-        *("missing_values", "random_state", "remainder", "scores_", "scoring", "strategy", "verbose_feature_names_out"),
+        *("func", "inverse_func", "feature_names_out", "feature_name_combiner", "verbose_feature_names_out"),
+        *("_score_func", "score_func", "scoring", "scorer_", "strategy", "refit", "callback", "is_data_valid"),
     )
 )
+_TYPES = frozenset(("dtype", "_fit_dtype", "_fill_dtype", "_dtype"))
+_OBJECTS = frozenset(
+    (
+        *(
+            "_base_loss",
+            "_checked_cv_orig",
+            "_curve_scorer",
+            "_loss_function_",
+            "_metadata_request",
+            "class_weight",
+            "coefs_paths_",
+            "cv",
+        ),
+        *("estimator", "estimator_", "base_estimator", "base_estimator_", "best_estimator_", "indicator_", "loss_function_"),
+        *("memory", "missing_values", "random_state", "random_state_", "remainder", "scores_", "scoring", "scorer_"),
+    )
+)
+"""Attributes that may hold a function, a type, or an object; any other that does could stand in place of a method."""
 
 
 def sklearn_class(value: object) -> str | None:
-    """Return the name of a scikit-learn class we know, None for anything else.
+    """Return the name of a scikit-learn class that we understand, by its exact path; None for anything else."""
+    return class_of(value.class_path) if isinstance(value, ArchivedObject) else None
 
-    Private modules (``sklearn.linear_model._ridge``) move between versions, so the sub-package and the name decide.
-    """
-    if not isinstance(value, ArchivedObject):
-        return None
-    module, _, name = value.class_path.rpartition(".")
-    for package, names in _SUBPACKAGES.items():
-        if name in names and (module == package or module.startswith(f"{package}.")) and ".tests" not in module:
-            return name
-    return None
+
+def _may_hold(name: str, value: object) -> bool:
+    if isinstance(value, Named):
+        return name in _FUNCTIONS or (name in _TYPES and value.path in TYPES) or name in _OBJECTS
+    return not isinstance(value, (Opaque, ArchivedObject)) or name in _OBJECTS or name in _FUNCTIONS or name in _TYPES
 
 
 @dataclass(frozen=True)
@@ -68,11 +62,10 @@ class Fitted:
     def __post_init__(self) -> None:
         """Refuse an attribute that would shadow a method: skops' loader would call it instead of scikit-learn's own."""
         for name, value in self.archived.attributes.items():
-            if isinstance(value, (Opaque, ArchivedObject)) and name not in _MAY_HOLD_OBJECTS:
-                what = value.what if isinstance(value, Opaque) else value.class_path
+            if not _may_hold(name, value):
                 raise ModelReadError(
-                    f"{self.where} stores {what} as its attribute '{name}', which no {self.archived.class_name} has; "
-                    "this may hide other code behind known coefficients. Fit and log the model again."
+                    f"{self.where} stores {named(value)} as its attribute '{name}', which no {self.archived.class_name} "
+                    "has; this may hide other code behind known coefficients. Fit and log the model again."
                 )
 
     def error(self, reason: str) -> ModelReadError:
@@ -104,7 +97,7 @@ class Fitted:
         """Return an attribute that is true or false."""
         value = plain(self.archived.attributes.get(name, default))
         if not isinstance(value, bool):
-            raise self.error(f"'{name}' is {value!r}, not true or false")
+            raise self.error(f"'{name}' is {brief(value)}, not true or false")
         return value
 
     def text(self, name: str, default: str) -> str:
@@ -116,7 +109,7 @@ class Fitted:
         """Return a count, None if the object has no such attribute."""
         value = plain(self.archived.attributes.get(name))
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise self.error(f"'{name}' is {value!r}, not a count")
+            raise self.error(f"'{name}' is {brief(value)}, not a count")
         return value
 
     def vector(self, name: str, length: int, *, nonzero: bool = False) -> list[float]:
@@ -165,6 +158,19 @@ class Fitted:
         expected = self.count("n_features_in_")
         if expected is not None and expected != width:
             raise self.error(f"it was fitted on {expected} columns and receives {width}")
+
+
+def version_of(fitted: Fitted) -> tuple[int, ...]:
+    """The version of scikit-learn that stored the object; () if it does not say."""
+    parts = fitted.text("_sklearn_version", "").split(".")[:2]
+    return tuple(int(part) for part in parts) if all(part.isdecimal() for part in parts) else ()
+
+
+def named(value: object) -> str:
+    """What something that is no plain value is called."""
+    if isinstance(value, ArchivedObject):
+        return value.class_path
+    return value.path if isinstance(value, Named) else value.what if isinstance(value, Opaque) else brief(value)
 
 
 def plain(value: object) -> object:

@@ -1,7 +1,8 @@
 """The table of readers: from a model's folder, as MLflow stores it, to a `LinearModel`.
 
 A reader is an object with `can_read` and `read`; adding a flavour is one file and one `register_reader`. The author's own
-``coefficients.json`` counts only where no reader knows a flavour: beside a readable model it could state anything.
+``coefficients.json`` counts only where no reader can read the model: beside a readable one it could state anything. What it
+states is declared, not read, and the gate does not take it for known.
 """
 
 from __future__ import annotations
@@ -63,10 +64,15 @@ def _read(folder: Path) -> LinearModel:
     if not folder.is_dir():
         raise ModelReadError(f"{folder}: there is no such model folder; check the path.")
     files = open_model_files(folder)
+    declared = (folder / _COEFFICIENTS).exists()
     for reader in _READERS:
         if reader.can_read(files):
-            return reader.read(files)
-    if (folder / _COEFFICIENTS).exists():
+            try:
+                return reader.read(files)
+            except UnsupportedModelError:
+                if not declared:
+                    raise
+    if declared:
         return read_coefficients(files.path(_COEFFICIENTS))
     raise UnsupportedModelError(f"{folder}: {_why_not(files)}")
 
@@ -82,15 +88,8 @@ def _why_not(files: ModelFiles) -> str:
     """Return why no reader knows the model, and the remedy."""
     if not files.flavours:
         return f"there is neither an MLmodel file nor a {_COEFFICIENTS} here; give the folder of a logged model."
-    if "sklearn" in files.flavours:
-        found = files.flavours["sklearn"].get("serialization_format") or "pickle"
-        return (
-            f"the scikit-learn model is stored as {found}, which can run code when it is loaded and is therefore not "
-            "read; log it with mlflow.sklearn.log_model in the default format (serialization_format='skops'), or put a "
-            f"{_COEFFICIENTS} beside it."
-        )
     names = [name for name in files.flavours if name != "python_function"] or ["python_function"]
     return (
-        f"the model has the flavour {', '.join(names)}, which is not supported; supported is sklearn in skops format. "
+        f"the model has the flavour {', '.join(names)}, which is not supported; supported is sklearn. "
         f"Log it that way, or put a {_COEFFICIENTS} beside it."
     )

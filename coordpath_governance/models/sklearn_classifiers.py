@@ -14,12 +14,12 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from coordpath_governance.models.archive import Opaque
-from coordpath_governance.models.fitted import Fitted, as_float, plain
+from coordpath_governance.models.fitted import Fitted, as_float, plain, version_of
 from coordpath_governance.models.flows import Frame
 from coordpath_governance.models.linear_model import MISSING_LEVEL, LinearModel, level_label
 from coordpath_governance.models.sklearn_penalties import Facts, logistic_penalty, sgd_penalty
 from coordpath_governance.models.sklearn_scores import fold_scores
+from coordpath_governance.models.tree import Opaque
 
 __all__ = ["CLASSIFIERS"]
 
@@ -111,14 +111,8 @@ def _check_multi_class(fitted: Fitted, count: int) -> None:
             )
         return
     by_cholesky = solver == "newton-cholesky" and way != "multinomial" and fitted.has("multi_class")
-    if way in ("ovr", "warn") or solver == "liblinear" or (by_cholesky and _version(fitted) < _SOFTMAX_BY_CHOLESKY):
+    if way in ("ovr", "warn") or solver == "liblinear" or (by_cholesky and version_of(fitted) < _SOFTMAX_BY_CHOLESKY):
         raise _one_vs_rest(fitted, count)
-
-
-def _version(fitted: Fitted) -> tuple[int, ...]:
-    """The version of scikit-learn that stored the model; () if it does not say."""
-    parts = fitted.text("_sklearn_version", "").split(".")[:2]
-    return tuple(int(part) for part in parts) if all(part.isdecimal() for part in parts) else ()
 
 
 def _one_vs_rest(fitted: Fitted, count: int) -> Exception:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from coordpath_governance.models.archive import ArchivedObject, Opaque
 from coordpath_governance.models.fitted import Fitted, plain, sklearn_class
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, brief
 
 __all__ = ["column_positions"]
 
@@ -40,7 +40,7 @@ def _spelled(fitted: Fitted, columns: object, width: int) -> list[int] | None:
     """Return positions from names, positions, a slice of either, or a mask; None if a function chose them."""
     if isinstance(columns, ArchivedObject) and sklearn_class(columns) == "_RemainderColsList":
         columns = columns.attributes.get("data")
-    if columns is None or isinstance(columns, (Opaque, ArchivedObject)):
+    if columns is None or isinstance(columns, (Opaque, ArchivedObject, Named)):
         return None
     if isinstance(columns, slice):
         return _sliced(fitted, columns, width)
@@ -61,11 +61,11 @@ def _by_name(fitted: Fitted) -> dict[str, int]:
 def _position(fitted: Fitted, key: object, by_name: dict[str, int], width: int) -> int:
     if isinstance(key, str):
         if by_name.get(key, width) >= width:
-            raise fitted.error(f"it selects the column {key!r}, which is not among its input columns")
+            raise fitted.error(f"it selects the column {brief(key)}, which is not among its input columns")
         return by_name[key]
     if type(key) is int and -width <= key < width:
         return key % width
-    raise fitted.error(f"it selects the column {key!r}, which it does not have")
+    raise fitted.error(f"it selects the column {brief(key)}, which it does not have")
 
 
 def _sliced(fitted: Fitted, columns: slice, width: int) -> list[int]:
@@ -77,5 +77,5 @@ def _sliced(fitted: Fitted, columns: slice, width: int) -> list[int]:
         last = None if stop is None else _position(fitted, stop, by_name, width) + 1
         return list(range(width)[first:last])
     if not all(part is None or type(part) is int for part in (start, stop, step)) or step == 0:
-        raise fitted.error(f"it selects the columns {columns!r}")
+        raise fitted.error(f"it selects the columns {brief(columns)}")
     return list(range(width)[columns])

@@ -12,23 +12,39 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
-from coordpath_governance.models.archive import ArchivedObject, Opaque
 from coordpath_governance.models.fitted import Fitted, as_float, sklearn_class
 from coordpath_governance.models.flows import Frame, RawFlow, side_by_side
 from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.names import unknown_names
 from coordpath_governance.models.sklearn_columns import column_positions
 from coordpath_governance.models.sklearn_estimators import ESTIMATORS
-from coordpath_governance.models.sklearn_frozen import FROZEN, estimator_within
 from coordpath_governance.models.sklearn_thresholds import THRESHOLD_CLASSIFIERS, classifier_within, with_threshold
 from coordpath_governance.models.sklearn_transformers import TRANSFORMERS
+from coordpath_governance.models.sklearn_within import FROZEN, SEES_COLUMNS, WITHIN, estimator_within
+from coordpath_governance.models.tree import ArchivedObject, StoredTree, describe
 
-__all__ = ["fold_model"]
+__all__ = ["fold_model", "fold_stored"]
 
 _COMPOSITES = ("Pipeline", "ColumnTransformer", "FeatureUnion")
 _MAX_WORK = 5_000_000
 _WORK_PER_STEP = 500
 _MAX_COLUMNS = 1_000_000
-_SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
+
+
+def fold_stored(tree: StoredTree, column_names: Sequence[str] | None = None) -> LinearModel:
+    """Return the model that a file holds, if every name in it is known.
+
+    A model that is not read for another reason is refused for that one, which says more.
+    """
+    model = fold_model(tree.root, column_names)
+    foreign = unknown_names(tree.names)
+    if foreign:
+        some = ", ".join(foreign[:5]) + (", ..." if len(foreign) > 5 else "")
+        raise UnsupportedModelError(
+            f"the file names {some}, which we do not know, so that it may predict something else than its coefficients say; "
+            "log a model that is made of scikit-learn's own parts."
+        )
+    return model
 
 
 def fold_model(model: object, column_names: Sequence[str] | None = None) -> LinearModel:
@@ -52,7 +68,7 @@ def fold_model(model: object, column_names: Sequence[str] | None = None) -> Line
 def _inputs(model: object) -> tuple[tuple[str, ...] | None, int]:
     """Return the names (None if it was fitted on a bare array) and the number of the raw columns."""
     first = _first_fitted(model)
-    if sklearn_class(first) in (None, FROZEN):
+    if sklearn_class(first) in (None, *WITHIN) and sklearn_class(first) not in SEES_COLUMNS:
         return None, 1  # the fold will refuse it by name
     fitted = Fitted(first, f"the {first.class_name}")
     names, count = fitted.feature_names(), fitted.count("n_features_in_")
@@ -68,9 +84,13 @@ def _inputs(model: object) -> tuple[tuple[str, ...] | None, int]:
 
 def _first_fitted(model: object) -> ArchivedObject:
     """Return the object that sees the raw columns: the first step of a pipeline, of its first step, and so on."""
+    seen: set[int] = set()
     while True:
         if not isinstance(model, ArchivedObject):
             raise UnsupportedModelError(_not_linear(model, ()))
+        if id(model) in seen:
+            raise ModelReadError(f"the {model.class_name} is a part of itself; the model is damaged or forged.")
+        seen.add(id(model))
         parts: list[object] = []
         if sklearn_class(model) == "Pipeline":
             parts = [part for _, part in _pairs(Fitted(model, "the Pipeline"), "steps")]
@@ -78,8 +98,8 @@ def _first_fitted(model: object) -> ArchivedObject:
             parts = [part for _, part in _pairs(Fitted(model, "the FeatureUnion"), "transformer_list")]
         elif sklearn_class(model) in THRESHOLD_CLASSIFIERS:
             parts = [classifier_within(Fitted(model, f"the {model.class_name}"))]
-        elif sklearn_class(model) == FROZEN:
-            parts = [estimator_within(Fitted(model, f"the {FROZEN}"))]
+        elif sklearn_class(model) in WITHIN and sklearn_class(model) not in SEES_COLUMNS:
+            parts = [estimator_within(Fitted(model, f"the {model.class_name}"))]
         active = [part for part in parts if isinstance(part, ArchivedObject)]
         if not active:
             return model
@@ -104,6 +124,10 @@ class _Folding:
                 frame = self._step(step, frame, (*path, name))
             return self.model(last, frame, (*path, last_name))
         name = sklearn_class(value) or ""
+        if name in WITHIN:
+            fitted = self._open(value, frame, path)
+            model = self.model(estimator_within(fitted), frame, (*path, WITHIN[name]))
+            return replace(model, estimator=f"{name} ({model.estimator})")
         if name in THRESHOLD_CLASSIFIERS:
             within = classifier_within(Fitted(value, _where(value, path)))
             model = self.model(within, frame, (*path, "estimator_"))
@@ -122,7 +146,7 @@ class _Folding:
         name = sklearn_class(value) or ""
         if not isinstance(value, ArchivedObject) or (name not in TRANSFORMERS and name not in _COMPOSITES):
             raise UnsupportedModelError(
-                f"step '{'/'.join(path)}' is {_describe(value)}, which cannot be written as a linear function of single "
+                f"step '{'/'.join(path)}' is {describe(value)}, which cannot be written as a linear function of single "
                 f"columns; supported: {', '.join((*_COMPOSITES, *TRANSFORMERS))}."
             )
         fitted = self._open(value, frame, path)
@@ -186,7 +210,7 @@ class _Folding:
         return part.affine([weight] * len(part), [0.0] * len(part), fitted.where)
 
     def _thawed(self, value: object, path: tuple[str, ...]) -> object:
-        """What is within, however often it was frozen; neither an archive nor a live object can hold itself."""
+        """What is within, however often it was frozen; an object may hold itself, and the work ends that."""
         while isinstance(value, ArchivedObject) and sklearn_class(value) == FROZEN:
             self._spend(_WORK_PER_STEP)
             value = estimator_within(Fitted(value, _where(value, path)))
@@ -236,17 +260,8 @@ def _triples(fitted: Fitted, name: str) -> list[tuple[str, object, object]]:
     return [(str(part), value, columns) for part, value, columns in _entries(fitted, name, 3)]
 
 
-def _describe(value: object) -> str:
-    if isinstance(value, ArchivedObject):
-        in_sklearn = value.class_path.startswith("sklearn.")
-        return f"a {value.class_name}" if in_sklearn else f"a {value.class_path}, which is not part of scikit-learn,"
-    return value.what if isinstance(value, Opaque) else f"a {type(value).__name__}"
-
-
 def _not_linear(value: object, path: tuple[str, ...]) -> str:
     """Return why this cannot be the end of a model we read."""
     subject = f"the last step '{'/'.join(path)}'" if path else "the model"
-    advice = f"supported: {', '.join((*ESTIMATORS, *THRESHOLD_CLASSIFIERS))}, alone or at the end of a Pipeline."
-    if isinstance(value, ArchivedObject) and value.class_name in _SEARCHES:
-        advice = "log its best_estimator_ instead."
-    return f"{subject} is {_describe(value)} and not a linear model that we read; {advice}"
+    advice = f"supported: {', '.join((*ESTIMATORS, *THRESHOLD_CLASSIFIERS, *WITHIN))}, alone or at the end of a Pipeline."
+    return f"{subject} is {describe(value)} and not a linear model that we read; {advice}"

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from coordpath_governance.models.archive import ArchivedObject
 from coordpath_governance.models.fitted import Fitted, as_float, sklearn_class
 from coordpath_governance.models.flows import Frame
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.sklearn_scores import hyperparameter, one_score
+from coordpath_governance.models.tree import ArchivedObject
 
 __all__ = ["GLMS"]
 

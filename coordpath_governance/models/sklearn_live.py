@@ -9,9 +9,9 @@ from types import FunctionType
 
 import numpy as np
 
-from coordpath_governance.models.archive import ArchivedObject, Opaque
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.sklearn_folding import fold_model
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque
 
 __all__ = ["from_estimator"]
 
@@ -28,6 +28,12 @@ def from_estimator(estimator: object, feature_names: Sequence[str] | None = None
     version = getattr(sys.modules.get("sklearn"), "__version__", None)
     library = f"scikit-learn {version}" if version else model.library
     return replace(model, source="a fitted estimator in memory", library=library)
+
+
+def _stored_version() -> dict[str, object]:
+    """What scikit-learn adds to an object's state when it is stored."""
+    version = getattr(sys.modules.get("sklearn"), "__version__", None)
+    return {"_sklearn_version": version} if version else {}
 
 
 class _View:
@@ -57,12 +63,16 @@ class _View:
         if type(value) is dict:
             return {key: self.of(item, depth + 1) for key, item in value.items()}
         if isinstance(value, FunctionType):
-            return Opaque(f"FunctionNode {value.__module__}.{value.__qualname__}")
+            return Named(f"{value.__module__}.{value.__qualname__}")
+        if isinstance(value, np.ufunc):
+            return Named(f"numpy.{value.__name__}")
+        if isinstance(value, type):
+            return Named(f"{value.__module__}.{value.__qualname__}")
         kind = type(value)
         path = f"{kind.__module__}.{kind.__qualname__}"
         if path.startswith("scipy.sparse.") and hasattr(value, "toarray"):
             return np.asarray(value.toarray())
         if path.startswith("sklearn.") and hasattr(value, "__dict__"):
             attributes = {str(name): self.of(item, depth + 1) for name, item in vars(value).items()}
-            return ArchivedObject(path, attributes)
+            return ArchivedObject(path, {**_stored_version(), **attributes} if attributes else {})
         return Opaque(f"an object of the type {path}")

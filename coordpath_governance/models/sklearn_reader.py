@@ -1,68 +1,50 @@
-"""The reader of MLflow's ``sklearn`` flavour in skops format, which is MLflow's default since 3.14."""
+"""The reader of MLflow's ``sklearn`` flavour: skops archives, pickles and cloudpickles, all of them as data."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.archive import read_archive
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
-from coordpath_governance.models.sklearn_folding import fold_model
+from coordpath_governance.models.pickle_stream import read_pickle
+from coordpath_governance.models.served import SKLEARN, check_method, served_file
+from coordpath_governance.models.sklearn_folding import fold_stored
+from coordpath_governance.models.tree import StoredTree
 
 __all__ = ["SklearnReader"]
 
-_FLAVOUR = "sklearn"
-_PYFUNC = "python_function"
+_FORMATS: Mapping[str, Callable[[Path], StoredTree]] = MappingProxyType(
+    {"skops": read_archive, "pickle": read_pickle, "cloudpickle": read_pickle}
+)
 
 
 class SklearnReader:
-    """Reads the archive that ``pickled_model`` names; no code of the model is run, no trusted types are honoured."""
+    """Reads the file that MLflow would serve from; nothing of it is run, and no trusted types are honoured."""
 
     def can_read(self, files: ModelFiles) -> bool:
-        """Tell whether this is a scikit-learn model in skops format."""
-        return files.flavours.get(_FLAVOUR, {}).get("serialization_format") == "skops"
+        """Tell whether this is a scikit-learn model."""
+        return SKLEARN in files.flavours
 
     def read(self, files: ModelFiles) -> LinearModel:
-        """Return the model; the folder must serve the very archive that we read."""
-        settings = files.flavours[_FLAVOUR]
-        path = files.path(settings.get("pickled_model"))
-        _check_served(files, str(settings.get("pickled_model")))
-        archive = read_archive(path)
+        """Return the model; every name in the file must be known, and nothing else may decide what is served."""
+        path, form = served_file(files)
+        if form not in _FORMATS:
+            raise UnsupportedModelError(
+                f"{files.folder}: the scikit-learn model is stored as {form!r}, which is not read; supported are "
+                f"{', '.join(_FORMATS)}. Log it with mlflow.sklearn.log_model in one of them."
+            )
+        stored = _FORMATS[form](path)
         try:
-            model = fold_model(archive, files.columns)
+            model = fold_stored(stored, files.columns)
         except UnsupportedModelError as error:
             raise UnsupportedModelError(f"{path}: {error}") from error
         except ModelReadError as error:
             raise ModelReadError(f"{path}: {error}") from error
-        _check_prediction(files, model)
-        return replace(model, target=files.target)
-
-
-def _check_served(files: ModelFiles, archive: str) -> None:
-    """Refuse a folder whose ``python_function`` flavour would serve something else than the archive we read."""
-    served = files.flavours.get(_PYFUNC, {})
-    for flavour in (_FLAVOUR, _PYFUNC):
-        if files.flavours.get(flavour, {}).get("code") is not None:
-            raise UnsupportedModelError(
-                f"{files.folder}: the model brings its own code (code_paths), which can change what it predicts; "
-                "log it without code_paths."
-            )
-    expected = {"loader_module": "mlflow.sklearn", "model_path": archive, "data": archive}
-    for key, value in expected.items():
-        if served.get(key, value) not in (value, None):
-            raise UnsupportedModelError(
-                f"{files.folder}: MLmodel serves predictions with {key}={served[key]!r} and not by the archive "
-                f"'{archive}' ({key}={value!r}); log the model again with mlflow.sklearn.log_model."
-            )
-
-
-def _check_prediction(files: ModelFiles, model: LinearModel) -> None:
-    """Refuse a folder that serves another method than the model's prediction: of a classifier also its probabilities."""
-    known = ("predict", "predict_proba") if model.classes else ("predict",)
-    served = files.flavours.get(_PYFUNC, {}).get("predict_fn")
-    if served is not None and served not in known:
-        raise UnsupportedModelError(
-            f"{files.folder}: MLmodel serves predictions with predict_fn={served!r}, and not with {' or '.join(known)}; "
-            "log the model again with mlflow.sklearn.log_model."
-        )
+        check_method(files, model)
+        source = model.source if stored.format == "skops" else f"{model.source} (a {form}, as data)"
+        return replace(model, target=files.target, source=source)

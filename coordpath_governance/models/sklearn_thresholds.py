@@ -10,9 +10,9 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from coordpath_governance.models.archive import ArchivedObject, Opaque
 from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
 from coordpath_governance.models.linear_model import LinearModel, level_label
+from coordpath_governance.models.tree import ArchivedObject, Named
 
 __all__ = ["THRESHOLD_CLASSIFIERS", "classifier_within", "with_threshold"]
 
@@ -21,7 +21,7 @@ THRESHOLD_CLASSIFIERS = ("FixedThresholdClassifier", "TunedThresholdClassifierCV
 _LEAST, _MOST = 1e-300, 1.0 - 1e-12
 """Probabilities between which those of different scores differ."""
 _TUNED = "TunedThresholdClassifierCV"
-_METRICS = "FunctionNode sklearn.metrics."
+_METRICS = "sklearn.metrics."
 
 
 def classifier_within(fitted: Fitted) -> object:
@@ -108,7 +108,7 @@ def _scorers_label(fitted: Fitted, classes: tuple[str, ...]) -> object:
     if "pos_label" in options:
         return plain(options["pos_label"])
     metric = inner.required("_score_func")
-    own = isinstance(metric, Opaque) and metric.what.startswith(_METRICS)
+    own = isinstance(metric, Named) and metric.path.startswith(_METRICS)
     if not own or classes[0] == "1":
         raise fitted.refusal(
             "chose its threshold by a metric that does not say which class is positive; make the scorer with the pos_label "

@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from coordpath_governance.models.archive import ArchivedObject, Opaque
-from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
+from coordpath_governance.models.fitted import Fitted, as_float, named, plain, sklearn_class
 from coordpath_governance.models.flows import (
     NO_FILL,
     Flow,
@@ -24,6 +23,7 @@ from coordpath_governance.models.flows import (
     side_by_side,
 )
 from coordpath_governance.models.sklearn_encoder import fold_one_hot_encoder
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, brief
 
 __all__ = ["TRANSFORMERS"]
 
@@ -137,12 +137,11 @@ def _marker(fitted: Fitted) -> _Marker:
         return "None"
     if isinstance(value, float) and math.isnan(value):
         return "NaN"
-    if isinstance(value, (Opaque, ArchivedObject)):
-        what = value.what if isinstance(value, Opaque) else value.class_path
-        if re.fullmatch(r"(an object of the type )?pandas\.([a-z_]+\.)*NAType", what):
+    what = f"the value {brief(value)}"
+    if isinstance(value, (Opaque, ArchivedObject, Named)):
+        what = named(value)
+        if re.fullmatch(r"(an object of the type )?pandas\.([a-z_]+\.)*(NAType|NA)", what):
             return "both"
-    else:
-        what = f"the value {value!r}"
     raise fitted.refusal(
         f"replaces {what}, not missing values, which cannot be written as a linear function; "
         "turn that value into NaN before the model."
@@ -159,7 +158,7 @@ def _fill(fitted: Fitted, flow: Flow, statistic: object, marker: _Marker) -> Flo
         return replace(flow, missing=None)
     number = as_float(statistic)
     if number is None:
-        raise fitted.error(f"'statistics_' has the entry {statistic!r} for a column of numbers")
+        raise fitted.error(f"'statistics_' has the entry {brief(statistic)} for a column of numbers")
     return replace(flow, missing=number)
 
 
@@ -169,7 +168,7 @@ def _fill_raw(fitted: Fitted, flow: RawFlow, statistic: object, marker: _Marker)
         how = "its imputer replaces NaN only, and the value found most often is None"
         raise none_told_from_nan(fitted.where, flow.label, how)
     if not isinstance(statistic, (str, int, float)):
-        raise fitted.error(f"'statistics_' has the entry {statistic!r}")
+        raise fitted.error(f"'statistics_' has the entry {brief(statistic)}")
     if isinstance(statistic, float) and not math.isfinite(statistic):
         raise fitted.error("'statistics_' has entries that are not finite")
     if flow.fill is NO_FILL:

@@ -1,10 +1,11 @@
-"""Checks that no policy switches off and nobody waives: pinned data and settings, a proof, digests of both models."""
+"""Checks that no policy switches off and nobody waives: pinned data and settings, a proof, digests, declarations."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from coordpath_governance.models.coefficients_json import DECLARED
 from coordpath_governance.numbers import percent
 from coordpath_governance.policy.document import PinnedReference, Policy
 from coordpath_governance.policy.results import Finding, RuleResult, combine, listed
@@ -13,18 +14,23 @@ from coordpath_governance.text import visible
 
 __all__ = ["BUILT_IN", "built_in_results"]
 
-BUILT_IN = ("reference data", "reference settings", "order of the steps", "model digests")
+BUILT_IN = ("reference data", "reference settings", "order of the steps", "model digests", "declared coefficients")
 _SHORT = 12
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def built_in_results(policy: Policy, document: ChangeReportDocument) -> Iterator[RuleResult]:
-    """All of them, in the order of `BUILT_IN`."""
-    data, settings, order, digests = BUILT_IN
+    """All of them, in the order of `BUILT_IN`; of declared coefficients only where there are any."""
+    data, settings, order, digests, declared = BUILT_IN
     yield _reference_data(data, policy.reference, document)
     yield combine(settings, [_settings(policy.reference, document)], "fail")
     yield combine(order, [_order(document, has_gap_rule="gap" in policy.rules.model_fields_set)], "review")
     yield combine(digests, [_digests(document)], "fail")
+    sides: list[str] = [
+        who for who, model in document.models.items() if model is not None and model.get("source") == DECLARED
+    ]
+    if sides:
+        yield combine(declared, [_declared(sides)], "review")
 
 
 def _reference_data(rule: str, pinned: PinnedReference, document: ChangeReportDocument) -> RuleResult:
@@ -78,6 +84,15 @@ def _order(document: ChangeReportDocument, *, has_gap_rule: bool) -> Finding:
         )
     why = "" if has_gap_rule else "The order is only bounded, and no rule 'gap' says how far is near enough."
     return Finding(f"bounded, gap {percent(path.gap)}", limit, has_gap_rule, why)
+
+
+def _declared(sides: list[str]) -> Finding:
+    """Coefficients that an author wrote beside a model nobody could read: whether it predicts by them is not known."""
+    why = (
+        f"The coefficients of the {' and the '.join(sides)} are what the author declares of a model that cannot be read: a "
+        "person has to vouch that it predicts by them."
+    )
+    return Finding(f"declared, of the {' and the '.join(sides)}", "read from the model's files", met=None, reason=why)
 
 
 def _digests(document: ChangeReportDocument) -> Finding:

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from coordpath_governance.errors import LedgerError, RefusedError, UsageError
+from coordpath_governance.errors import LedgerError, ModelReadError, RefusedError, UsageError
 from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
 from coordpath_governance.ledger.events import Adoption, Promotion
 from coordpath_governance.ledger.location import ledger_url
@@ -23,6 +23,7 @@ from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.manifest import manifest_lines, model_digest
 from coordpath_governance.models.model_files import uncovered_path
+from coordpath_governance.models.readers import read_model
 from coordpath_governance.registry.connection import connect, registry_errors
 from coordpath_governance.registry.download import download_files
 from coordpath_governance.registry.versions import ModelPointer, point_at
@@ -62,6 +63,7 @@ def load_verified(
         files = _download(pointer, folder)
         _check_digest(uri, pointer, model_digest(files), expected)
         _check_paths(uri, files)
+        _check_readable(uri, files)
         with registry_errors(f"loading {uri}"):
             model = mlflow.pyfunc.load_model(str(files))
     except BaseException:
@@ -130,6 +132,14 @@ def _check_digest(uri: str, pointer: ModelPointer, digest: str, expected: dict[s
         f"{uri} was not loaded: it is version {pointer.version}, digest {digest[:_SHOWN]}, and the ledger says: {told}. "
         "Promote it, or take what stands there as it is with `coordpath adopt`"
     )
+
+
+def _check_readable(uri: str, files: Path) -> None:
+    """What is loaded must be what the report explains: a model whose file we can read to the last name, or declared."""
+    try:
+        read_model(files)
+    except ModelReadError as error:
+        raise RefusedError(f"{uri} was not loaded: {error}") from error
 
 
 def _check_paths(uri: str, files: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from coordpath_governance.models import LinearModel, fold_model, level_label
+from coordpath_governance.models import LinearModel, fold_stored, level_label
 from coordpath_governance.models.archive import read_archive_bytes
 
 
@@ -67,7 +67,7 @@ def dumps() -> Callable[[object], bytes]:
 @pytest.fixture(scope="session")
 def fold_bytes() -> Callable[..., LinearModel]:
     def fold(data: bytes, names: list[str] | None = None) -> LinearModel:
-        return fold_model(read_archive_bytes(data), names)
+        return fold_stored(read_archive_bytes(data), names)
 
     return fold
 

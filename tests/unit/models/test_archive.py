@@ -68,21 +68,18 @@ def same(left, right) -> bool:
 )
 def test_plain_values(value, dumps):
     expected = dict(value) if isinstance(value, OrderedDict) else value
-    assert same(read_archive_bytes(dumps(value)), expected)
+    assert same(read_archive_bytes(dumps(value)).root, expected)
 
 
 def test_object_array_of_lists(dumps):
     value = np.empty(2, dtype=object)
     value[:] = [[1, 2], [3, 4]]
-    assert read_archive_bytes(dumps(value)).tolist() == [[1, 2], [3, 4]]
+    assert read_archive_bytes(dumps(value)).root.tolist() == [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        np.log,
-        float,
-        len,
         functools.partial(np.log, 2),
         operator.itemgetter(1),
         {1, 2},
@@ -102,7 +99,7 @@ def test_object_array_of_lists(dumps):
     ],
 )
 def test_opaque_values(value, dumps):
-    found = read_archive_bytes(dumps([value]))
+    found = read_archive_bytes(dumps([value])).root
     assert len(found) == 1
     assert isinstance(found[0], Opaque)
     assert found[0].what
@@ -112,7 +109,7 @@ def test_opaque_values(value, dumps):
 def test_sparse_matrices(kind, dumps):
     dense = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, 0.0]])
     matrix = kind(dense)
-    found = read_archive_bytes(dumps([matrix, matrix]))
+    found = read_archive_bytes(dumps([matrix, matrix])).root
     np.testing.assert_array_equal(found[0], dense)
     assert found[1] is found[0]
 
@@ -155,7 +152,7 @@ GOOD = {
 def test_forged_sparse_matrices(change, rezip):
     schema = {"__class__": "csr_matrix", "__module__": "scipy.sparse", "__loader__": "SparseMatrixNode", "protocol": 2}
     good = rezip({"m.npz": npz(**GOOD), "schema.json": {**schema, "file": "m.npz"}})
-    np.testing.assert_array_equal(read_archive_bytes(good), [[0.0, 1.0]])
+    np.testing.assert_array_equal(read_archive_bytes(good).root, [[0.0, 1.0]])
     with pytest.raises(ModelReadError, match="sparse matrix"):
         read_archive_bytes(rezip({"m.npz": npz(**{**GOOD, **change}), "schema.json": {**schema, "file": "m.npz"}}))
 
@@ -178,7 +175,7 @@ def test_archives_in_an_archive_share_the_limit(rezip):
 def test_objects(dumps):
     from sklearn.linear_model import Ridge
 
-    found = read_archive_bytes(dumps(Ridge(alpha=2).fit([[1.0], [2.0]], [1.0, 2.0])))
+    found = read_archive_bytes(dumps(Ridge(alpha=2).fit([[1.0], [2.0]], [1.0, 2.0]))).root
     assert isinstance(found, ArchivedObject)
     assert found.class_path == "sklearn.linear_model._ridge.Ridge"
     assert found.class_name == "Ridge"
@@ -253,17 +250,17 @@ def test_unusual_nodes_stay_opaque(unusual, rezip):
     buffer = io.BytesIO()
     np.save(buffer, np.float64(1))
     data = rezip({"f.npy": buffer.getvalue(), "schema.json": {**unusual, "protocol": 0}})
-    assert isinstance(read_archive_bytes(data), Opaque)
+    assert isinstance(read_archive_bytes(data).root, Opaque)
 
 
 def test_object_without_state(rezip):
     data = rezip({"schema.json": {**node("ObjectNode", "m.C"), "protocol": 1}})
-    assert read_archive_bytes(data) == ArchivedObject("m.C", {})
+    assert read_archive_bytes(data).root == ArchivedObject("m.C", {})
 
 
 def test_files(tmp_path, dumps):
     (tmp_path / "model.skops").write_bytes(dumps([1]))
-    assert read_archive(tmp_path / "model.skops") == [1]
+    assert read_archive(tmp_path / "model.skops").root == [1]
     with pytest.raises(ModelReadError, match="cannot be read"):
         read_archive(tmp_path / "absent.skops")
     with pytest.raises(ModelReadError, match="more than the 10 we read"):

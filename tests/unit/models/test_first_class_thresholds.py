@@ -114,8 +114,10 @@ def test_tuned(labels, response, predict, dumps, fold_bytes):
 def logistic(**threshold) -> ArchivedObject:
     """A threshold around a model whose score is x."""
     fitted = {"coef_": np.ones((1, 1)), "intercept_": np.zeros(1), "classes_": np.array(["default", "good"]), "C": 1.0}
-    within = ArchivedObject("sklearn.linear_model.LogisticRegression", {**fitted, "n_features_in_": 1})
-    return ArchivedObject("sklearn.model_selection.FixedThresholdClassifier", {"estimator_": within, **threshold})
+    within = ArchivedObject("sklearn.linear_model._logistic.LogisticRegression", {**fitted, "n_features_in_": 1})
+    return ArchivedObject(
+        "sklearn.model_selection._classification_threshold.FixedThresholdClassifier", {"estimator_": within, **threshold}
+    )
 
 
 @pytest.mark.parametrize("hundredths", range(101))

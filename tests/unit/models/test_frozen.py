@@ -261,7 +261,7 @@ def test_a_chain_of_references(dumps, unzip, rezip, fold_bytes):
 
 def test_a_frozen_part_that_is_used_again_and_again_is_counted():
     part = ArchivedObject(
-        "sklearn.preprocessing.StandardScaler", {"mean_": np.zeros(1), "scale_": np.ones(1), "n_features_in_": 1}
+        "sklearn.preprocessing._data.StandardScaler", {"mean_": np.zeros(1), "scale_": np.ones(1), "n_features_in_": 1}
     )
     for _ in range(50):
         part = ArchivedObject("sklearn.frozen._frozen.FrozenEstimator", {"estimator": part})

@@ -31,6 +31,9 @@ X = np.random.default_rng(1).normal(size=(60, 2))
 BINARY = (X[:, 0] + X[:, 1] ** 2 > 0.4).astype(int)
 THREE = np.digitize(X[:, 0], [-0.5, 0.5])
 
+LOGISTIC = "sklearn.linear_model._logistic.LogisticRegression"
+THRESHOLDS = "sklearn.model_selection._classification_threshold"
+
 
 def of_my_own(truth, found):
     return float(np.mean(truth == found))
@@ -44,7 +47,7 @@ def of_my_own(truth, found):
         (SGDClassifier(loss="log_loss"), THREE, "tells 3 classes apart one against the rest"),
         (RidgeClassifier(), BINARY, "is a RidgeClassifier and not a linear model"),
         (CalibratedClassifierCV(LogisticRegression()), BINARY, "is a CalibratedClassifierCV and not a linear model"),
-        (GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2), BINARY, "best_estimator_"),
+        (GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2, refit=False), BINARY, "refit=False"),
         (FixedThresholdClassifier(RandomForestClassifier(2)), BINARY, "last step 'estimator_' is a RandomForestClassifier"),
         (
             FixedThresholdClassifier(LogisticRegression(), pos_label=2),
@@ -88,8 +91,8 @@ def old(model: LogisticRegression, **attributes) -> LogisticRegression:
         {"multi_class": "warn"},
         {"multi_class": "auto", "solver": "liblinear"},
         {"solver": "liblinear"},
-        {"multi_class": "deprecated", "solver": "newton-cholesky"},
         {"multi_class": "deprecated", "solver": "newton-cholesky", "_sklearn_version": "1.5.2"},
+        {"multi_class": "deprecated", "solver": "newton-cholesky", "_sklearn_version": "unknown"},
     ],
 )
 def test_one_against_the_rest_in_older_versions(attributes):
@@ -307,13 +310,15 @@ def test_forged_tuned_thresholds(forge):
 def test_names_are_those_of_the_step_that_sees_the_rows():
     """A pipeline and a threshold have their names from within; names stored on them would rename what scikit-learn reads."""
     steps = [
-        ("s", ArchivedObject("sklearn.preprocessing.StandardScaler", scaler())),
-        ("m", ArchivedObject("sklearn.linear_model.LogisticRegression", logistic())),
+        ("s", ArchivedObject("sklearn.preprocessing._data.StandardScaler", scaler())),
+        ("m", ArchivedObject(LOGISTIC, logistic())),
     ]
     swapped = {"feature_names_in_": np.array(["b", "a"], dtype=object)}
     pipeline = ArchivedObject("sklearn.pipeline.Pipeline", {"steps": steps, **swapped})
     around = {"estimator_": pipeline, "estimator": None, "threshold": 0.4, "pos_label": None, "n_features_in_": 2}
-    fixed = ArchivedObject("sklearn.model_selection.FixedThresholdClassifier", {**around, **swapped})
+    fixed = ArchivedObject(
+        "sklearn.model_selection._classification_threshold.FixedThresholdClassifier", {**around, **swapped}
+    )
     for model in (pipeline, fixed):
         assert [(term.column, term.coefficient) for term in fold_model(model).numeric] == [("a", 2.0), ("b", 3.0)]
 
@@ -331,7 +336,7 @@ def logistic() -> dict[str, object]:
 def test_many_scores_are_counted_before_they_are_read():
     labels = np.arange(4000)
     fitted = {**logistic(), "coef_": np.ones((4000, 2000)), "intercept_": np.zeros(4000), "classes_": labels}
-    model = ArchivedObject("sklearn.linear_model.LogisticRegression", {**fitted, "n_features_in_": 2000})
+    model = ArchivedObject(LOGISTIC, {**fitted, "n_features_in_": 2000})
     with pytest.raises(ModelReadError, match="more steps or columns than we read"):
         fold_model(model)
 
@@ -354,10 +359,13 @@ def test_functions_in_memory_are_named_as_in_archives(dumps, fold_bytes):
     model = TunedThresholdClassifierCV(LogisticRegression(), thresholds=5).fit(X, BINARY)
     assert fold_bytes(dumps(model)).threshold == from_estimator(model).threshold
     archived = ArchivedObject("sklearn.metrics._scorer._CurveScorer", {"_kwargs": {}, "_score_func": Opaque("a method")})
-    fitted = {"estimator_": ArchivedObject("sklearn.linear_model.LogisticRegression", logistic()), "n_features_in_": 2}
+    fitted = {
+        "estimator_": ArchivedObject(LOGISTIC, logistic()),
+        "n_features_in_": 2,
+    }
     fitted |= {"best_threshold_": 0.4, "_curve_scorer": archived}
     with pytest.raises(UnsupportedModelError, match="does not say which class is positive"):
-        fold_model(ArchivedObject("sklearn.model_selection.TunedThresholdClassifierCV", fitted))
+        fold_model(ArchivedObject(f"{THRESHOLDS}.TunedThresholdClassifierCV", fitted))
 
 
 @pytest.mark.parametrize("archived", [False, True])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coordpath_governance.models import fold_model, read_archive
+from coordpath_governance.models import fold_stored, read_archive
 
 FOLDER = Path(__file__).parents[2] / "golden" / "skops"
 GLMS = sorted(FOLDER.glob("*-glm-*.skops"))
@@ -22,7 +22,7 @@ def test_there_are_archives_of_two_versions_each():
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
 def test_old_archive_predicts_as_it_did(path, score):
     expected = json.loads(path.with_suffix(".json").read_text())
-    model = fold_model(read_archive(path))
+    model = fold_stored(read_archive(path))
     assert model.library.startswith(f"scikit-learn {path.name.split('-')[1]}.")
     found = [score(model, row) for row in expected["rows"]]
     assert found == [None if number is None else pytest.approx(number, rel=1e-9) for number in expected["predictions"]]
@@ -31,7 +31,7 @@ def test_old_archive_predicts_as_it_did(path, score):
 @pytest.mark.parametrize("path", GLMS, ids=lambda path: path.stem)
 def test_old_classifier_or_rate_predicts_as_it_did(path, predict):
     expected = json.loads(path.with_suffix(".json").read_text())
-    model = fold_model(read_archive(path))
+    model = fold_stored(read_archive(path))
     assert model.library.startswith(f"scikit-learn {path.name.split('-')[1]}.")
     found = [predict(model, row) for row in expected["rows"]]
     assert found == [pytest.approx(row, rel=1e-9) for row in expected["predictions"]]
@@ -43,7 +43,7 @@ def test_old_classifier_or_rate_predicts_as_it_did(path, predict):
 @pytest.mark.parametrize("version", ["1.5", "1.7"])
 def test_old_penalties(version):
     facts = {
-        path.stem.split("-glm-")[1]: dict(fold_model(read_archive(path)).regularisation)
+        path.stem.split("-glm-")[1]: dict(fold_stored(read_archive(path)).regularisation)
         for path in GLMS
         if path.name.startswith(f"sklearn-{version}-")
     }

@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
-from coordpath_governance.models import Limits, LinearModel, fold_model
+from coordpath_governance.models import Limits, LinearModel, fold_stored
 from coordpath_governance.models.archive import read_archive_bytes
 
 RAN: list[str] = []
@@ -55,7 +55,7 @@ def schema(genuine):
 
 
 def read(data: bytes, **limits: int) -> LinearModel:
-    return fold_model(read_archive_bytes(data, limits=Limits(**limits)))
+    return fold_stored(read_archive_bytes(data, limits=Limits(**limits)))
 
 
 def nodes(part, found=None):
@@ -172,7 +172,7 @@ def test_data_behind_the_archive_and_zip64(genuine, rezip):
     locator = b"PK\x06\x07" + bytes(16)
     with pytest.raises(ModelReadError, match="does not end like"):
         read(data[:-22] + locator + data[-22:])
-    with pytest.raises(ModelReadError, match="zip"):
+    with pytest.raises(ModelReadError, match="does not begin with its first member"):
         read(data[:-22] + data[-22:-10] + b"\xff\xff\x00\x00" + data[-6:])
 
 
@@ -290,7 +290,7 @@ def test_exponential_sharing(rezip):
         }
         return {"__class__": name, "__module__": module, "__loader__": "ObjectNode", "content": content, "__id__": identity}
 
-    node = obj("FunctionTransformer", "sklearn.preprocessing", {"n_features_in_": text(1)}, 1)
+    node = obj("FunctionTransformer", "sklearn.preprocessing._function_transformer", {"n_features_in_": text(1)}, 1)
     for level in range(2, 32):
         halves = {"left": node, "right": {**reference, "__id__": level - 1}}
         parts = [

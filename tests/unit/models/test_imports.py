@@ -14,7 +14,7 @@ HEAVY = ("sklearn", "skops", "mlflow", "pandas", "jinja2", "gurobipy", "scipy")
 def test_heavy_packages_are_not_imported():
     script = (
         "import sys; from pathlib import Path; import coordpath_governance.models as m; "
-        f"m.fold_model(m.read_archive(Path({str(ARCHIVE)!r}))); "
+        f"m.fold_stored(m.read_archive(Path({str(ARCHIVE)!r}))); "
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import re
 import shutil
 
@@ -64,17 +66,19 @@ def test_default_format(saved, fitted, data, score):
 
 
 @pytest.mark.parametrize("form", ["pickle", "cloudpickle"])
-def test_pickles_are_refused_by_name(form, fitted, tmp_path):
-    folder = tmp_path / "model"
-    mlflow.sklearn.save_model(fitted, folder, serialization_format=form, pip_requirements=[])
-    with pytest.raises(UnsupportedModelError, match=rf"stored as {form}.*skops.*coefficients\.json"):
-        read_model(folder)
-
-
-def test_old_pickle_without_a_format(folder):
-    change_mlmodel(folder, lambda settings: settings["flavors"]["sklearn"].pop("serialization_format"))
-    with pytest.raises(UnsupportedModelError, match="stored as pickle"):
-        read_model(folder)
+def test_pickles_are_read_as_data(form, fitted, folder, tmp_path):
+    """The same model as from the archive; and as MLflow read it before it wrote down the format."""
+    other = tmp_path / "pickled"
+    mlflow.sklearn.save_model(fitted, other, serialization_format=form, pip_requirements=[])
+    model, archived = read_model(other), read_model(folder)
+    assert model.source == f"read from the model's files (a {form}, as data)"
+    assert dataclasses.replace(model, source=archived.source, target=archived.target) == archived
+    if form == "pickle":
+        change_mlmodel(other, lambda settings: settings["flavors"]["sklearn"].pop("serialization_format"))
+        assert read_model(other) == model
+    change_mlmodel(other, lambda settings: settings["flavors"]["sklearn"].update(serialization_format="joblib"))
+    with pytest.raises(UnsupportedModelError, match="stored as 'joblib', which is not read; supported are skops, pickle"):
+        read_model(other)
 
 
 def test_array_signature_names_columns(tmp_path, data):
@@ -88,9 +92,6 @@ def test_array_signature_names_columns(tmp_path, data):
 
 
 def test_declared_coefficients_do_not_count_beside_a_readable_model(folder):
-    import dataclasses
-    import json
-
     genuine = read_model(folder)
     forged = dataclasses.replace(genuine, intercept=99.0)
     (folder / "coefficients.json").write_text(json.dumps(to_document(forged)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.dummy import DummyRegressor
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import LinearModel, NumericTerm, Provenance, read_model, register_reader, to_document
@@ -29,8 +31,13 @@ def test_folder_with_coefficients_only(declared):
 
 
 def test_coefficients_beside_a_pickle(declared):
+    """They count if the pickle is of something that is not read, and not if it is damaged or missing."""
     (declared / "MLmodel").write_text("flavors: {sklearn: {pickled_model: model.pkl, serialization_format: pickle}}")
+    (declared / "model.pkl").write_bytes(pickle.dumps(DummyRegressor().fit([[1.0]], [1.0])))
     assert read_model(declared).source == DECLARED
+    (declared / "model.pkl").write_bytes(b"\x80\x05.")
+    with pytest.raises(ModelReadError, match="damaged or forged"):
+        read_model(declared)
 
 
 def test_registered_reader(declared, monkeypatch):

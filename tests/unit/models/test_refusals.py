@@ -55,7 +55,7 @@ Y = np.array([1.0, 2.0, 2.5, 4.0])
         (make_pipeline(StandardScaler(), OneHotEncoder(), Ridge()), "earlier step has scaled or encoded"),
         (DecisionTreeRegressor(), "the model is a DecisionTreeRegressor and not a linear model"),
         (make_pipeline(StandardScaler(), DecisionTreeRegressor()), "last step 'decisiontreeregressor' is a Dec"),
-        (GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=2), "best_estimator_"),
+        (GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=2, refit=False), "refit=False, which cannot predict"),
         (TransformedTargetRegressor(Ridge(), func=np.log, inverse_func=np.exp), "TransformedTargetRegressor"),
         (make_pipeline(StandardScaler()), "a StandardScaler and not a linear model"),
         (Pipeline([("s", StandardScaler()), ("m", "passthrough")]), "last step 'm' is a str and not"),
@@ -439,7 +439,7 @@ def test_deep_pipelines():
         model = Pipeline([("m", model)])
     with pytest.raises(ModelReadError):
         from_estimator(model)
-    tree = ArchivedObject("sklearn.linear_model.Ridge", {"n_features_in_": 1})
+    tree = ArchivedObject("sklearn.linear_model._ridge.Ridge", {"n_features_in_": 1})
     for _ in range(5000):
         tree = ArchivedObject("sklearn.pipeline.Pipeline", {"steps": [("m", tree)]})
     with pytest.raises(ModelReadError, match="deeply"):

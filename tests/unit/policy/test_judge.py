@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordpath_governance.errors import RefusedError
+from coordpath_governance.models.coefficients_json import DECLARED
 from coordpath_governance.policy.built_in import BUILT_IN
 from coordpath_governance.policy.document import MaterialityClass
 from coordpath_governance.policy.judge import ApprovalNeed, GateFacts, judge
@@ -30,7 +31,17 @@ def test_a_change_that_meets_everything_passes_without_anybody(policy_of, docume
     assert judged.materiality == "minor"
     assert not judged.full_validation
     assert judged.reason == "All 5 checks are met. Changes of class 'minor' need no approval."
-    assert [each.rule for each in judged.results] == [*BUILT_IN, "steps"]
+    assert [each.rule for each in judged.results] == [*BUILT_IN[:-1], "steps"]
+
+
+@pytest.mark.parametrize("who", ["champion", "candidate"])
+def test_declared_coefficients_are_not_known_until_a_person_has_looked(policy_of, document, who):
+    models = {**document.models, who: {**document.models[who], "source": DECLARED}}
+    judged = judge(policy_of(), document.model_copy(update={"models": models}), waived=BUILT_IN)
+    assert judged.verdict == "review"
+    found = next(each for each in judged.results if each.rule == "declared coefficients")
+    assert (found.result, found.observed) == ("unknown", f"declared, of the {who}")
+    assert "has to vouch that it predicts by them" in found.reason
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,181 @@
+"""The closed list of names that a stored model may hold, each by its exact module and name.
+
+A file is read only if every name in it stands here, wherever it occurs and whether it is used or not: a name that is not
+known could compute something else when the model is served. Prefixes never count. Those `UNDERSTOOD` are classes whose
+attributes a reader looks at; those `TOLD` may lie within them as settings and records, and change no prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+__all__ = ["FUNCTIONS", "KNOWN", "NUMPY_FUNCTIONS", "TYPES", "class_of", "skops_name", "unknown_names"]
+
+
+def _pairs(table: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    return frozenset(f"{module}.{name}" for module, names in table.items() for name in names)
+
+
+_UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
+    "sklearn.pipeline": ("Pipeline", "FeatureUnion"),
+    "sklearn.compose._column_transformer": ("ColumnTransformer", "_RemainderColsList", "make_column_selector"),
+    "sklearn.impute._base": ("SimpleImputer", "MissingIndicator"),
+    "sklearn.preprocessing._data": ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"),
+    "sklearn.preprocessing._encoders": ("OneHotEncoder",),
+    "sklearn.preprocessing._function_transformer": ("FunctionTransformer",),
+    "sklearn.linear_model._base": ("LinearRegression",),
+    "sklearn.linear_model._ridge": ("Ridge", "RidgeCV"),
+    "sklearn.linear_model._coordinate_descent": ("Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),
+    "sklearn.linear_model._least_angle": ("Lars", "LarsCV", "LassoLars", "LassoLarsCV", "LassoLarsIC"),
+    "sklearn.linear_model._bayes": ("BayesianRidge", "ARDRegression"),
+    "sklearn.linear_model._huber": ("HuberRegressor",),
+    "sklearn.linear_model._theil_sen": ("TheilSenRegressor",),
+    "sklearn.linear_model._ransac": ("RANSACRegressor",),
+    "sklearn.linear_model._omp": ("OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV"),
+    "sklearn.linear_model._quantile": ("QuantileRegressor",),
+    "sklearn.linear_model._passive_aggressive": ("PassiveAggressiveRegressor",),
+    "sklearn.linear_model._stochastic_gradient": ("SGDRegressor", "SGDClassifier"),
+    "sklearn.linear_model._glm.glm": ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"),
+    "sklearn.linear_model._logistic": ("LogisticRegression", "LogisticRegressionCV"),
+    "sklearn.svm._classes": ("LinearSVR",),
+    "sklearn.cross_decomposition._pls": ("PLSRegression",),
+    "sklearn.model_selection._classification_threshold": (
+        *("FixedThresholdClassifier", "TunedThresholdClassifierCV", "_CurveScorer"),
+    ),
+    "sklearn.model_selection._search": ("GridSearchCV", "RandomizedSearchCV"),
+    "sklearn.model_selection._search_successive_halving": ("HalvingGridSearchCV", "HalvingRandomSearchCV"),
+    "sklearn.metrics._scorer": ("_CurveScorer",),
+    "sklearn.frozen._frozen": ("FrozenEstimator",),
+    "sklearn._loss.loss": ("HalfPoissonLoss", "HalfGammaLoss", "HalfTweedieLoss", "HalfTweedieLossIdentity"),
+    "sklearn._loss.link": ("LogLink", "IdentityLink"),
+}
+
+_LOSSES = (
+    *("CyHalfBinomialLoss", "CyHalfGammaLoss", "CyHalfPoissonLoss", "CyHalfTweedieLoss", "CyHalfTweedieLossIdentity"),
+    *("CyHalfSquaredError", "CyHalfMultinomialLoss"),
+)
+_CY_LOSSES = (*_LOSSES, *(f"__pyx_unpickle_{loss}" for loss in _LOSSES))
+
+_SGD = "sklearn.linear_model._sgd_fast"
+_TOLD: Mapping[str, tuple[str, ...]] = {
+    "sklearn._loss._loss": _CY_LOSSES,
+    "_loss": _CY_LOSSES,
+    "sklearn._loss.link": ("Interval",),
+    _SGD: (
+        *("Log", "Hinge", "SquaredHinge", "ModifiedHuber", "SquaredLoss", "Huber", "EpsilonInsensitive"),
+        "SquaredEpsilonInsensitive",
+    ),
+    "sklearn.metrics._scorer": ("_PassthroughScorer", "_PredictScorer", "_ProbaScorer", "_ThresholdScorer", "_Scorer"),
+    "sklearn.model_selection._split": (
+        *("KFold", "StratifiedKFold", "GroupKFold", "TimeSeriesSplit", "RepeatedKFold", "RepeatedStratifiedKFold"),
+        *("ShuffleSplit", "StratifiedShuffleSplit", "LeaveOneOut", "PredefinedSplit", "_CVIterableWrapper"),
+    ),
+    "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest", "MethodPair", "MetadataRouter"),
+    "sklearn.utils._bunch": ("Bunch",),
+    "numpy.random._pickle": ("__randomstate_ctor", "__generator_ctor", "__bit_generator_ctor"),
+    "numpy.random.bit_generator": ("SeedSequence", "__pyx_unpickle_SeedSequence"),
+    "numpy.random.mtrand": ("RandomState",),
+    "numpy.random._generator": ("Generator",),
+    "numpy.random._mt19937": ("MT19937",),
+    "numpy.random._pcg64": ("PCG64",),
+    "numpy.random": ("RandomState", "Generator"),
+    "numpy.ma.core": ("MaskedArray", "_mareconstruct"),
+    "numpy.ma": ("MaskedArray",),
+    "scipy.stats._distn_infrastructure": ("rv_continuous_frozen", "rv_discrete_frozen"),
+    "scipy.stats._continuous_distns": ("reciprocal_gen", "uniform_gen", "norm_gen", "expon_gen", "lognorm_gen", "gamma_gen"),
+    "scipy.stats._discrete_distns": ("randint_gen",),
+    "pandas._libs.missing": ("NAType", "NA"),
+    "pandas.api.typing": ("NAType",),
+}
+
+_REBUILT: Mapping[str, tuple[str, ...]] = {
+    "numpy": ("ndarray", "dtype"),
+    "numpy.core.multiarray": ("_reconstruct", "scalar"),
+    "numpy._core.multiarray": ("_reconstruct", "scalar"),
+    "numpy.core.numeric": ("_frombuffer",),
+    "numpy._core.numeric": ("_frombuffer",),
+    "_codecs": ("encode",),
+    "builtins": ("list", "dict", "tuple", "set", "frozenset", "slice", "bytearray", "range", "complex", "object"),
+    "collections": ("OrderedDict", "defaultdict"),
+    "copyreg": ("_reconstructor",),
+    "scipy.sparse._csr": ("csr_matrix", "csr_array"),
+    "scipy.sparse._csc": ("csc_matrix", "csc_array"),
+}
+
+_NUMPY_TYPES = (
+    *("bool", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intc", "uintc"),
+    *("longlong", "ulonglong", "float16", "float32", "float64", "longdouble", "float128", "str_", "bytes_", "object_"),
+    *("number", "integer", "floating", "signedinteger", "unsignedinteger", "generic"),
+)
+TYPES = _pairs({"numpy": _NUMPY_TYPES, "builtins": ("int", "float", "bool", "str", "bytes", "object")})
+"""Types that settings name: of columns, of outputs."""
+
+NUMPY_FUNCTIONS = ("log", "log1p", "log2", "log10", "sqrt", "cbrt", "exp", "expm1", "square", "absolute", "negative")
+"""Functions of one number that a model may apply."""
+
+_SUMMARIES = ("max", "min", "amax", "amin", "mean", "median", "nanmax", "nanmin", "nanmean", "nanmedian")
+"""Functions by which an imputer may have found its values; when it predicts it has them."""
+
+_UFUNC_HOMES = ("numpy", "numpy.core._multiarray_umath", "numpy._core._multiarray_umath")
+
+FUNCTIONS = _pairs(
+    {
+        **dict.fromkeys(_UFUNC_HOMES, NUMPY_FUNCTIONS),
+        "numpy": (*NUMPY_FUNCTIONS, *_SUMMARIES),
+        "sklearn.metrics._regression": (
+            *("mean_squared_error", "mean_absolute_error", "r2_score", "mean_squared_log_error", "median_absolute_error"),
+            *("root_mean_squared_error", "root_mean_squared_log_error", "mean_absolute_percentage_error", "max_error"),
+            *("explained_variance_score", "mean_poisson_deviance", "mean_gamma_deviance", "mean_tweedie_deviance"),
+            *("mean_pinball_loss", "d2_absolute_error_score"),
+        ),
+        "sklearn.metrics._classification": (
+            *("accuracy_score", "balanced_accuracy_score", "f1_score", "fbeta_score", "precision_score", "recall_score"),
+            *("jaccard_score", "matthews_corrcoef", "cohen_kappa_score", "log_loss", "brier_score_loss", "zero_one_loss"),
+        ),
+        "sklearn.metrics._ranking": ("roc_auc_score", "average_precision_score", "top_k_accuracy_score"),
+        "sklearn.metrics._scorer": ("_passthrough_scorer",),
+    }
+)
+"""Functions that a model may hold as a setting."""
+
+KNOWN = _pairs(_UNDERSTOOD) | _pairs(_TOLD) | _pairs(_REBUILT) | TYPES | FUNCTIONS
+
+_CLASS_NAMES = {path: path.rpartition(".")[2] for path in _pairs(_UNDERSTOOD)}
+
+
+_SKOPS: Mapping[str, frozenset[str]] = {
+    "ListNode": frozenset(("builtins.list",)),
+    "TupleNode": frozenset(("builtins.tuple",)),
+    "DictNode": frozenset(("builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch")),
+    "SetNode": frozenset(("builtins.set",)),
+    "SliceNode": frozenset(("builtins.slice",)),
+    "NdArrayNode": frozenset(("numpy.ndarray", *(f"numpy.{name}" for name in _NUMPY_TYPES))),
+    "MaskedArrayNode": frozenset(("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray")),
+    "DTypeNode": frozenset(("numpy.dtype",)),
+    "RandomStateNode": frozenset(("numpy.random.mtrand.RandomState",)),
+    "RandomGeneratorNode": frozenset(("numpy.random._generator.Generator",)),
+    "SparseMatrixNode": _pairs({key: names for key, names in _REBUILT.items() if key.startswith("scipy.sparse.")}),
+    "TypeNode": TYPES,
+    "FunctionNode": FUNCTIONS,
+    "LossNode": _pairs(dict.fromkeys(("_loss", "sklearn._loss._loss"), _LOSSES) | {_SGD: _TOLD[_SGD]}),
+    "ConstructorFromReduceNode": _pairs({_SGD: _TOLD[_SGD]}),
+    "ObjectNode": _pairs(_UNDERSTOOD) | _pairs(_TOLD),
+}
+"""Which names each kind of node of a skops archive may have; JsonNode holds plain values whatever its class says."""
+
+
+def skops_name(loader: str, path: str) -> str:
+    """The name that a node of a skops archive brings: itself, or with its kind where such nodes have no such name."""
+    if loader in ("JsonNode", "CachedNode"):
+        return "builtins.str"
+    return path if path in _SKOPS.get(loader, frozenset()) and path in KNOWN else f"{path} ({loader})"
+
+
+def class_of(path: str) -> str | None:
+    """The name of a scikit-learn class that a reader understands, None for anything else."""
+    return _CLASS_NAMES.get(path)
+
+
+def unknown_names(names: Iterable[str]) -> list[str]:
+    """Those that are not on the list, in order."""
+    return sorted(set(names) - KNOWN)

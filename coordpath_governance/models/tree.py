@@ -1,0 +1,78 @@
+"""The tree that every format of stored models is read into: plain values, arrays, and objects that are only described.
+
+Nothing in it was imported or called. Names of classes and functions are text that is only ever compared.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["ArchivedObject", "Named", "Opaque", "StoredTree", "brief", "describe"]
+
+
+@dataclass(frozen=True)
+class ArchivedObject:
+    """An object of a stored model: the path of its class, its attributes, and what its constructor was given."""
+
+    class_path: str
+    attributes: Mapping[str, object]
+    arguments: tuple[object, ...] = ()
+
+    @property
+    def class_name(self) -> str:
+        """The last part of the class path."""
+        return self.class_path.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A class or a function that a model holds as a value, by its name."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something stored in a model that we do not open: a method, a set, an unknown kind of object."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class StoredTree:
+    """What a file holds, every name that occurs in it, and how it was read."""
+
+    root: object
+    names: frozenset[str]
+    format: str
+
+
+class _Brief(reprlib.Repr):
+    """Short, also for what is nested without end or shared so often that writing it out would never end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxlist, self.maxtuple, self.maxdict = 2, 4, 4, 4
+        self.maxstring = self.maxother = 80
+
+    def repr_instance(self, x: object, level: int) -> str:
+        if isinstance(x, (ArchivedObject, Named, Opaque)):
+            return describe(x)
+        return super().repr_instance(x, level)
+
+
+def brief(value: object) -> str:
+    """A value of a model as an error message shows it."""
+    return _Brief().repr(value)
+
+
+def describe(value: object) -> str:
+    """What a value is, in words."""
+    if isinstance(value, ArchivedObject):
+        in_sklearn = value.class_path.startswith("sklearn.")
+        return f"a {value.class_name}" if in_sklearn else f"a {value.class_path}, which is not part of scikit-learn,"
+    if isinstance(value, Named):
+        return f"the name {value.path}"
+    return value.what if isinstance(value, Opaque) else f"a {type(value).__name__}"

@@ -1,0 +1,159 @@
+"""Writes a zip of pickled models, with the scikit-learn and numpy it runs under; see README.md. Also used by the tests."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+import warnings
+import zipfile
+
+import cloudpickle
+import numpy as np
+import pandas as pd
+from sklearn import linear_model, model_selection, svm
+from sklearn.base import is_classifier
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - makes the searches importable
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+NUMBERS = ["age", "income", "km"]
+
+
+def training_data() -> pd.DataFrame:
+    """Sixty rows: numbers with gaps, text, and targets of every kind."""
+    rng = np.random.default_rng(11)
+    frame = pd.DataFrame(rng.normal([40, 3, 1], [12, 1, 0.4], (60, 3)), columns=NUMBERS)
+    frame["city"] = rng.choice(["Bern", "Chur", "Genf", "Zug"], 60, p=[0.4, 0.3, 0.25, 0.05])
+    frame["tier"] = rng.choice([1, 2, 3], 60)
+    gaps = frame.income.mask(rng.random(60) < 0.15)
+    frame["gaps"] = gaps
+    score = frame.age / 20 - frame.income / 2 + frame.km + (frame.city == "Bern") + rng.normal(0, 0.4, 60)
+    frame["price"], frame["good"] = score, np.where(score > score.median(), "yes", "no")
+    frame["kind"], frame["count"] = np.digitize(score, score.quantile([0.3, 0.7])), np.floor(np.exp(score / 2))
+    return frame
+
+
+def prepared(model: object) -> Pipeline:
+    """A usual pipeline around a model."""
+    numbers = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
+    levels = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=5)
+    parts = [("n", numbers, ["gaps", "age"]), ("c", levels, ["city"]), ("t", OneHotEncoder(drop="first"), ["tier"])]
+    return Pipeline([("prepare", ColumnTransformer(parts, remainder="drop")), ("model", model)])
+
+
+def regressors() -> dict[str, object]:
+    """Everything that predicts a number as it is."""
+    return {
+        **{
+            name: getattr(linear_model, name)()
+            for name in (
+                *("LinearRegression", "Ridge", "RidgeCV", "LassoCV", "ElasticNetCV", "Lars", "LarsCV", "LassoLarsCV"),
+                *("LassoLarsIC", "BayesianRidge", "ARDRegression", "HuberRegressor", "OrthogonalMatchingPursuitCV"),
+            )
+        },
+        "Lasso": linear_model.Lasso(alpha=0.01),
+        "ElasticNet": linear_model.ElasticNet(alpha=0.01, positive=True),
+        "LassoLars": linear_model.LassoLars(alpha=0.01),
+        "OrthogonalMatchingPursuit": linear_model.OrthogonalMatchingPursuit(n_nonzero_coefs=2),
+        "TheilSenRegressor": linear_model.TheilSenRegressor(random_state=0),
+        "QuantileRegressor": linear_model.QuantileRegressor(alpha=0.01, solver="highs"),
+        "SGDRegressor": make_pipeline(StandardScaler(), linear_model.SGDRegressor(random_state=0)),
+        "SGDRegressor-huber": make_pipeline(StandardScaler(), linear_model.SGDRegressor(loss="huber", random_state=0)),
+        "LinearSVR": make_pipeline(StandardScaler(), svm.LinearSVR(random_state=0, max_iter=10_000)),
+        "RANSACRegressor": linear_model.RANSACRegressor(Ridge(), min_samples=20, random_state=np.random.RandomState(0)),
+        "PLSRegression": PLSRegression(2),
+        "GridSearchCV": model_selection.GridSearchCV(make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [0.1, 1.0]}),
+        "HalvingGridSearchCV": model_selection.HalvingGridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, random_state=0),
+        "RandomizedSearchCV": model_selection.RandomizedSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, n_iter=2, random_state=0),
+        "MinMaxScaler": make_pipeline(MinMaxScaler(), Ridge()),
+        "RobustScaler": make_pipeline(RobustScaler(), MaxAbsScaler(), Ridge()),
+        "FeatureUnion": make_pipeline(
+            FeatureUnion(
+                [("a", StandardScaler()), ("b", FunctionTransformer(validate=True))], transformer_weights={"b": 2.0}
+            ),
+            Ridge(),
+        ),
+        "nested": make_pipeline(make_pipeline(StandardScaler(), "passthrough"), Pipeline([("m", LinearRegression())])),
+    }
+
+
+def models() -> dict[str, tuple[object, list[str], str]]:
+    """Every model, with the columns it sees and its target."""
+    columns = ["gaps", "age", "city", "tier"]
+    selected = ColumnTransformer(
+        [("n", StandardScaler(), make_column_selector(dtype_include=np.number)), ("c", OneHotEncoder(), ["city"])],
+        remainder="passthrough",
+    )
+    return {
+        **{name: (model, NUMBERS, "price") for name, model in regressors().items()},
+        "prepared": (prepared(Ridge()), columns, "price"),
+        "selected": (make_pipeline(selected, Ridge()), ["age", "km", "city"], "price"),
+        "logistic": (prepared(LogisticRegression(C=0.5)), columns, "good"),
+        "softmax": (prepared(LogisticRegression(max_iter=1000)), columns, "kind"),
+        "logistic-cv": (make_pipeline(StandardScaler(), linear_model.LogisticRegressionCV(Cs=2, cv=2)), NUMBERS, "good"),
+        "stochastic": (prepared(linear_model.SGDClassifier(loss="log_loss", random_state=0)), columns, "good"),
+        "poisson": (prepared(linear_model.PoissonRegressor(alpha=0.1)), columns, "count"),
+        "tweedie": (prepared(linear_model.TweedieRegressor(power=1.5, alpha=0.1)), columns, "count"),
+        "identity": (make_pipeline(StandardScaler(), linear_model.TweedieRegressor(power=0)), NUMBERS, "price"),
+        **thresholds(columns),
+    }
+
+
+def thresholds(columns: list[str]) -> dict[str, tuple[object, list[str], str]]:
+    """Classifiers with a threshold of their own, from scikit-learn 1.5 on."""
+    if not hasattr(model_selection, "FixedThresholdClassifier"):
+        return {}
+    fixed = model_selection.FixedThresholdClassifier(prepared(LogisticRegression()), threshold=0.3, pos_label="yes")
+    return {"fixed": (fixed, columns, "good")}
+
+
+def fitted() -> dict[str, tuple[object, list[dict[str, object]], list[list[float] | None]]]:
+    """Every model fitted, with rows and what it predicts for them."""
+    frame = training_data()
+    rows = frame.head(6).copy()
+    rows.loc[0, "gaps"], rows.loc[1, "city"] = np.nan, "Lugano"
+    found = {}
+    for name, (model, columns, target) in models().items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(frame[columns], frame[target])
+            told = [predictions(model, rows[columns].iloc[[row]]) for row in range(len(rows))]
+        seen = rows[columns].astype(object).where(rows[columns].notna(), None)
+        found[name] = (model, seen.to_dict("records"), told)
+    return found
+
+
+def predictions(model: object, row: pd.DataFrame) -> list[float] | None:
+    """What a model says of one row, None if it raises."""
+    try:
+        values = model.predict_proba(row) if is_classifier(model) else model.predict(row)
+    except ValueError:
+        return None
+    return [float(value) for value in np.ravel(values)]
+
+
+def main(path: str) -> None:
+    described = {}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, (model, rows, told) in fitted().items():
+            described[name] = {"rows": rows, "predictions": told}
+            archive.writestr(f"{name}.cloudpickle.pkl", cloudpickle.dumps(model))
+            for protocol in range(6) if name in ("prepared", "GridSearchCV", "poisson") else ():
+                archive.writestr(f"{name}.{protocol}.pkl", pickle.dumps(model, protocol))
+        archive.writestr("models.json", json.dumps(described))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
