@@ -48,6 +48,7 @@ bench: $(VENV)/.ready-to-test
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/glm.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/reading.py
 
 schemas: $(VENV)/.ready-to-run
 	$(BIN)/python docs/schemas/write.py

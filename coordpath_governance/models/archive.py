@@ -10,8 +10,10 @@ keys or members, one id on two different nodes, a number stored under another ty
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, Stor
 __all__ = ["read_archive", "read_archive_bytes"]
 
 _NEWEST_PROTOCOL = 2
+_SHORT = 1000
+"""Up to so many characters a number or a text is read without looking for keys that are there twice."""
 _KEY_TYPES: Mapping[str, Callable[[str], object]] = {
     "builtins.str": str,
     "builtins.int": int,
@@ -96,6 +100,8 @@ class _Tree:
         if not isinstance(node, dict) or not isinstance(node.get("__loader__"), str):
             raise self._members.damaged("schema.json has something in it that is not a node")
         identity = node.get("__id__")
+        if node["__loader__"] == "JsonNode":
+            return self.load_json(node)
         if node["__loader__"] == "CachedNode":
             if type(identity) is not int or identity not in self._nodes:
                 raise self._members.damaged(f"schema.json refers to the unknown id {identity!r}")
@@ -126,13 +132,15 @@ class _Tree:
             if isinstance(part, dict):
                 if "__loader__" in part:
                     self._remember(part)
-                pending.extend((value, depth + 1) for value in part.values() if isinstance(value, (dict, list)))
-            elif isinstance(part, list):
-                pending.extend((value, depth + 1) for value in part if isinstance(value, (dict, list)))
+                values: Iterable[object] = part.values()
+            else:
+                values = part if isinstance(part, list) else ()
+            pending += [(value, depth + 1) for value in values if type(value) is dict or type(value) is list]
 
     def _remember(self, node: dict[str, object]) -> None:
         loader, identity = str(node["__loader__"]), node.get("__id__")
-        self.names.add(skops_name(loader, _class_path(node)))
+        if loader != "JsonNode":
+            self.names.add(skops_name(loader, _class_path(node)))
         if identity is None or loader == "CachedNode":
             return
         if isinstance(identity, bool) or not isinstance(identity, int):
@@ -185,6 +193,9 @@ class _Tree:
         content = self._content(node)
         if not isinstance(content, str):
             raise self._members.damaged("the content of a JsonNode is not text")
+        if len(content) <= _SHORT and content[:1] not in "{[" and "\\" not in content:
+            with contextlib.suppress(ValueError):
+                return json.loads(content)
         return read_json(content, "schema.json, a JsonNode", ModelReadError, allow_nan=True)
 
     def load_list(self, node: dict[str, object]) -> object:

@@ -166,7 +166,7 @@ _SKOPS: Mapping[str, frozenset[str]] = {
 
 def skops_name(loader: str, path: str) -> str:
     """The name that a node of a skops archive brings: itself, or with its kind where such nodes have no such name."""
-    if loader in ("JsonNode", "CachedNode"):
+    if loader == "CachedNode":
         return "builtins.str"
     return path if path in _SKOPS.get(loader, frozenset()) and path in KNOWN else f"{path} ({loader})"
 

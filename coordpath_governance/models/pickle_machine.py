@@ -22,6 +22,7 @@ ITEMS = "(items)"
 """The attribute that stands for what was appended to an object."""
 
 _NEWEST_PROTOCOL = 5
+_DOUBLE = struct.Struct(">d")
 _STOP = 0x2E
 _KEYS = (str, int, float, bool, type(None), bytes, np.generic)
 _MOST_DIGITS = 4000
@@ -134,6 +135,11 @@ class PickleMachine:
         self._at = end + 1
         return line.decode("ascii")
 
+    def _byte(self) -> int:
+        value = self._data[self._at]
+        self._at += 1
+        return value
+
     def _number(self, width: int) -> int:
         return int.from_bytes(self._take(width), "little")
 
@@ -196,16 +202,17 @@ class PickleMachine:
 
     def binput(self) -> None:
         """BINPUT."""
-        self._put(self._number(1))
+        self._put(self._byte())
 
     def long_binput(self) -> None:
         """LONG_BINPUT."""
         self._put(self._number(4))
 
     def _get(self, slot: int) -> None:
-        if slot not in self._memo:
+        try:
+            self._stack.append(self._memo[slot])
+        except KeyError:
             self._damaged("it refers to a slot of its memo that is empty")
-        self._stack.append(self._memo[slot])
 
     def get(self) -> None:
         """GET."""
@@ -213,7 +220,7 @@ class PickleMachine:
 
     def binget(self) -> None:
         """BINGET."""
-        self._get(self._number(1))
+        self._get(self._byte())
 
     def long_binget(self) -> None:
         """LONG_BINGET."""
@@ -248,8 +255,7 @@ class PickleMachine:
 
     def binint1(self) -> None:
         """BININT1."""
-        self._stack.append(self._data[self._at])
-        self._at += 1
+        self._stack.append(self._byte())
 
     def binint2(self) -> None:
         """BININT2."""
@@ -274,7 +280,8 @@ class PickleMachine:
 
     def binfloat(self) -> None:
         """BINFLOAT."""
-        self._stack.append(struct.unpack(">d", self._take(8))[0])
+        self._stack.append(_DOUBLE.unpack_from(self._data, self._at)[0])
+        self._at += 8
 
     def unicode_line(self) -> None:
         """UNICODE."""
@@ -287,7 +294,12 @@ class PickleMachine:
 
     def short_text(self) -> None:
         """SHORT_BINUNICODE."""
-        self._text(self._number(1))
+        begin = self._at + 1
+        end = begin + self._data[self._at]
+        if end > len(self._data):
+            self._damaged("it ends too early")
+        self._at = end
+        self._stack.append(str(self._data[begin:end], "utf-8", "surrogatepass"))
 
     def text(self) -> None:
         """BINUNICODE."""
@@ -299,7 +311,7 @@ class PickleMachine:
 
     def short_bytes(self) -> None:
         """SHORT_BINBYTES."""
-        self._stack.append(bytes(self._take(self._number(1))))
+        self._stack.append(bytes(self._take(self._byte())))
 
     def bytes4(self) -> None:
         """BINBYTES."""

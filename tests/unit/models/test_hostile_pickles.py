@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.hostile_pickles import MARKER, calling, endless_pickles, honest, hostile_pickles
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
@@ -16,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import fold_stored
 from coordpath_governance.models.pickle_stream import read_pickle_bytes
-from tests.helpers.hostile_pickles import MARKER, calling, endless_pickles, honest, hostile_pickles
 
 HOSTILE = dict(hostile_pickles())
 
