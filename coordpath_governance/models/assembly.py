@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
-from coordpath_governance.models.flows import NO_OUTPUT, Encoding, Frame, LevelFlow, NumericFlow, RawFlow
+from coordpath_governance.models.flows import NO_OUTPUT, CombinedFlow, Encoding, Frame, LevelFlow, NumericFlow, RawFlow
 from coordpath_governance.models.linear_model import (
     MISSING_LEVEL,
     CategoricalTerm,
@@ -81,7 +81,8 @@ def assemble(
     for each in encoded.values():
         columns[each.encoding.source].encoded.append(each)
     raw: list[RawCoefficient] = []
-    for weight, flow in zip(weights, frame.flows, strict=True):
+    intercept += sum(w * flow.shift for w, flow in zip(weights, frame.flows, strict=True) if isinstance(flow, CombinedFlow))
+    for weight, flow in _expanded(weights, frame):
         if isinstance(flow, LevelFlow):
             encoded[flow.encoding].effects[flow.output] += weight * flow.gain
             intercept += weight * flow.shift
@@ -103,6 +104,18 @@ def assemble(
     )
     _check_finite(terms, where)
     return terms
+
+
+def _expanded(weights: Sequence[float], frame: Frame) -> Iterable[tuple[float, RawFlow | NumericFlow | LevelFlow]]:
+    """Every column with its weight, and once each those that combinations are made of, with all of their weights."""
+    within: dict[NumericFlow | LevelFlow, float] = {}
+    for weight, flow in zip(weights, frame.flows, strict=True):
+        if isinstance(flow, CombinedFlow):
+            for part, column in flow.parts:
+                within[column] = within.get(column, 0.0) + weight * part
+        else:
+            yield weight, flow
+    yield from ((weight, column) for column, weight in within.items())
 
 
 def _gain_when_missing(flow: NumericFlow) -> float | None:

@@ -1,10 +1,11 @@
-"""What flows through a preprocessing pipeline: every column as a function of ONE raw input column.
+"""What flows through a preprocessing pipeline: every column as a function of one raw input column, or a sum of such.
 
 - `RawFlow`: the input column itself, possibly with a fill value for missing entries;
 - `NumericFlow`: scale·x + shift, and a value of its own where x is missing;
-- `LevelFlow`: gain·[the level belongs to this output of the encoder] + shift.
+- `LevelFlow`: gain·[the level belongs to this output of the encoder] + shift;
+- `CombinedFlow`: a sum of such columns, as linear maps make them.
 
-All three are closed under scaling and shifting, which is why scalers, encoders and imputers fold in any order.
+All of them are closed under scaling and shifting, which is why scalers, encoders and imputers fold in any order.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from coordpath_governance.errors import UnsupportedModelError
 __all__ = [
     "NO_FILL",
     "NO_OUTPUT",
+    "CombinedFlow",
     "Encoding",
     "Flow",
     "Frame",
@@ -111,7 +113,21 @@ class LevelFlow:
         return replace(self, gain=self.gain * scale, shift=self.shift * scale + shift)
 
 
-Flow: TypeAlias = RawFlow | NumericFlow | LevelFlow
+@dataclass(frozen=True)
+class CombinedFlow:
+    """Σ weight·flow + shift over columns none of which is a combination itself."""
+
+    label: str
+    parts: tuple[tuple[float, NumericFlow | LevelFlow], ...]
+    shift: float = 0.0
+
+    def affine(self, scale: float, shift: float) -> CombinedFlow:
+        """Return scale·(this column) + shift."""
+        parts = tuple((weight * scale, flow) for weight, flow in self.parts)
+        return replace(self, parts=parts, shift=self.shift * scale + shift)
+
+
+Flow: TypeAlias = RawFlow | NumericFlow | LevelFlow | CombinedFlow
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,15 @@ _UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
     "sklearn.preprocessing._data": ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"),
     "sklearn.preprocessing._encoders": ("OneHotEncoder",),
     "sklearn.preprocessing._function_transformer": ("FunctionTransformer",),
+    "sklearn.feature_selection._variance_threshold": ("VarianceThreshold",),
+    "sklearn.feature_selection._rfe": ("RFE", "RFECV"),
+    "sklearn.feature_selection._sequential": ("SequentialFeatureSelector",),
+    "sklearn.feature_selection._from_model": ("SelectFromModel",),
+    "sklearn.feature_selection._univariate_selection": (
+        *("SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe", "GenericUnivariateSelect"),
+    ),
+    "sklearn.decomposition._pca": ("PCA",),
+    "sklearn.decomposition._truncated_svd": ("TruncatedSVD",),
     "sklearn.linear_model._base": ("LinearRegression",),
     "sklearn.linear_model._ridge": ("Ridge", "RidgeCV"),
     "sklearn.linear_model._coordinate_descent": ("Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),
@@ -134,6 +143,8 @@ FUNCTIONS = _pairs(
         ),
         "sklearn.metrics._ranking": ("roc_auc_score", "average_precision_score", "top_k_accuracy_score"),
         "sklearn.metrics._scorer": ("_passthrough_scorer",),
+        "sklearn.feature_selection._univariate_selection": ("f_regression", "f_classif", "r_regression", "chi2", "f_oneway"),
+        "sklearn.feature_selection._mutual_info": ("mutual_info_regression", "mutual_info_classif"),
     }
 )
 """Functions that a model may hold as a setting."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from coordpath_governance.models.fitted import Fitted, as_float, named, plain, sklearn_class
 from coordpath_governance.models.flows import (
     NO_FILL,
+    CombinedFlow,
     Flow,
     Frame,
     LevelFlow,
@@ -22,7 +23,9 @@ from coordpath_governance.models.flows import (
     none_told_from_nan,
     side_by_side,
 )
+from coordpath_governance.models.sklearn_components import COMPONENTS, raise_when_missing
 from coordpath_governance.models.sklearn_encoder import fold_one_hot_encoder
+from coordpath_governance.models.sklearn_selectors import SELECTORS
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, brief
 
 __all__ = ["TRANSFORMERS"]
@@ -70,8 +73,7 @@ def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
         frame = frame.renamed(None)
     if not fitted.flag("validate", False):
         return frame
-    flows = [flow.numeric(fitted.where) if isinstance(flow, RawFlow) else flow for flow in frame.flows]
-    return replace(frame, flows=tuple(_raise_when_missing(flow) for flow in flows))
+    return replace(frame, flows=tuple(raise_when_missing(flow, fitted.where) for flow in frame.flows))
 
 
 def fold_simple_imputer(fitted: Fitted, frame: Frame) -> Frame:
@@ -110,13 +112,6 @@ def _refuse_clipping(fitted: Fitted) -> None:
         )
 
 
-def _raise_when_missing(flow: Flow) -> Flow:
-    """Return the column as it leaves a step that raises on NaN."""
-    if isinstance(flow, NumericFlow) and flow.missing is not None and math.isnan(flow.missing):
-        return replace(flow, missing=None)
-    return flow
-
-
 def _cast(fitted: Fitted, statistics: NDArray[Any]) -> list[object]:
     """Return the statistics as the imputer writes them into a column: in the type it was fitted on."""
     dtype = fitted.get("_fill_dtype")
@@ -152,7 +147,7 @@ def _fill(fitted: Fitted, flow: Flow, statistic: object, marker: _Marker) -> Flo
     """Return a column with its missing values replaced; an encoded column has none left."""
     if isinstance(flow, RawFlow):
         return _fill_raw(fitted, flow, statistic, marker)
-    if isinstance(flow, LevelFlow) or flow.missing is None or not math.isnan(flow.missing):
+    if not isinstance(flow, NumericFlow) or flow.missing is None or not math.isnan(flow.missing):
         return flow
     if marker == "None":
         return replace(flow, missing=None)
@@ -196,7 +191,11 @@ def _indicated(fitted: Fitted, width: int) -> list[int]:
 
 def _indicator(flow: Flow) -> Flow:
     """1 where the column is missing when it reaches the imputer, 0 elsewhere."""
-    source = flow.encoding.source if isinstance(flow, LevelFlow) else flow.source
+    if isinstance(flow, CombinedFlow):
+        first = flow.parts[0][1]
+        source = first.encoding.source if isinstance(first, LevelFlow) else first.source
+    else:
+        source = flow.encoding.source if isinstance(flow, LevelFlow) else flow.source
     missing: float | None = 0.0
     if isinstance(flow, RawFlow):
         missing = 1.0 if flow.fill is NO_FILL else 0.0
@@ -213,5 +212,7 @@ TRANSFORMERS: Mapping[str, Callable[[Fitted, Frame], Frame]] = {
     "OneHotEncoder": fold_one_hot_encoder,
     "SimpleImputer": fold_simple_imputer,
     "FunctionTransformer": fold_function_transformer,
+    **SELECTORS,
+    **COMPONENTS,
 }
 """Every transformer of single columns that can be folded, by class name."""

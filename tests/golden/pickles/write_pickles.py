@@ -11,11 +11,13 @@ import zipfile
 import cloudpickle
 import numpy as np
 import pandas as pd
-from sklearn import linear_model, model_selection, svm
+from sklearn import feature_selection, linear_model, model_selection, svm
 from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - makes the searches importable
+from sklearn.feature_selection import f_regression
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -85,8 +87,34 @@ def regressors() -> dict[str, object]:
             ),
             Ridge(),
         ),
+        **selections(),
+        "PCA": make_pipeline(StandardScaler(), PCA(2), Ridge()),
+        "PCA-whitened": make_pipeline(PCA(2, whiten=True), StandardScaler(), Ridge()),
+        "TruncatedSVD": make_pipeline(TruncatedSVD(2, random_state=0), PCA(2), Ridge()),
+        "PCA-beside": make_pipeline(FeatureUnion([("a", StandardScaler()), ("b", PCA(1))]), Ridge()),
         "nested": make_pipeline(make_pipeline(StandardScaler(), "passthrough"), Pipeline([("m", LinearRegression())])),
     }
+
+
+def selections() -> dict[str, object]:
+    """Selectors of every kind in front of a model."""
+    lasso = linear_model.Lasso(alpha=0.05)
+    found = {
+        "VarianceThreshold": feature_selection.VarianceThreshold(0.5),
+        "SelectKBest": feature_selection.SelectKBest(f_regression, k=2),
+        "SelectPercentile": feature_selection.SelectPercentile(f_regression, percentile=60),
+        "SelectFpr": feature_selection.SelectFpr(f_regression, alpha=0.1),
+        "SelectFdr": feature_selection.SelectFdr(f_regression, alpha=0.1),
+        "SelectFwe": feature_selection.SelectFwe(f_regression, alpha=0.1),
+        "GenericUnivariateSelect": feature_selection.GenericUnivariateSelect(f_regression, mode="k_best", param=1),
+        "SelectFromModel": feature_selection.SelectFromModel(LinearRegression(), threshold="0.8*mean"),
+        "SelectFromModel-lasso": feature_selection.SelectFromModel(lasso),
+        "SelectFromModel-most": feature_selection.SelectFromModel(LinearRegression(), threshold=-np.inf, max_features=2),
+        "RFE": feature_selection.RFE(Ridge(), n_features_to_select=2),
+        "RFECV": feature_selection.RFECV(Ridge(), cv=3),
+        "SequentialFeatureSelector": feature_selection.SequentialFeatureSelector(Ridge(), n_features_to_select=1, cv=3),
+    }
+    return {name: make_pipeline(selector, Ridge()) for name, selector in found.items()}
 
 
 def models() -> dict[str, tuple[object, list[str], str]]:
