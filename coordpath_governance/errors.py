@@ -14,6 +14,7 @@ __all__ = [
     "LedgerError",
     "LedgerMissingError",
     "ModelReadError",
+    "NoVersionError",
     "NotFoundError",
     "PolicyError",
     "ProblemError",
@@ -53,6 +54,10 @@ class NotFoundError(CoordpathError, LookupError):
     """A model, version, alias or file that does not exist."""
 
     exit_code = EXIT_WRONG_USE
+
+
+class NoVersionError(NotFoundError):
+    """A registered model without any version yet."""
 
 
 class ProblemError(CoordpathError, ValueError):

@@ -100,10 +100,19 @@ def _first_fitted(model: object) -> ArchivedObject:
             parts = [classifier_within(Fitted(model, f"the {model.class_name}"))]
         elif sklearn_class(model) in WITHIN and sklearn_class(model) not in SEES_COLUMNS:
             parts = [estimator_within(Fitted(model, f"the {model.class_name}"))]
+        elif sklearn_class(model) == "SelectFromModel" and "n_features_in_" not in model.attributes:
+            parts = [model.attributes.get("estimator_"), model.attributes.get("estimator")]
         active = [part for part in parts if isinstance(part, ArchivedObject)]
+        while len(active) > 1 and _passes_unseen(active[0]):
+            active = active[1:]
         if not active:
             return model
         model = active[0]
+
+
+def _passes_unseen(part: ArchivedObject) -> bool:
+    """Whether a step hands its columns on without having counted them, as a FunctionTransformer did before 1.2."""
+    return sklearn_class(part) == "FunctionTransformer" and "n_features_in_" not in part.attributes
 
 
 @dataclass

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from coordpath_governance.errors import NotFoundError, RefusedError, UsageError
+from coordpath_governance.errors import NotFoundError, NoVersionError, RefusedError, UsageError
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.own_artifacts import own_location, same_place
 
@@ -135,7 +135,7 @@ def _latest(client: Any, model: Any) -> str:  # noqa: ANN401 - MlflowClient, Reg
                 f"name = {quote}{model.name}{quote}", max_results=1, order_by=["version_number DESC"]
             )
     if not found:
-        raise NotFoundError(f"the registered model '{model.name}' has no versions yet; register one first")
+        raise NoVersionError(f"the registered model '{model.name}' has no versions yet; register one first")
     return str(max(int(version.version) for version in found))
 
 

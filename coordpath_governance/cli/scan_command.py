@@ -1,0 +1,57 @@
+"""`coordpath scan`: what of an existing registry can be read, and what to do about the rest."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from coordpath_governance.cli.answers import say_line
+from coordpath_governance.cli.governed import open_registry
+from coordpath_governance.registry.versions import CHAMPION_ALIAS
+
+__all__ = ["command"]
+
+_WORDS = {
+    "read": "read",
+    "declared": "DECLARED",
+    "refused": "NOT READ",
+    "failed": "FAILED",
+    "empty": "no version",
+}
+
+
+@click.command("scan")
+@click.option(
+    "--alias", default=CHAMPION_ALIAS, show_default=True, help="Look at what stands under this alias; else at the latest."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (coordpath.scan/1) instead of lines.")
+@click.option("--tracking-uri", envvar="MLFLOW_TRACKING_URI", help="MLflow tracking store.")
+@click.option("--registry-uri", envvar="MLFLOW_REGISTRY_URI", help="MLflow registry, if it is another.")
+def command(alias: str, as_json: bool, tracking_uri: str | None, registry_uri: str | None) -> int:
+    """List every registered model and whether its champion can be read: if not, why, and what to do.
+
+    It reads the models' files, runs nothing in them and changes nothing. Exits 0 whatever it finds, 4 if the registry does
+    not answer.
+    """
+    from coordpath_governance.registry.scan import count_outcomes, scan, scan_document
+
+    client = open_registry(tracking_uri, registry_uri).client
+    found = []
+    for each in scan(client, alias):
+        found.append(each)
+        if as_json:
+            continue
+        version = f"version {each.version}" if each.version else "-"
+        where = f"{version} ({each.under or 'latest'})" if each.version else version
+        told = (
+            f"{each.estimator}, {each.columns} columns, {each.how}" if each.outcome in ("read", "declared") else each.reason
+        )
+        say_line(f"{_WORDS[each.outcome]:10}  {each.name}  {where}: {told}")
+    if as_json:
+        click.echo(json.dumps(scan_document(found, alias), indent=2, ensure_ascii=False))
+        return 0
+    counts = count_outcomes(found)
+    known = ", ".join(f"{count} {_WORDS[outcome].lower()}" for outcome, count in counts.items() if count)
+    say_line(f"{len(found)} registered model{'' if len(found) == 1 else 's'}{': ' if known else ''}{known}.")
+    return 0

@@ -1,0 +1,89 @@
+"""What of a registry can be read: every registered model, the version that stands under its alias, and if not, why not.
+
+It reads files and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from coordpath_governance.errors import CoordpathError, NoVersionError, UnsupportedModelError
+from coordpath_governance.models.coefficients_json import DECLARED
+from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.download import fetch_model
+from coordpath_governance.registry.versions import ModelPointer, find_champion, point_at
+
+__all__ = ["SCAN_SCHEMA", "Scanned", "count_outcomes", "scan", "scan_document"]
+
+SCAN_SCHEMA = "coordpath.scan/1"
+_PAGE = 200
+
+OUTCOMES = ("read", "declared", "refused", "failed", "empty")
+"""Read from its files; only declared beside them; refused with a reason; could not be fetched or is damaged; no version."""
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """One registered model. ``under``: the alias its version stands under, None if that is only the latest version."""
+
+    name: str
+    version: str | None
+    under: str | None
+    outcome: str
+    estimator: str = ""
+    columns: int = 0
+    how: str = ""
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {key: value for key, value in vars(self).items() if value not in ("", 0) or key in ("version", "under")}
+
+
+def scan(client: Any, alias: str) -> Iterator[Scanned]:  # noqa: ANN401 - MlflowClient
+    """All registered models by name; one that fails does not stop the others."""
+    for name in _names(client):
+        yield _look_at(client, name, alias)
+
+
+def scan_document(found: list[Scanned], alias: str) -> dict[str, object]:
+    """All of it as one JSON document."""
+    models = [each.to_dict() for each in found]
+    return {"schema": SCAN_SCHEMA, "alias": alias, "models": models, "counts": count_outcomes(found)}
+
+
+def count_outcomes(found: list[Scanned]) -> dict[str, int]:
+    """How many models came out in each way."""
+    return {outcome: sum(each.outcome == outcome for each in found) for outcome in OUTCOMES}
+
+
+def _names(client: Any) -> list[str]:  # noqa: ANN401 - MlflowClient
+    names: list[str] = []
+    token = None
+    while True:
+        with registry_errors("listing the registered models"):
+            page = client.search_registered_models(max_results=_PAGE, page_token=token)
+        names += [str(model.name) for model in page]
+        token = page.token
+        if not token:
+            return sorted(names)
+
+
+def _look_at(client: Any, name: str, alias: str) -> Scanned:  # noqa: ANN401 - MlflowClient
+    pointer: ModelPointer | None = None
+    under: str | None = alias
+    try:
+        pointer = find_champion(client, name, alias)
+        if pointer is None:
+            under, pointer = None, point_at(client, name, "latest")
+        model = fetch_model(pointer).model
+    except NoVersionError as error:
+        return Scanned(name, None, None, "empty", reason=str(error))
+    except UnsupportedModelError as error:
+        return Scanned(name, pointer.version if pointer else None, under, "refused", reason=str(error))
+    except CoordpathError as error:
+        return Scanned(name, pointer.version if pointer else None, under, "failed", reason=str(error))
+    outcome = "declared" if model.source == DECLARED else "read"
+    return Scanned(name, pointer.version, under, outcome, model.estimator, len(model.columns), model.source)
