@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.decomposition import PCA
+from sklearn.decomposition import KernelPCA
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -39,7 +39,7 @@ Y = np.array([1.0, 2.0, 2.5, 4.0])
             Pipeline([("poly", PolynomialFeatures()), ("m", Ridge())]),
             r"step 'poly' is a PolynomialFeatures, .*supported: Pipeline, ",
         ),
-        (make_pipeline(StandardScaler(), PCA(1), Ridge()), "step 'pca' is a PCA"),
+        (make_pipeline(StandardScaler(), KernelPCA(1), Ridge()), "step 'kernelpca' is a KernelPCA"),
         (
             make_pipeline(ColumnTransformer([("o", OrdinalEncoder(), [0])]), Ridge()),
             "columntransformer/o' is a OrdinalEncoder",
