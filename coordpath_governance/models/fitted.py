@@ -42,8 +42,11 @@ _OBJECTS = frozenset(
 
 
 def sklearn_class(value: object) -> str | None:
-    """Return the name of a scikit-learn class that we understand, by its exact path; None for anything else."""
-    return class_of(value.class_path) if isinstance(value, ArchivedObject) else None
+    """Return the name of a scikit-learn class that we understand, by its exact path; None for anything else.
+
+    What a call has made is none: its constructor may have set what its attributes do not say.
+    """
+    return class_of(value.class_path) if isinstance(value, ArchivedObject) and value.is_plain else None
 
 
 def _may_hold(name: str, value: object) -> bool:

@@ -14,12 +14,9 @@ import numpy as np
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.pickle_arrays import ArrayShell, MalformedError, TypeShell
-from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
+from coordpath_governance.models.tree import ITEMS, ArchivedObject, Named, Opaque, StoredTree
 
-__all__ = ["ITEMS", "VALUES", "PickleLimits", "PickleMachine"]
-
-ITEMS = "(items)"
-"""The attribute that stands for what was appended to an object."""
+__all__ = ["VALUES", "PickleLimits", "PickleMachine"]
 
 _NEWEST_PROTOCOL = 5
 _DOUBLE = struct.Struct(">d")

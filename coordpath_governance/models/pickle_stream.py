@@ -93,11 +93,11 @@ class _Interpreter(PickleMachine):
     def inst(self) -> None:
         module = self._line()
         named = self._named(module, self._line())
-        self._stack.append(self._object(named, tuple(self._above_mark())))
+        self._stack.append(self._object(named, tuple(self._above_mark()), called=True))
 
     def obj(self) -> None:
         named, *arguments = self._above_mark()
-        self._stack.append(self._object(named, tuple(arguments)))
+        self._stack.append(self._object(named, tuple(arguments), called=True))
 
     def newobj(self) -> None:
         arguments = self._stack.pop()
@@ -110,13 +110,13 @@ class _Interpreter(PickleMachine):
             self._damaged("an object in it is made with named arguments")
         self._stack.append(self._object(self._stack.pop(), arguments))
 
-    def _object(self, named: object, arguments: object) -> ArchivedObject:
+    def _object(self, named: object, arguments: object, *, called: bool = False) -> ArchivedObject:
         self._made()
         if type(arguments) is not tuple:
             self._damaged("it calls something without arguments")
         if type(named) is not Named:
             named = self._names.setdefault(_MADE, Named(_MADE))
-        return ArchivedObject(named.path, {}, arguments)
+        return ArchivedObject(named.path, {}, arguments, called)
 
     def reduce(self) -> None:
         arguments = self._stack.pop()
@@ -126,7 +126,7 @@ class _Interpreter(PickleMachine):
             self._made()
             self._stack.append(rebuild(arguments))
         else:
-            self._stack.append(self._object(named, arguments))
+            self._stack.append(self._object(named, arguments, called=True))
 
     def build(self) -> None:
         state = self._stack.pop()

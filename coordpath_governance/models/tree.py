@@ -9,16 +9,29 @@ import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ArchivedObject", "Named", "Opaque", "StoredTree", "brief", "describe"]
+__all__ = ["ITEMS", "ArchivedObject", "Named", "Opaque", "StoredTree", "brief", "describe"]
+
+ITEMS = "(items)"
+"""The attribute that stands for what was appended to an object."""
 
 
 @dataclass(frozen=True)
 class ArchivedObject:
-    """An object of a stored model: the path of its class, its attributes, and what its constructor was given."""
+    """An object of a stored model: the path of its class, its attributes, and what it was made from.
+
+    ``called``: it is what a call of that class or function with the ``arguments`` returns, so that there may be more to it
+    than its attributes say.
+    """
 
     class_path: str
     attributes: Mapping[str, object]
     arguments: tuple[object, ...] = ()
+    called: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its attributes are all there is to it."""
+        return not (self.called or self.arguments or ITEMS in self.attributes)
 
     @property
     def class_name(self) -> str:
@@ -71,8 +84,10 @@ def brief(value: object) -> str:
 def describe(value: object) -> str:
     """What a value is, in words."""
     if isinstance(value, ArchivedObject):
+        if not value.is_plain:
+            return f"what a call of {value.class_path} makes"
         in_sklearn = value.class_path.startswith("sklearn.")
-        return f"a {value.class_name}" if in_sklearn else f"a {value.class_path}, which is not part of scikit-learn,"
+        return f"a {value.class_name}" if in_sklearn else f"a {value.class_path} (not part of scikit-learn)"
     if isinstance(value, Named):
         return f"the name {value.path}"
     return value.what if isinstance(value, Opaque) else f"a {type(value).__name__}"

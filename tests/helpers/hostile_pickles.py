@@ -219,6 +219,8 @@ def hostile_pickles() -> Iterator[tuple[str, bytes]]:
     yield "a state of a number", start + b"K\x01}b0" + body + stop
     yield "an empty stack", start + b"R."
     yield "a slot that is empty", start + b"h\x05."
+    yield "a function given to a constructor", _constructed()
+    yield "an estimator that is called", pickle.dumps(_Made(LinearRegression, (), honest().__getstate__()))
     yield "a pipeline within itself", _cycle()
     yield "nothing", b""
     yield "another format", b"\x1f\x8b\x08\x00" + bytes(20)
@@ -229,6 +231,24 @@ def endless_pickles() -> Iterator[tuple[str, bytes]]:
     start, body = b"\x80\x04", pickle.dumps(honest(), 4)[11:]
     yield "leaves shared without end, as a key", start + b"})" + b"2\x86" * 60 + b"Ns0" + body
     yield "tuples nested without end", start + b")" + b"\x85" * 500_000 + b"0" + body
+
+
+class _Made:
+    """Pickled as a call of a class, and a state."""
+
+    def __init__(self, *reduced: object) -> None:
+        self._reduced = reduced
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self._reduced
+
+
+def _constructed() -> bytes:
+    """A function that only the constructor is given, with the state of a step that has none."""
+    model = make_pipeline(FunctionTransformer(validate=True), Ridge()).fit([[1.0], [2.0]], [1.0, 2.0])
+    state = {key: value for key, value in model[0].__getstate__().items() if key not in ("func", "inverse_func")}
+    model.steps[0] = ("functiontransformer", _Made(FunctionTransformer, (np.exp,), state))
+    return pickle.dumps(model)
 
 
 def _cycle() -> bytes:

@@ -277,7 +277,7 @@ def test_without_anything_within():
     with pytest.raises(ModelReadError, match="a FrozenEstimator has no estimator within"):
         fold_model(empty)
     elsewhere = ArchivedObject("mine.frozen.FrozenEstimator", {"estimator": None})
-    with pytest.raises(UnsupportedModelError, match=r"a mine\.frozen\.FrozenEstimator, which is not part of scikit-learn"):
+    with pytest.raises(UnsupportedModelError, match=r"a mine\.frozen\.FrozenEstimator \(not part of scikit-learn\)"):
         fold_model(elsewhere)
 
 

@@ -70,6 +70,7 @@ def test_what_is_endless_is_never_walked_through(what):
         ("a class set by the state", "sets '__class__'"),
         ("a method set by the state", r"stores numpy\.log as its attribute 'predict', which no LinearRegression has"),
         ("a pipeline within itself", "is a part of itself"),
+        ("a function given to a constructor", "step 'functiontransformer' is what a call of .*FunctionTransformer makes"),
         ("another format", "does not begin like one"),
     ],
 )
