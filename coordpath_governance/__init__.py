@@ -18,6 +18,7 @@ from coordpath_governance.errors import CoordpathError
 if TYPE_CHECKING:
     from coordpath_governance.explain import explain_change
     from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm
+    from coordpath_governance.models.declaration import to_coefficients
     from coordpath_governance.paths import model_loss, pareto_front, solve
     from coordpath_governance.registry.reference import log_reference
     from coordpath_governance.registry.verified import load_verified
@@ -36,6 +37,7 @@ __all__ = [
     "model_loss",
     "pareto_front",
     "solve",
+    "to_coefficients",
 ]
 
 _HOME = {
@@ -49,6 +51,7 @@ _HOME = {
     "model_loss": "coordpath_governance.paths",
     "pareto_front": "coordpath_governance.paths",
     "solve": "coordpath_governance.paths",
+    "to_coefficients": "coordpath_governance.models.declaration",
 }
 
 

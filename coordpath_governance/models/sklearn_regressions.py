@@ -120,6 +120,7 @@ REGRESSIONS: Mapping[str, Callable[[Fitted, Frame, Sequence[str]], LinearModel]]
     "QuantileRegressor": partial(_fold_regression, _quantile),
     "SGDRegressor": partial(_fold_regression, _stochastic),
     "LinearSVR": partial(_fold_regression, _vectors),
+    "PassiveAggressiveRegressor": partial(_fold_regression, partial(_other_loss, "epsilon insensitive", _no_penalty)),
     "PLSRegression": _fold_pls,
 }
 """By class name: how the regression is folded."""

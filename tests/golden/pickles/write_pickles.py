@@ -73,6 +73,9 @@ def regressors() -> dict[str, object]:
         "QuantileRegressor": linear_model.QuantileRegressor(alpha=0.01, solver="highs"),
         "SGDRegressor": make_pipeline(StandardScaler(), linear_model.SGDRegressor(random_state=0)),
         "SGDRegressor-huber": make_pipeline(StandardScaler(), linear_model.SGDRegressor(loss="huber", random_state=0)),
+        "PassiveAggressiveRegressor": make_pipeline(
+            StandardScaler(), linear_model.PassiveAggressiveRegressor(random_state=0, max_iter=50, tol=None)
+        ),
         "LinearSVR": make_pipeline(StandardScaler(), svm.LinearSVR(random_state=0, max_iter=10_000)),
         "RANSACRegressor": linear_model.RANSACRegressor(Ridge(), min_samples=20, random_state=np.random.RandomState(0)),
         "PLSRegression": PLSRegression(2),

@@ -259,3 +259,25 @@ def test_a_file_cannot_claim_another_source(tmp_path):
     (tmp_path / "coefficients.json").write_text(json.dumps(document(**{**MULTINOMIAL, "class_scores": claims})))
     model = read_coefficients(tmp_path / "coefficients.json")
     assert {each.source for each in (model, *model.class_scores)} == {"declared by the author in coefficients.json"}
+
+
+def test_a_fitted_estimator_is_written_down(tmp_path):
+    import numpy as np
+    from sklearn.dummy import DummyRegressor
+    from sklearn.linear_model import Ridge
+
+    import coordpath_governance as cg
+    from coordpath_governance.errors import UnsupportedModelError, UsageError
+    from coordpath_governance.models import read_coefficients
+
+    rows = np.arange(6.0).reshape(3, 2)
+    fitted = Ridge().fit(rows, [1.0, 2.0, 4.0])
+    document = cg.to_coefficients(fitted, tmp_path / "coefficients.json", feature_names=["age", "km"])
+    model = read_coefficients(tmp_path / "coefficients.json")
+    assert model.columns == ("age", "km")
+    assert [term.coefficient for term in model.numeric] == fitted.coef_.tolist()
+    assert cg.to_coefficients(model)["numeric"] == document["numeric"]
+    with pytest.raises(UnsupportedModelError, match="DummyRegressor"):
+        cg.to_coefficients(DummyRegressor().fit(rows, [1.0, 2.0, 4.0]))
+    with pytest.raises(UsageError, match="cannot write"):
+        cg.to_coefficients(fitted, tmp_path)
