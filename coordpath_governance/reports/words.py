@@ -221,6 +221,10 @@ def limits(
     out += _constant_target(data, glm)
     out += _training(models, LOSS if glm is None else glm.loss)
     for who, model in (("champion", models.champion), ("candidate", models.candidate)):
+        loss = model.regularisation.get("loss")
+        if loss:
+            judged = LOSS if glm is None else glm.loss
+            out.append(f"The {who} was fitted by another loss ({loss}) than the {judged} by which it is judged here.")
         if "declared" in model.source:
             out.append(
                 f"The coefficients of the {who} are {model.source}; nobody checked that the model predicts with them."
