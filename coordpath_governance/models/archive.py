@@ -24,7 +24,7 @@ from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.archive_members import ArchiveMembers, Limits
 from coordpath_governance.models.names import skops_name
-from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree, read_limited
 
 __all__ = ["read_archive", "read_archive_bytes"]
 
@@ -49,12 +49,7 @@ _NUMPY_SCALARS = (
 def read_archive(path: Path, limits: Limits | None = None) -> StoredTree:
     """Read the archive at ``path``; ``limits`` caps what it may ask for."""
     limits = limits or Limits()
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(limits.archive_bytes + 1)
-    except OSError as error:
-        raise ModelReadError(f"{path}: the archive cannot be read ({error}); check that the file is there.") from error
-    return read_archive_bytes(data, str(path), limits)
+    return read_archive_bytes(read_limited(path, limits.archive_bytes, "archive"), str(path), limits)
 
 
 def read_archive_bytes(data: bytes, where: str = "archive", limits: Limits | None = None) -> StoredTree:

@@ -24,16 +24,8 @@ _FUNCTIONS = frozenset(
 _TYPES = frozenset(("dtype", "_fit_dtype", "_fill_dtype", "_dtype"))
 _OBJECTS = frozenset(
     (
-        *(
-            "_base_loss",
-            "_checked_cv_orig",
-            "_curve_scorer",
-            "_loss_function_",
-            "_metadata_request",
-            "class_weight",
-            "coefs_paths_",
-            "cv",
-        ),
+        *("_base_loss", "_checked_cv_orig", "_curve_scorer", "_loss_function_", "_metadata_request", "class_weight"),
+        *("coefs_paths_", "cv"),
         *("estimator", "estimator_", "base_estimator", "base_estimator_", "best_estimator_", "indicator_", "loss_function_"),
         *("memory", "missing_values", "random_state", "random_state_", "remainder", "scores_", "scoring", "scorer_"),
     )
@@ -50,9 +42,10 @@ def sklearn_class(value: object) -> str | None:
 
 
 def _may_hold(name: str, value: object) -> bool:
-    if isinstance(value, Named):
-        return name in _FUNCTIONS or (name in _TYPES and value.path in TYPES) or name in _OBJECTS
-    return not isinstance(value, (Opaque, ArchivedObject)) or name in _OBJECTS or name in _FUNCTIONS or name in _TYPES
+    """Whether an attribute of this name may hold this value; plain values may stand anywhere."""
+    if not isinstance(value, (Named, Opaque, ArchivedObject)) or name in _FUNCTIONS or name in _OBJECTS:
+        return True
+    return name in _TYPES and (not isinstance(value, Named) or value.path in TYPES)
 
 
 @dataclass(frozen=True)

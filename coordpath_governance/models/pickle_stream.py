@@ -24,7 +24,7 @@ from coordpath_governance.models.pickle_arrays import (
     type_from_state,
 )
 from coordpath_governance.models.pickle_machine import VALUES, PickleLimits, PickleMachine
-from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree, read_limited
 
 __all__ = ["STATE", "read_pickle", "read_pickle_bytes"]
 
@@ -34,18 +34,13 @@ STATE = "(state)"
 _RENAMED = {"copy_reg": "copyreg", "__builtin__": "builtins"}
 """Modules that pickles of the protocols 0 to 2 call by the name they had in Python 2."""
 
-_MADE = "a function that the pickle itself makes"
+_MADE = "class or function that the pickle brings itself"
 
 
 def read_pickle(path: Path, limits: PickleLimits | None = None) -> StoredTree:
     """Read the pickle at ``path``."""
     limits = limits or PickleLimits()
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(limits.size + 1)
-    except OSError as error:
-        raise ModelReadError(f"{path}: the pickle cannot be read ({error}); check that the file is there.") from error
-    return read_pickle_bytes(data, str(path), limits)
+    return read_pickle_bytes(read_limited(path, limits.size, "pickle"), str(path), limits)
 
 
 def read_pickle_bytes(data: bytes, where: str = "pickle", limits: PickleLimits | None = None) -> StoredTree:

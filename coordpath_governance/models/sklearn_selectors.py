@@ -152,14 +152,16 @@ def _threshold(fitted: Fitted, inner: Fitted, sizes: FloatArray) -> float:
 def _scores(fitted: Fitted, width: int) -> FloatArray:
     """``scores_``, where one that is none counts as the least."""
     scores = _numbers(fitted, "scores_", width)
-    return np.where(np.isnan(scores), np.finfo(np.float64).min, scores)
+    return np.where(np.isnan(scores), np.finfo(scores.dtype).min, scores)
 
 
 def _numbers(fitted: Fitted, name: str, width: int) -> FloatArray:
+    """In the precision they were stored in, since scikit-learn compares them in that."""
     value = fitted.required(name)
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.shape != (width,):
         raise fitted.error(f"'{name}' is not one number for each of {width} columns")
-    return value.astype(np.float64)
+    numbers: FloatArray = value
+    return numbers
 
 
 def _number(fitted: Fitted, name: str, default: float) -> float:

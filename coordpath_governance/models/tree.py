@@ -8,8 +8,11 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["ITEMS", "ArchivedObject", "Named", "Opaque", "StoredTree", "brief", "describe"]
+from coordpath_governance.errors import ModelReadError
+
+__all__ = ["ITEMS", "ArchivedObject", "Named", "Opaque", "StoredTree", "brief", "describe", "read_limited"]
 
 ITEMS = "(items)"
 """The attribute that stands for what was appended to an object."""
@@ -74,6 +77,15 @@ class _Brief(reprlib.Repr):
         if isinstance(x, (ArchivedObject, Named, Opaque)):
             return describe(x)
         return super().repr_instance(x, level)
+
+
+def read_limited(path: Path, most: int, what: str) -> bytes:
+    """The bytes of a file; one more than ``most`` where it has more, so that whoever reads on can tell."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(most + 1)
+    except OSError as error:
+        raise ModelReadError(f"{path}: the {what} cannot be read ({error}); check that the file is there.") from error
 
 
 def brief(value: object) -> str:

@@ -408,3 +408,23 @@ def test_a_version_whose_source_leads_elsewhere_by_now_is_refused(guarded):
     guarded.store.register(other, guarded.models["2"])
     with pytest.raises(RefusedError, match="is loaded from other files"):
         guarded.load()
+
+
+@pytest.mark.parametrize("kind", ["code of its own", "not linear"])
+def test_a_model_that_cannot_be_read_is_not_loaded(guarded, kind):
+    """What nobody could explain is not served either, adopted or not."""
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.linear_model import Ridge
+
+    rows = guarded.store.rows.frame
+    if kind == "not linear":
+        model = RandomForestRegressor(n_estimators=2).fit(rows[["area", "age"]], rows["price"])
+    else:
+        model = type("Mine", (Ridge,), {"__module__": "__main__"})().fit(rows[["area", "age"]], rows["price"])
+    logged = guarded.store.log(model, serialization_format="cloudpickle")
+    guarded.store.client.create_model_version(guarded.name, logged.uri)
+    guarded.models["3"] = logged
+    guarded.adopt("3")
+    guarded.set("3")
+    with pytest.raises(RefusedError, match=r"was not loaded: .*not a linear model that we read"):
+        guarded.load()

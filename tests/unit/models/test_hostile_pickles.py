@@ -63,7 +63,7 @@ def test_what_is_endless_is_never_walked_through(what):
         ("a call in an attribute that nobody looks at", r"names builtins\.exec, which we do not know"),
         ("a call that is thrown away", r"names builtins\.exec, which we do not know"),
         ("a name that leads into another module", "holds the name 'numpy.f2py.os.system', which leads into another object"),
-        ("a subclass by value", "a function that the pickle itself makes"),
+        ("a subclass by value", "is a class or function that the pickle brings itself"),
         ("a second pickle behind the first", "bytes follow its end"),
         ("a persistent id", r"stored somewhere else \(PERSID\)"),
         ("a state set twice", "sets the state of a LinearRegression twice"),
