@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import shutil
@@ -119,7 +120,7 @@ def test_a_pickle_in_front_of_the_archive_in_a_folder_of_its_own(folder, tmp_pat
     with pytest.raises(UnsupportedModelError, match="lies in a folder of its own, where MLflow takes it for a pickle"):
         read_model(folder)
     monkeypatch.setenv("MLFLOW_ALLOW_PICKLE_DESERIALIZATION", "true")
-    with pytest.raises(Exception, match=r".*"):
+    with contextlib.suppress(AttributeError):  # it loads what exec returns, which predicts nothing
         mlflow.pyfunc.load_model(str(folder)).predict(ROWS)
     assert (tmp_path / "ran").exists(), "the file must be a real attack"
 
