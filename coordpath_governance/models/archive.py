@@ -24,7 +24,7 @@ from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.archive_members import ArchiveMembers, Limits
 from coordpath_governance.models.names import skops_name
-from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree, read_limited
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree, brief, read_limited
 
 __all__ = ["read_archive", "read_archive_bytes"]
 
@@ -61,7 +61,7 @@ def read_archive_bytes(data: bytes, where: str = "archive", limits: Limits | Non
         raise members.damaged("schema.json is not an object")
     protocol = schema.get("protocol")
     if isinstance(protocol, bool) or not isinstance(protocol, int) or protocol < 0:
-        raise members.damaged(f"schema.json has the protocol {protocol!r}")
+        raise members.damaged(f"schema.json has the protocol {brief(protocol)}")
     if protocol > _NEWEST_PROTOCOL:
         raise UnsupportedModelError(
             f"{where}: written with skops protocol {protocol}, and we read up to {_NEWEST_PROTOCOL}; "
@@ -99,7 +99,7 @@ class _Tree:
             return self.load_json(node)
         if node["__loader__"] == "CachedNode":
             if type(identity) is not int or identity not in self._nodes:
-                raise self._members.damaged(f"schema.json refers to the unknown id {identity!r}")
+                raise self._members.damaged(f"schema.json refers to the unknown id {brief(identity)}")
             node = self._nodes[identity]
         if not isinstance(identity, int):
             return self._dispatch(node)
@@ -139,7 +139,7 @@ class _Tree:
         if identity is None or loader == "CachedNode":
             return
         if isinstance(identity, bool) or not isinstance(identity, int):
-            raise self._members.damaged(f"schema.json has the id {identity!r}")
+            raise self._members.damaged(f"schema.json has the id {brief(identity)}")
         if self._nodes.setdefault(identity, node) is not node:
             self._again.append(node)
 
@@ -242,7 +242,7 @@ class _Tree:
         if node.get("type") == "json":
             return self._object_array(node)
         if node.get("type") != "numpy":
-            raise self._members.damaged(f"an array is stored in the unknown way {node.get('type')!r}")
+            raise self._members.damaged(f"an array is stored in the unknown way {brief(node.get('type'))}")
         array = self._members.array(node.get("file"))
         if isinstance(array, Opaque) or _class_path(node) == "numpy.ndarray":
             return array
@@ -264,7 +264,7 @@ class _Tree:
         """Build an object array from the nested list of its items; the shape must be the one declared."""
         shape = self.build(node.get("shape"))
         if not isinstance(shape, tuple) or not shape or not all(type(size) is int and size >= 0 for size in shape):
-            raise self._members.damaged(f"an array declares the shape {shape!r}")
+            raise self._members.damaged(f"an array declares the shape {brief(shape)}")
         flat = _flatten(self._items(node), shape)
         if flat is None:
             raise self._members.damaged(f"an array does not have the shape {shape} it declares")

@@ -19,7 +19,7 @@ from coordpath_governance.models.flows import Frame
 from coordpath_governance.models.linear_model import MISSING_LEVEL, LinearModel, level_label
 from coordpath_governance.models.sklearn_penalties import Facts, logistic_penalty, sgd_penalty
 from coordpath_governance.models.sklearn_scores import fold_scores
-from coordpath_governance.models.tree import Opaque
+from coordpath_governance.models.tree import Opaque, brief
 
 __all__ = ["CLASSIFIERS"]
 
@@ -101,7 +101,7 @@ def _check_multi_class(fitted: Fitted, count: int) -> None:
     """
     way = fitted.text("multi_class", "auto")
     if way not in ("auto", "deprecated", "warn", "ovr", "multinomial"):
-        raise fitted.error(f"'multi_class' is {fitted.get('multi_class')!r}")
+        raise fitted.error(f"'multi_class' is {brief(fitted.get('multi_class'))}")
     solver = fitted.text("solver", "lbfgs")
     if count == 2:
         if way == "multinomial":

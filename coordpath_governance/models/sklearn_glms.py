@@ -14,7 +14,7 @@ from coordpath_governance.models.fitted import Fitted, as_float, sklearn_class
 from coordpath_governance.models.flows import Frame
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.sklearn_scores import hyperparameter, one_score
-from coordpath_governance.models.tree import ArchivedObject
+from coordpath_governance.models.tree import ArchivedObject, brief
 
 __all__ = ["GLMS"]
 
@@ -36,7 +36,7 @@ def _fold_tweedie(fitted: Fitted, frame: Frame, inputs: Sequence[str]) -> Linear
     """
     power, link = as_float(fitted.get("power", 0.0)), fitted.text("link", "auto")
     if power is None or link not in ("auto", *_LINKS):
-        raise fitted.error(f"its power is {fitted.get('power')!r} and its link {fitted.get('link')!r}")
+        raise fitted.error(f"its power is {brief(fitted.get('power'))} and its link {brief(fitted.get('link'))}")
     if link == "auto":
         link = "identity" if power <= 0 else "log"
     if link == "identity":

@@ -13,6 +13,7 @@ import numpy as np
 
 from coordpath_governance.models.fitted import Fitted, as_float, plain
 from coordpath_governance.models.sklearn_scores import hyperparameter, is_cross_validated
+from coordpath_governance.models.tree import brief
 
 __all__ = ["Facts", "logistic_penalty", "sgd_penalty"]
 
@@ -49,7 +50,7 @@ def _named(fitted: Fitted, default: str) -> str:
 
 def _facts(fitted: Fitted, penalty: str, name: str, strength: float | None, share: float | None) -> Facts:
     if penalty not in _NAMES:
-        raise fitted.error(f"'penalty' is {fitted.get('penalty')!r}")
+        raise fitted.error(f"'penalty' is {brief(fitted.get('penalty'))}")
     if strength is None:
         raise fitted.error(f"'{name}' is not one number")
     facts: Facts = {"kind": _NAMES[penalty], name: strength}
@@ -69,5 +70,5 @@ def _common(fitted: Fitted, name: str) -> float | None:
 def _number(fitted: Fitted, name: str, item: object) -> float:
     number = math.inf if isinstance(item, float) and item == math.inf else as_float(item)
     if number is None:
-        raise fitted.error(f"'{name}' is {item!r}, not one number")
+        raise fitted.error(f"'{name}' is {brief(item)}, not one number")
     return number

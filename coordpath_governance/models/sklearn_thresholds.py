@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
 from coordpath_governance.models.linear_model import LinearModel, level_label
-from coordpath_governance.models.tree import ArchivedObject, Named
+from coordpath_governance.models.tree import ArchivedObject, Named, brief
 
 __all__ = ["THRESHOLD_CLASSIFIERS", "classifier_within", "with_threshold"]
 
@@ -44,11 +44,11 @@ def with_threshold(fitted: Fitted, model: LinearModel) -> LinearModel:
     key = "best_threshold_" if name == _TUNED else "threshold"
     value, response = plain(fitted.required(key)), fitted.text("response_method", "auto")
     if response not in ("auto", "predict_proba", "decision_function"):
-        raise fitted.error(f"'response_method' is {fitted.get('response_method')!r}")
+        raise fitted.error(f"'response_method' is {brief(fitted.get('response_method'))}")
     is_auto = name != _TUNED and isinstance(value, str) and value == "auto"
     threshold = 0.5 if is_auto else as_float(value)
     if threshold is None:
-        raise fitted.error(f"'{key}' is {value!r}, not one finite number")
+        raise fitted.error(f"'{key}' is {brief(value)}, not one finite number")
     if response == "decision_function" and not is_auto:
         score, threshold = threshold, _logistic(-threshold if is_first else threshold)
         if not _LEAST <= threshold <= _MOST:
@@ -81,7 +81,7 @@ def _is_first(fitted: Fitted, label: object, classes: tuple[str, ...]) -> bool:
     if label is None:
         return False
     if not isinstance(label, (str, int, float)):
-        raise fitted.error(f"its positive label is {label!r}")
+        raise fitted.error(f"its positive label is {brief(label)}")
     spelled = {level_label(label)}
     if not isinstance(label, str) and label in (0, 1):
         spelled |= {str(int(label)), str(bool(label))}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import random
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
-from coordpath_governance.models import fold_stored
+from coordpath_governance.models import ArchivedObject, fold_stored
 from coordpath_governance.models.pickle_stream import read_pickle_bytes
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "golden" / "pickles"))
+from write_pickles import fitted
 
 HOSTILE, ENDLESS = dict(hostile_pickles()), dict(endless_pickles())
 
@@ -85,6 +91,47 @@ def test_a_pickle_of_something_else_says_what_it_holds():
         UnsupportedModelError, match="the model is a RandomForestRegressor and not a linear model that we read"
     ):
         read(pickle.dumps(forest))
+
+
+class Endless:
+    """Stands for what is shared so often that writing it out, or hashing it, would never end."""
+
+    def __repr__(self):
+        raise AssertionError("written out")
+
+    def __hash__(self):
+        raise AssertionError("hashed")
+
+
+def objects_in(root):
+    pending, seen = [root], set()
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, ArchivedObject):
+            yield value
+        parts = value.attributes if isinstance(value, ArchivedObject) else value
+        if isinstance(parts, (list, tuple, dict, Mapping)):
+            pending.extend(parts.values() if isinstance(parts, Mapping) else parts)
+
+
+def test_no_attribute_of_a_model_is_ever_written_out_in_full():
+    """Whichever attribute is endless, in whichever object of a model."""
+    tried = 0
+    for model, _, _ in fitted().values():
+        tree = read_pickle_bytes(pickle.dumps(model))
+        for part in objects_in(tree.root):
+            for name, genuine in list(part.attributes.items()):
+                for endless in ((Endless(),), [(Endless(),)], {"a": (Endless(),)}):
+                    part.attributes[name] = endless
+                    with contextlib.suppress(ModelReadError):
+                        fold_stored(tree)
+                    tried += 1
+                part.attributes[name] = genuine
+        fold_stored(tree)
+    assert tried > 5000
 
 
 def test_every_prefix_and_many_changes_are_read_or_refused():
