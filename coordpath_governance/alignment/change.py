@@ -67,6 +67,7 @@ class Change:
     """All coordinates, the exercised ones with their Gram matrix, products with the target and the target's square.
 
     With several classes, ``gram`` and ``linear`` are those of the columns, which are the same for every class.
+    ``interactions`` are the names of functions of several columns.
     """
 
     coordinates: tuple[Coordinate, ...]
@@ -74,6 +75,7 @@ class Change:
     gram: NDArray[np.float64]
     linear: NDArray[np.float64]
     constant: float
+    interactions: frozenset[str] = frozenset()
 
     @property
     def exercised(self) -> tuple[Coordinate, ...]:
@@ -98,10 +100,12 @@ def align(pair: ModelPair, moments: Moments) -> Change:
     spread = sd if centred else np.hypot(sd, mean)
     old, new = both[0]
     scorable = ~(np.isnan(old) | np.isnan(new))
-    exercised = scorable & (spread > _NO_VARIANCE * np.abs(mean))
+    varies = scorable & (spread > _NO_VARIANCE * np.abs(mean))
     scale = max(_score_scale(moments, beta, centred) for sides in both for beta in sides)
     units = _unit_labels(moments.columns)
     changed = changed_coordinates(pair, moments, means, both, spread, scale)
+    same_function = np.array([c.kind == "function-change" for c in moments.columns], dtype=bool) & ~changed.any(axis=0)
+    exercised = varies & ~same_function
 
     has_baseline = bool(centred or means[0])
     coordinates = _baselines(pair, moments, means, scale) if has_baseline else []
@@ -109,11 +113,13 @@ def align(pair: ModelPair, moments: Moments) -> Change:
         by_one = np.isnan(old[i]) != np.isnan(new[i])
         if column.kind == "other" and not moments.counts[i] and not changed[:, i].any() and not by_one:
             continue
+        if same_function[i] and _in_both(pair, column.column):
+            continue
         for scores, (before, after), differs in zip(pair.scores, both, changed[:, i], strict=True):
             unchanged_rare = column.kind.startswith("rare") and not differs
             coordinates.append(
                 Coordinate(
-                    label=_label(column, scores.label),
+                    label=_label(column, scores.label, in_both=column.is_function and _in_both(pair, column.column)),
                     unit=unit,
                     source=column,
                     old=_number(before[i]),
@@ -132,7 +138,8 @@ def align(pair: ModelPair, moments: Moments) -> Change:
             _average_score(coordinates, side, beta, None if centred else mean) for side, beta in enumerate((old, new))
         ]
         check_precision(moments, constant, zip((old, new), averages, strict=True))
-    return Change(tuple(coordinates), centred, gram, linear, constant)
+    interactions = frozenset(name for name, each in pair.scores[0].functions.items() if len(each.columns) > 1)
+    return Change(tuple(coordinates), centred, gram, linear, constant, interactions)
 
 
 def _average_score(coordinates: Sequence[Coordinate], side: int, slopes: Array, mean: Array | None) -> float:
@@ -199,7 +206,7 @@ def _averages(scores: ScorePair, moments: Moments, means: Means, centred: bool) 
         if centred:
             for column, mean in zip(moments.columns, moments.mean[:-1], strict=True):
                 value = scores.coefficients(column)[side]
-                if column.kind in ("numeric", "missing") and value is not None:
+                if not column.is_effect and value is not None:
                     parts.append(value * float(mean))
         out.append((math.fsum(parts), math.fsum(abs(part) for part in parts)))
     return out
@@ -221,7 +228,15 @@ def _quadratic(
     return second[:-1, :-1].copy(), second[:-1, -1].copy(), float(second[-1, -1])
 
 
-def _label(column: DesignColumn, class_label: str | None) -> str:
+def _in_both(pair: ModelPair, name: str) -> bool:
+    """Whether both models have a function of these columns."""
+    return all(all(scores.functions[name].sides) for scores in pair.scores)
+
+
+def _label(column: DesignColumn, class_label: str | None, *, in_both: bool) -> str:
+    if column.is_function:
+        of = column.column if column.level is None else f"{column.column} of {column.level}"
+        return _of_class(f"{of} (change)" if in_both and column.kind == "function-change" else of, class_label)
     if column.kind == "numeric":
         return _of_class(column.column, class_label)
     if column.kind == "missing":
@@ -240,11 +255,8 @@ def _of_class(label: str, class_label: str | None) -> str:
 
 def _unit_labels(columns: Sequence[DesignColumn]) -> list[str]:
     """The name of what moves together: the raw column, told apart if it is used both as number and as category."""
-    numeric = {c.column for c in columns if c.kind in ("numeric", "missing")}
-    return [
-        f"{c.column} (as a category)" if c.kind not in ("numeric", "missing") and c.column in numeric else c.column
-        for c in columns
-    ]
+    numeric = {c.column for c in columns if not c.is_effect}
+    return [f"{c.column} (as a category)" if c.is_effect and c.column in numeric else c.column for c in columns]
 
 
 def _check_labels(coordinates: Sequence[Coordinate]) -> None:
@@ -258,6 +270,6 @@ def _check_labels(coordinates: Sequence[Coordinate]) -> None:
     owners: dict[str, tuple[str, bool] | None] = {}
     for coordinate in coordinates:
         source = coordinate.source
-        owner = None if source is None else (source.column, source.kind in ("numeric", "missing"))
+        owner = None if source is None else (source.column, not source.is_effect)
         if owners.setdefault(coordinate.unit, owner) != owner:
             raise AlignmentError(f"two steps would both be called '{coordinate.unit}'; rename the column in the models")

@@ -12,7 +12,9 @@ column that a class does not use has coefficient 0 there, and where one class ca
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from coordpath_governance.models.functions import FunctionTerm, summed
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
 
 __all__ = ["without_common_part"]
@@ -22,6 +24,7 @@ def without_common_part(scores: Sequence[LinearModel]) -> tuple[tuple[LinearMode
     """The scores of the classes minus their mean over the classes, and that mean as a score."""
     numeric = [_numeric(scores, column) for column in dict.fromkeys(t.column for s in scores for t in s.numeric)]
     categorical = [_categorical(scores, column) for column in dict.fromkeys(t.column for s in scores for t in s.categorical)]
+    functions = _functions(scores)
     intercepts = _apart([score.intercept for score in scores])
     has_intercept = any(score.has_intercept for score in scores)
     *own, common = (
@@ -29,6 +32,7 @@ def without_common_part(scores: Sequence[LinearModel]) -> tuple[tuple[LinearMode
             intercept=intercept,
             numeric=tuple(terms[place] for terms in numeric),
             categorical=tuple(terms[place] for terms in categorical),
+            functions=tuple(terms[place] for terms in functions),
             has_intercept=has_intercept,
         )
         for place, intercept in enumerate(intercepts)
@@ -53,6 +57,17 @@ def _numeric(scores: Sequence[LinearModel], column: str) -> list[NumericTerm]:
     found = [next((t for t in score.numeric if t.column == column), NumericTerm(column, 0.0, 0.0)) for score in scores]
     slopes, missing = _apart([t.coefficient for t in found]), _apart_if_all([t.missing for t in found])
     return [NumericTerm(column, slope, value) for slope, value in zip(slopes, missing, strict=True)]
+
+
+def _functions(scores: Sequence[LinearModel]) -> list[list[FunctionTerm]]:
+    """By columns the functions of all classes, and then their mean."""
+    out = []
+    for columns in dict.fromkeys(term.columns for score in scores for term in score.functions):
+        found = [[p for t in score.functions if t.columns == columns for p in t.pieces] for score in scores]
+        mean = [replace(piece, weight=piece.weight / len(scores)) for pieces in found for piece in pieces]
+        less = [replace(piece, weight=-piece.weight) for piece in mean]
+        out.append([FunctionTerm(columns, summed(pieces)) for pieces in (*([*own, *less] for own in found), mean)])
+    return out
 
 
 def _categorical(scores: Sequence[LinearModel], column: str) -> list[CategoricalTerm]:

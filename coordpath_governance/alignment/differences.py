@@ -35,7 +35,15 @@ def changed_coordinates(
     """
     changed = np.zeros((len(both), len(moments.columns)), dtype=bool)
     sizes = {name: _level_sizes(pair, moments, name) for name in means[0]}
+    spread_of = {(c.column, c.level): spread[i] for i, c in enumerate(moments.columns) if c.kind == "function"}
     for i, column in enumerate(moments.columns):
+        if column.is_function:
+            beside = max(spread_of.get((column.column, column.level), 0.0), spread[i])
+            told = bool(spread[i] > RELATIVE_TOLERANCE * beside + SCORE_TOLERANCE * scale)
+            for k, scores in enumerate(pair.scores):
+                if column.level == scores.label and len(set(scores.coefficients(column))) > 1:
+                    changed[k, i] = told or scores.functions[column.column].differs(pair.has_intercept)
+            continue
         if column.kind in ("numeric", "missing"):
             size = max(abs(beta[i]) for sides in both for beta in sides)
             common = _largest(pair.common.coefficients(column)) if pair.common else 0.0

@@ -7,12 +7,19 @@ from collections import Counter
 from types import MappingProxyType
 
 from coordpath_governance.alignment.class_scores import without_common_part
+from coordpath_governance.alignment.interactions import (
+    LevelWeights,
+    has_products_with_levels,
+    level_weights,
+    split_products,
+)
 from coordpath_governance.alignment.score_pair import ScorePair
 from coordpath_governance.errors import AlignmentError
 from coordpath_governance.models.kinds import fault_of_kind
 from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design, NumericColumn
+from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design, FunctionColumn, NumericColumn
 from coordpath_governance.reference.levels import number_text
+from coordpath_governance.reference.moments import Moments
 
 __all__ = ["ModelPair", "lay_out"]
 
@@ -24,7 +31,7 @@ class ModelPair:
     any other model the one pair of scores, and None. All pairs of scores have the same columns and levels.
     """
 
-    def __init__(self, champion: LinearModel | None, candidate: LinearModel) -> None:
+    def __init__(self, champion: LinearModel | None, candidate: LinearModel, weights: LevelWeights | None = None) -> None:
         self.has_champion = champion is not None
         self.champion = champion if champion is not None else _zero_model(candidate)
         self.candidate = candidate
@@ -33,14 +40,19 @@ class ModelPair:
             for label, score in zip(model.classes, model.class_scores, strict=False):
                 _check_terms(score, f"{who}'s class '{label}'")
         self._check_comparable()
-        self.scores: tuple[ScorePair, ...] = (ScorePair(self.champion, candidate),)
+        first, last = split_products((self.champion, candidate), weights)
+        self.scores: tuple[ScorePair, ...] = (ScorePair(first, last),)
         self.common: ScorePair | None = None
         if candidate.class_scores:
-            (old, old_common), (new, new_common) = map(
-                without_common_part, (self.champion.class_scores, candidate.class_scores)
-            )
+            (old, old_common), (new, new_common) = map(without_common_part, (first.class_scores, last.class_scores))
             self.scores = tuple(map(ScorePair, old, new, candidate.classes))
             self.common = ScorePair(old_common, new_common)
+
+    def weighted(self, moments: Moments) -> ModelPair:
+        """The same pair, with products split by the shares of levels in the reference population where that matters."""
+        if not has_products_with_levels((self.champion, self.candidate)):
+            return self
+        return ModelPair(self.champion if self.has_champion else None, self.candidate, level_weights(moments))
 
     def _check_comparable(self) -> None:
         for what in ("family", "link", "classes", "target"):
@@ -60,7 +72,8 @@ class ModelPair:
     def has_intercept(self) -> bool:
         """True if either model has an intercept, fitted or a constant all the same: then coordinates are centred."""
         models = [each for model in (self.champion, self.candidate) for each in (model, *model.class_scores)]
-        return any(each.has_intercept or each.intercept != 0.0 for each in models)
+        split = any(intercept != 0.0 for scores in self.scores for intercept in scores.intercepts)
+        return split or any(each.has_intercept or each.intercept != 0.0 for each in models)
 
 
 def _quoted(value: str | tuple[str, ...]) -> str:
@@ -80,6 +93,11 @@ def _check_terms(model: LinearModel, who: str) -> None:
     ):
         if not all(math.isfinite(number) for number in numbers):
             raise AlignmentError(f"the {who} has a coefficient on '{column}' that is not a finite number")
+    for columns, count in Counter(term.columns for term in model.functions).items():
+        if count > 1:
+            raise AlignmentError(f"the {who} has {count} functions of '{', '.join(columns)}'; add them up")
+    if not all(term.is_finite for term in model.functions):
+        raise AlignmentError(f"the {who} has a function with a number that is not finite")
 
 
 def _zero_model(candidate: LinearModel) -> LinearModel:
@@ -102,6 +120,11 @@ def lay_out(pair: ModelPair) -> Design:
     return Design(
         numeric=tuple(NumericColumn(name, _missing_refused_by(scores, name)) for name in scores.columns_as_numbers),
         categorical=tuple(_categorical_column(scores, name) for name in scores.columns_as_levels),
+        functions=tuple(
+            FunctionColumn(name, each.label, *each.functions[name].sides)
+            for name in scores.functions
+            for each in pair.scores
+        ),
     )
 
 
@@ -114,7 +137,7 @@ def _missing_refused_by(pair: ScorePair, column: str) -> str | None:
 
 def _categorical_column(pair: ScorePair, column: str) -> CategoricalColumn:
     old, new = pair.categorical_terms(column)
-    terms = [term for term in (new, old) if term is not None]
+    terms = [*(term for term in (new, old) if term is not None), *pair.function_tables.get(column, ())]
     levels = tuple(dict.fromkeys(level for term in terms for level in term.levels))
     numeric_levels = any(term.numeric_levels for term in terms)
     _check_levels(column, levels, numeric_levels)
@@ -129,7 +152,7 @@ def _categorical_column(pair: ScorePair, column: str) -> CategoricalColumn:
         numeric_levels=numeric_levels,
         refused_by=MappingProxyType(refused),
         text_levels=any(term.text_levels for term in terms),
-        encoders=tuple((term.levels, term.numeric_levels, term.text_levels) for term in terms),
+        encoders=tuple(dict.fromkeys((term.levels, term.numeric_levels, term.text_levels) for term in terms)),
     )
 
 

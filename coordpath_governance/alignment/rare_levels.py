@@ -36,7 +36,7 @@ def mean_effects(pair: ScorePair, moments: Moments) -> Means:
     """Both models' mean effect of each categorical column over the reference population, Σ p(ℓ)·e(ℓ)."""
     means: Means = {}
     for column, share in zip(moments.columns, moments.mean[:-1], strict=True):
-        if column.kind in ("numeric", "missing"):
+        if not column.is_effect:
             continue
         old, new = pair.coefficients(column)
         before = means.get(column.column, (0.0, 0.0))

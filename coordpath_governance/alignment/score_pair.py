@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from coordpath_governance.alignment.function_pairs import function_pairs
 from coordpath_governance.models.linear_model import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.reference.design import OTHER_LEVEL, DesignColumn
 from coordpath_governance.reference.levels import number_of
@@ -24,6 +25,10 @@ class ScorePair:
         self.intercepts = (champion.intercept, candidate.intercept)
         self._numeric = [{t.column: t for t in m.numeric} for m in (champion, candidate)]
         self._categorical = [{t.column: t for t in m.categorical} for m in (champion, candidate)]
+        self.functions = function_pairs(champion, candidate)
+        for numeric in self._numeric:
+            for name in self.functions:
+                numeric.pop(name, None)
         for side in (0, 1):
             self._read_numbers_as_levels(side)
 
@@ -36,6 +41,7 @@ class ScorePair:
         for column, term in list(self._numeric[side].items()):
             encoded = self._categorical[other].get(column)
             used_twice = column in self._categorical[side] or column in self._numeric[other]
+            used_twice |= column in self.function_tables
             if encoded is None or encoded.unknown is not None or used_twice:
                 continue
             effects = {level: _effect_of_number(term, level) for level in encoded.levels}
@@ -52,8 +58,18 @@ class ScorePair:
 
     @property
     def columns_as_levels(self) -> list[str]:
-        """Raw columns with a categorical term: the candidate's, then what was dropped."""
-        return list(dict.fromkeys([*self._categorical[1], *self._categorical[0]]))
+        """Raw columns with effects of levels: the candidate's, then what was dropped, then what only interactions have."""
+        return list(dict.fromkeys([*self._categorical[1], *self._categorical[0], *self.function_tables]))
+
+    @property
+    def function_tables(self) -> dict[str, list[CategoricalTerm]]:
+        """By column the effects of levels that functions are made of."""
+        tables: dict[str, list[CategoricalTerm]] = {}
+        for pair in self.functions.values():
+            for shape in pair.shapes:
+                if isinstance(shape, CategoricalTerm):
+                    tables.setdefault(shape.column, []).append(shape)
+        return tables
 
     def numeric_terms(self, column: str) -> tuple[NumericTerm | None, NumericTerm | None]:
         """Both models' numeric terms on a raw column."""
@@ -67,6 +83,8 @@ class ScorePair:
         """Champion's and candidate's coefficient on a design column: 0 if absent, None where the model would raise."""
         if column.kind.startswith("rare"):
             return _RARE.get(column.kind, (0.0, 0.0)) if column.level == self.label else (0.0, 0.0)
+        if column.is_function:
+            return self._of_function(column)
         if column.kind == "numeric":
             old, new = self.numeric_terms(column.column)
             return (old.coefficient if old else 0.0), (new.coefficient if new else 0.0)
@@ -74,6 +92,14 @@ class ScorePair:
             old, new = self.numeric_terms(column.column)
             return (old.missing if old else 0.0), (new.missing if new else 0.0)
         return self.level_effects(column.column, str(column.level))
+
+    def _of_function(self, column: DesignColumn) -> tuple[float, float]:
+        """The champion's function stays if the candidate has one, since the change is a column of its own."""
+        if column.level != self.label:
+            return 0.0, 0.0
+        if column.kind == "function-change":
+            return 0.0, 1.0
+        return 1.0, float(bool(self.functions[column.column].sides[1]))
 
     def level_effects(self, column: str, level: str) -> tuple[float | None, float | None]:
         """Both models' effect of a level, by their own encoders; `OTHER_LEVEL` asks for a level never seen."""

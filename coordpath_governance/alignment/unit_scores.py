@@ -41,9 +41,7 @@ class UnitScores:
         (scores,) = pair.scores
         units = tuple(change.units)
         position = {unit: i for i, unit in enumerate(units)}
-        unit_of = {
-            (c.source.column, c.source.kind in ("numeric", "missing")): c.unit for c in change.coordinates if c.source
-        }
+        unit_of = {(c.source.column, not c.source.is_effect): c.unit for c in change.coordinates if c.source}
         means = mean_effects(scores, moments)
         width = len(moments.columns)
         champion = np.zeros(width)
@@ -53,7 +51,7 @@ class UnitScores:
             old, new = scores.coefficients(column)
             if old is None or new is None:
                 continue
-            slope = column.kind in ("numeric", "missing")
+            slope = not column.is_effect
             unit = position[unit_of[column.column, slope]]
             champion[j] = old
             differences[j, unit] = new - old
@@ -64,7 +62,7 @@ class UnitScores:
         if BASELINE in position:
             baseline = change.coordinates[0]
             offsets[position[BASELINE]] = (baseline.old or 0.0) - (baseline.new or 0.0)
-        return cls(champion, pair.champion.intercept, units, differences, offsets)
+        return cls(champion, scores.intercepts[0], units, differences, offsets)
 
     def score(self, design: Array) -> Array:
         """The champion's score of every row."""

@@ -1,17 +1,32 @@
 """From the columns that reach a linear estimator to terms over raw columns.
 
 With flows f_k of raw columns and coefficients w_k the score is w_0 + Σ w_k·f_k. Every shift goes into the intercept; what
-is left is summed per raw column: numeric flows into one `NumericTerm`, encodings into one `CategoricalTerm`.
+is left is summed per raw column: numeric flows into one `NumericTerm`, encodings into one `CategoricalTerm`. What is neither
+is multiplied out, so that polynomials of scaled columns become polynomials of raw ones, and goes into `FunctionTerm`s.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
-from coordpath_governance.models.flows import NO_OUTPUT, CombinedFlow, Encoding, Frame, LevelFlow, NumericFlow, RawFlow
+from coordpath_governance.models.flows import (
+    NO_OUTPUT,
+    CombinedFlow,
+    CurveFlow,
+    Encoding,
+    Frame,
+    LevelFlow,
+    NumericFlow,
+    RawFlow,
+    SimpleFlow,
+    TableFlow,
+)
+from coordpath_governance.models.functions import Curve, FunctionTerm, Piece, Shape, function_terms, table_of
 from coordpath_governance.models.linear_model import (
     MISSING_LEVEL,
     CategoricalTerm,
@@ -19,34 +34,38 @@ from coordpath_governance.models.linear_model import (
     RawCoefficient,
     level_label,
 )
+from coordpath_governance.models.maps import Affine, Map, Power
 
 __all__ = ["Terms", "assemble"]
 
 _TEXTS_LIKE_TRUTH = frozenset(("True", "False", MISSING_LEVEL))
+_MOST_PRODUCTS = 200_000
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The linear score over raw columns, and the estimator's own vector in raw units."""
+    """The score over raw columns, and the estimator's own vector in raw units."""
 
     intercept: float
     numeric: tuple[NumericTerm, ...]
     categorical: tuple[CategoricalTerm, ...]
+    functions: tuple[FunctionTerm, ...]
     raw: tuple[RawCoefficient, ...]
 
 
 @dataclass
 class _Encoded:
-    """One encoding with the effect of each of its outputs."""
+    """One encoding with the effect of each of its outputs; NaN is one that the estimator raises on."""
 
     encoding: Encoding
     effects: list[float]
 
     def effect(self, output: int | None) -> float | None:
-        """Return the effect of an output: zero for `NO_OUTPUT`, None where the encoder raises."""
+        """Return the effect of an output: zero for `NO_OUTPUT`, None where the model raises."""
         if output is None:
             return None
-        return 0.0 if output == NO_OUTPUT else self.effects[output]
+        effect = 0.0 if output == NO_OUTPUT else self.effects[output]
+        return None if math.isnan(effect) else effect
 
 
 @dataclass
@@ -68,6 +87,190 @@ class _Column:
         self.missing = None if self.missing is None or gain is None else self.missing + weight * gain
 
 
+@dataclass(frozen=True)
+class _Itself:
+    """A raw number, ``fill`` where it is missing; None if the model raises there."""
+
+    source: int
+    fill: float | None
+
+
+@dataclass(frozen=True)
+class _IsMissing:
+    """1 where a raw number is missing, 0 elsewhere."""
+
+    source: int
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """A chain of maps on a raw number; ``missing`` as the fill of `_Itself`."""
+
+    source: int
+    maps: tuple[Map, ...]
+    missing: float | None
+
+
+@dataclass(frozen=True)
+class _Output:
+    """1 where the level has this output of the encoding, 0 elsewhere."""
+
+    encoding: Encoding
+    output: int
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A value for every output of the encoding."""
+
+    encoding: Encoding
+    values: tuple[float, ...]
+
+
+_Atom: TypeAlias = _Itself | _IsMissing | _Mapped | _Output | _Table
+
+
+class _Sum:
+    """Adds up products of columns, each where it belongs."""
+
+    def __init__(self, intercept: float, frame: Frame, inputs: Sequence[str], where: str) -> None:
+        self.intercept = intercept
+        self.where = where
+        self.columns = [_Column(name) for name in inputs]
+        self._encoded = {encoding: _Encoded(encoding, [0.0] * encoding.count) for encoding in frame.encodings}
+        for each in self._encoded.values():
+            self.columns[each.encoding.source].encoded.append(each)
+        self.tables: dict[str, list[CategoricalTerm]] = {}
+        self._products: dict[frozenset[tuple[_Atom, int]], tuple[tuple[_Atom, ...], float]] = {}
+
+    def add(self, weight: float, flow: SimpleFlow) -> None:
+        """Take in weight·flow."""
+        if isinstance(flow, NumericFlow):
+            self.columns[flow.source].add(weight, flow)
+            self.intercept += weight * flow.shift
+        elif isinstance(flow, LevelFlow):
+            self._encoded[flow.encoding].effects[flow.output] += weight * flow.gain
+            self.intercept += weight * flow.shift
+        elif isinstance(flow, TableFlow):
+            effects = self._encoded[flow.encoding].effects
+            for output, value in enumerate(flow.values):
+                effects[output] += weight * value
+        else:
+            self.add_product(weight, (flow,))
+
+    def add_product(self, weight: float, factors: Sequence[SimpleFlow]) -> None:
+        """Take in weight·Π factors, multiplied out."""
+        products: list[tuple[float, tuple[_Atom, ...]]] = [(weight, ())]
+        for flow in factors:
+            gain, atom, shift = _split(flow)
+            shifted = [(w * shift, atoms) for w, atoms in products] if shift else []
+            products = [(w * gain, (*atoms, atom)) for w, atoms in products] + shifted
+        for total, atoms in products:
+            self._add_atoms(total, atoms)
+
+    def _add_atoms(self, weight: float, atoms: Sequence[_Atom]) -> None:
+        if not atoms:
+            self.intercept += weight
+            return
+        outputs: dict[Encoding, int] = {}
+        for atom in atoms:
+            if isinstance(atom, _Output) and outputs.setdefault(atom.encoding, atom.output) != atom.output:
+                return  # no level has two outputs of one encoding
+        once = [*dict.fromkeys(a for a in atoms if isinstance(a, _Output | _IsMissing))]
+        own = [*once, *(a for a in atoms if not isinstance(a, _Output | _IsMissing))]
+        if len(own) == 1 and not isinstance(own[0], _Mapped):
+            self._add_alone(weight, own[0])
+            return
+        key = frozenset(Counter(own).items())
+        first, before = self._products.get(key, (tuple(own), 0.0))
+        self._products[key] = (first, before + weight)
+        if len(self._products) > _MOST_PRODUCTS:
+            raise UnsupportedModelError(f"{self.where} multiplies more columns with each other than we read.")
+
+    def _add_alone(self, weight: float, atom: _Itself | _IsMissing | _Output | _Table) -> None:
+        if isinstance(atom, _Itself):
+            fill = math.nan if atom.fill is None else atom.fill
+            self.columns[atom.source].add(weight, NumericFlow(atom.source, "", missing=fill))
+        elif isinstance(atom, _IsMissing):
+            self.columns[atom.source].add(weight, NumericFlow(atom.source, "", scale=0.0, missing=1.0))
+        elif isinstance(atom, _Output):
+            self._encoded[atom.encoding].effects[atom.output] += weight
+        else:
+            self.add(weight, TableFlow(atom.encoding, "", atom.values))
+
+    def functions(self) -> tuple[FunctionTerm, ...]:
+        """Every product that is not a term by itself; those of effects of one column are more effects of its levels."""
+        pieces = []
+        for piece in self._pieces():
+            tables = [shape for shape in piece.shapes if isinstance(shape, CategoricalTerm)]
+            if len(tables) == len(piece.shapes) and len(piece.columns) == 1:
+                constant = CategoricalTerm(tables[0].column, (), (), piece.weight)
+                self.tables.setdefault(tables[0].column, []).append(table_of([constant, *tables], math.prod))
+            else:
+                pieces.append(piece)
+        return function_terms(pieces)
+
+    def categorical(self, column: _Column) -> CategoricalTerm:
+        """The effects of a column's levels."""
+        own = _categorical_term(column, self.where)
+        more = self.tables.get(column.name, [])
+        return table_of([own, *more], math.fsum) if more else own
+
+    def _pieces(self) -> Iterator[Piece]:
+        """The products as pieces; those that differ in an encoding's output only are one table of effects."""
+        tables: dict[tuple[Encoding, tuple[_Atom, ...]], list[float]] = {}
+        for atoms, weight in self._products.values():
+            output = next((atom for atom in atoms if isinstance(atom, _Output)), None)
+            if output is None:
+                yield Piece(weight, self._shapes(atoms))
+                continue
+            rest = tuple(atom for atom in atoms if atom is not output)
+            effects = tables.setdefault((output.encoding, rest), [0.0] * output.encoding.count)
+            effects[output.output] += weight
+        for (encoding, rest), effects in tables.items():
+            yield Piece(1.0, self._shapes((_Table(encoding, tuple(effects)), *rest)))
+
+    def _shapes(self, atoms: Sequence[_Atom]) -> tuple[Shape, ...]:
+        shapes: list[Shape] = []
+        for atom, count in Counter(atoms).items():
+            if isinstance(atom, _Itself):
+                maps = (Power(count),) if count > 1 else ()
+                shapes.append(Curve(self._name(atom.source), maps, None if atom.fill is None else atom.fill**count))
+            elif isinstance(atom, _IsMissing):
+                shapes.append(Curve(self._name(atom.source), (Affine(0.0),), 1.0))
+            elif isinstance(atom, _Mapped):
+                shapes.extend([Curve(self._name(atom.source), atom.maps, atom.missing)] * count)
+            else:
+                table = atom if isinstance(atom, _Table) else _one_hot(atom)
+                column = _Column(self._name(atom.encoding.source))
+                column.encoded.append(_Encoded(table.encoding, list(table.values)))
+                shapes.extend([_categorical_term(column, self.where)] * count)
+        return tuple(sorted(shapes, key=lambda shape: shape.column))
+
+    def _name(self, source: int) -> str:
+        return self.columns[source].name
+
+
+def _one_hot(atom: _Output) -> _Table:
+    return _Table(atom.encoding, tuple(float(i == atom.output) for i in range(atom.encoding.count)))
+
+
+def _split(flow: SimpleFlow) -> tuple[float, _Atom, float]:
+    """A column as gain·atom + shift."""
+    if isinstance(flow, LevelFlow):
+        return flow.gain, _Output(flow.encoding, flow.output), flow.shift
+    if isinstance(flow, TableFlow):
+        return 1.0, _Table(flow.encoding, flow.values), 0.0
+    raises = flow.missing is None or math.isnan(flow.missing)
+    gain = 0.0 if raises or flow.missing is None else flow.missing - flow.shift
+    fill = None if raises else gain / flow.scale if flow.scale else 0.0
+    if isinstance(flow, CurveFlow):
+        return flow.scale, _Mapped(flow.source, flow.maps, fill), flow.shift
+    if flow.scale == 0.0 and not raises:
+        return gain, _IsMissing(flow.source), flow.shift
+    return flow.scale, _Itself(flow.source, fill), flow.shift
+
+
 def assemble(
     weights: Sequence[float],
     intercept: float,
@@ -76,45 +279,58 @@ def assemble(
     where: str,
 ) -> Terms:
     """Add up ``weights`` over the columns of ``frame``, which were made from the raw columns ``inputs``."""
-    columns = [_Column(name) for name in inputs]
-    encoded = {encoding: _Encoded(encoding, [0.0] * encoding.count) for encoding in frame.encodings}
-    for each in encoded.values():
-        columns[each.encoding.source].encoded.append(each)
+    total = _Sum(intercept, frame, inputs, where)
     raw: list[RawCoefficient] = []
-    intercept += sum(w * flow.shift for w, flow in zip(weights, frame.flows, strict=True) if isinstance(flow, CombinedFlow))
-    for weight, flow in _expanded(weights, frame):
-        if isinstance(flow, LevelFlow):
-            encoded[flow.encoding].effects[flow.output] += weight * flow.gain
-            intercept += weight * flow.shift
-            raw.append(RawCoefficient(flow.label, weight * flow.gain))
-        else:
-            numeric = flow.numeric(where) if isinstance(flow, RawFlow) else flow
-            columns[numeric.source].add(weight, numeric)
-            intercept += weight * numeric.shift
-            raw.append(RawCoefficient(numeric.label, weight * (numeric.scale or _gain_when_missing(numeric) or 0.0)))
+    for weight, flow in _expanded(weights, frame, total):
+        numeric = flow.numeric(where) if isinstance(flow, RawFlow) else flow
+        total.add(weight, numeric)
+        raw.append(RawCoefficient(numeric.label, weight * _raw_gain(numeric)))
+    raw.extend(RawCoefficient(f.label, w) for w, f in zip(weights, frame.flows, strict=True) if _is_product(f))
+    functions = total.functions()
     terms = Terms(
-        intercept=intercept,
+        intercept=total.intercept,
         numeric=tuple(
             NumericTerm(column.name, column.coefficient, column.missing)
-            for column in columns
+            for column in total.columns
             if column.is_numeric and not (column.only_indicators and column.encoded)
         ),
-        categorical=tuple(_categorical_term(column, where) for column in columns if column.encoded),
+        categorical=tuple(total.categorical(column) for column in total.columns if column.encoded),
+        functions=functions,
         raw=tuple(raw),
     )
     _check_finite(terms, where)
     return terms
 
 
-def _expanded(weights: Sequence[float], frame: Frame) -> Iterable[tuple[float, RawFlow | NumericFlow | LevelFlow]]:
-    """Every column with its weight, and once each those that combinations are made of, with all of their weights."""
-    within: dict[NumericFlow | LevelFlow, float] = {}
+def _is_product(flow: RawFlow | SimpleFlow | CombinedFlow) -> bool:
+    return isinstance(flow, CombinedFlow) and any(len(factors) != 1 for _, factors in flow.parts)
+
+
+def _raw_gain(flow: SimpleFlow) -> float:
+    """What the estimator's own coefficient is multiplied with for one unit of the raw column."""
+    if isinstance(flow, LevelFlow):
+        return flow.gain
+    if isinstance(flow, NumericFlow):
+        return flow.scale or _gain_when_missing(flow) or 0.0
+    return flow.scale if isinstance(flow, CurveFlow) else 1.0
+
+
+def _expanded(weights: Sequence[float], frame: Frame, total: _Sum) -> Iterable[tuple[float, RawFlow | SimpleFlow]]:
+    """Every column with its weight, and once each those that combinations are made of, with all of their weights.
+
+    Shifts of combinations, and products of columns, go into ``total`` at once.
+    """
+    within: dict[SimpleFlow, float] = {}
     for weight, flow in zip(weights, frame.flows, strict=True):
-        if isinstance(flow, CombinedFlow):
-            for part, column in flow.parts:
-                within[column] = within.get(column, 0.0) + weight * part
-        else:
+        if not isinstance(flow, CombinedFlow):
             yield weight, flow
+            continue
+        total.intercept += weight * flow.shift
+        for part, factors in flow.parts:
+            if len(factors) == 1:
+                within[factors[0]] = within.get(factors[0], 0.0) + weight * part
+            else:
+                total.add_product(weight * part, factors)
     yield from ((weight, column) for column, weight in within.items())
 
 
@@ -206,7 +422,8 @@ def _check_finite(terms: Terms, where: str) -> None:
         numbers.extend((numeric.coefficient, numeric.missing))
     for categorical in terms.categorical:
         numbers.extend((*categorical.effects, categorical.unknown))
-    if not all(number is None or math.isfinite(number) for number in numbers):
+    finite = all(number is None or math.isfinite(number) for number in numbers)
+    if not finite or not all(term.is_finite for term in terms.functions):
         raise ModelReadError(
             f"{where}: the coefficients in raw units are not finite; the model is damaged or its scalers are degenerate."
         )

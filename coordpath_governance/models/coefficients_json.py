@@ -4,8 +4,9 @@ Authors whose model we cannot read can declare it in this form, and a report sto
 field of `LinearModel` but the provenance, and the round trip is exact:
 ``from_document(to_document(model)) == replace(model, provenance=Provenance())``, also through JSON text.
 
-Required are ``schema``, ``intercept`` and at least one of ``numeric`` and ``categorical``; what is left out has the default
-of `LinearModel`, ``link`` that of the family. A multinomial model has ``class_scores`` in place of terms of its own.
+Required are ``schema``, ``intercept`` and at least one of ``numeric``, ``categorical`` and ``functions``; what is left out
+has the default of `LinearModel`, ``link`` that of the family. A multinomial model has ``class_scores`` in place of terms of
+its own.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ModelReadError
+from coordpath_governance.models.functions import Curve, FunctionTerm, Piece, Shape
 from coordpath_governance.models.kinds import LINKS, fault_of_kind
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
+from coordpath_governance.models.maps import MAPS, Map, map_document
 
 __all__ = ["DECLARED", "SCHEMA", "from_document", "read_coefficients", "to_document"]
 
@@ -55,6 +59,7 @@ def _score_document(model: LinearModel, kind: Mapping[str, object]) -> dict[str,
             {"column": term.column, "coefficient": term.coefficient, "missing": term.missing} for term in model.numeric
         ],
         "categorical": [_categorical_document(term) for term in model.categorical],
+        **({"functions": [_function_document(term) for term in model.functions]} if model.functions else {}),
         **kind,
         "target": model.target,
         "estimator": model.estimator,
@@ -75,6 +80,19 @@ def _categorical_document(term: CategoricalTerm) -> dict[str, object]:
         "numeric_levels": term.numeric_levels,
         **({"text_levels": True} if term.text_levels else {}),
     }
+
+
+def _function_document(term: FunctionTerm) -> dict[str, object]:
+    pieces = [
+        {"weight": piece.weight, "shapes": [_shape_document(shape) for shape in piece.shapes]} for piece in term.pieces
+    ]
+    return {"columns": list(term.columns), "pieces": pieces}
+
+
+def _shape_document(shape: Shape) -> dict[str, object]:
+    if isinstance(shape, CategoricalTerm):
+        return _categorical_document(shape)
+    return {"column": shape.column, "maps": [map_document(each) for each in shape.maps], "missing": shape.missing}
 
 
 def from_document(document: Mapping[str, object]) -> LinearModel:
@@ -102,13 +120,14 @@ def from_document(document: Mapping[str, object]) -> LinearModel:
 
 def _score(fields: _Fields, *, has_terms: bool = True) -> LinearModel:
     """One linear score; that of a whole multinomial model has no terms, and need not say so."""
-    if has_terms and not fields.has("numeric") and not fields.has("categorical"):
+    if has_terms and not any(map(fields.has, ("numeric", "categorical", "functions"))):
         both = f"'{fields.path('numeric')}' and '{fields.path('categorical')}'"
         raise ModelReadError(f"the keys {both} are both missing; give at least one.")
     model = LinearModel(
         intercept=fields.number("intercept") if has_terms or fields.has("intercept") else 0.0,
         numeric=fields.items("numeric", _numeric_term),
         categorical=fields.items("categorical", _categorical_term),
+        functions=fields.items("functions", _function_term),
         has_intercept=fields.flag("has_intercept", True),
         target=None if fields.get("target", None) is None else fields.text("target"),
         estimator=fields.text("estimator", ""),
@@ -119,6 +138,7 @@ def _score(fields: _Fields, *, has_terms: bool = True) -> LinearModel:
     )
     _refuse_doubles(fields.path("numeric"), [term.column for term in model.numeric])
     _refuse_doubles(fields.path("categorical"), [term.column for term in model.categorical])
+    _refuse_doubles(fields.path("functions"), [term.name for term in model.functions])
     return model
 
 
@@ -159,6 +179,47 @@ def _categorical_term(fields: _Fields) -> CategoricalTerm:
         numeric_levels=fields.flag("numeric_levels", False),
         text_levels=fields.flag("text_levels", False),
     )
+
+
+def _function_term(fields: _Fields) -> FunctionTerm:
+    term = FunctionTerm(fields.texts("columns"), fields.items("pieces", _piece))
+    if not term.columns or list(term.columns) != sorted(set(term.columns)):
+        raise fields.error("columns", "is not a list of different columns in the order of their names")
+    if any(not piece.columns <= set(term.columns) for piece in term.pieces):
+        raise fields.error("pieces", "looks at a column that is not among 'columns'")
+    return term
+
+
+def _piece(fields: _Fields) -> Piece:
+    piece = Piece(fields.number("weight"), fields.items("shapes", _shape))
+    if not piece.shapes:
+        raise fields.error("shapes", "is empty; a constant belongs into the intercept")
+    return piece
+
+
+def _shape(fields: _Fields) -> Shape:
+    if fields.has("levels"):
+        return _categorical_term(fields)
+    return Curve(fields.text("column"), fields.items("maps", _map), fields.optional_number("missing"))
+
+
+def _map(fields: _Fields) -> Map:
+    kind = MAPS[fields.choice("kind", tuple(MAPS))]
+    values: dict[str, Any] = {}
+    for field in dataclass_fields(kind):
+        if field.type == "tuple[float, ...]":
+            values[field.name] = fields.numbers(field.name)
+        elif field.type == "float":
+            values[field.name] = fields.number(field.name)
+        elif field.type == "int":
+            number = fields.number(field.name)
+            values[field.name] = int(number) if number.is_integer() else number
+        else:
+            values[field.name] = fields.text(field.name)
+    try:
+        return kind(**values)
+    except ValueError as error:
+        raise fields.error("kind", f"has numbers that make no map: {error}") from error
 
 
 def _raw_coefficient(fields: _Fields) -> RawCoefficient:
@@ -218,8 +279,8 @@ class _Fields:
             raise self.error(key, f"is {value!r}; write true or false")
         return value
 
-    def choice(self, key: str, known: tuple[str, ...], default: str) -> str:
-        value = self.text(key, default)
+    def choice(self, key: str, known: tuple[str, ...], *default: str) -> str:
+        value = self.text(key, *default)
         if value not in known:
             raise self.error(key, f"is {value!r}; known are {', '.join(known)}")
         return value

@@ -27,7 +27,18 @@ _OBJECTS = frozenset(
         *("_base_loss", "_checked_cv_orig", "_curve_scorer", "_loss_function_", "_metadata_request", "class_weight"),
         *("coefs_paths_", "cv"),
         *("estimator", "estimator_", "base_estimator", "base_estimator_", "best_estimator_", "indicator_", "loss_function_"),
-        *("memory", "missing_values", "random_state", "random_state_", "remainder", "scores_", "scoring", "scorer_"),
+        *(
+            "_encoder",
+            "_scaler",
+            "memory",
+            "missing_values",
+            "random_state",
+            "random_state_",
+            "remainder",
+            "scores_",
+            "scoring",
+            "scorer_",
+        ),
     )
 )
 """Attributes that may hold a function, a type, or an object; any other that does could stand in place of a method."""

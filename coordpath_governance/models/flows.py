@@ -1,9 +1,11 @@
-"""What flows through a preprocessing pipeline: every column as a function of one raw input column, or a sum of such.
+"""What flows through a preprocessing pipeline: every column as a function of one raw input column, or a sum of products.
 
 - `RawFlow`: the input column itself, possibly with a fill value for missing entries;
 - `NumericFlow`: scale·x + shift, and a value of its own where x is missing;
+- `CurveFlow`: scale·m(x) + shift with a chain of maps m, and a value of its own where x is missing;
 - `LevelFlow`: gain·[the level belongs to this output of the encoder] + shift;
-- `CombinedFlow`: a sum of such columns, as linear maps make them.
+- `TableFlow`: a value for every output of the encoder, as ordinal and target encoders give it;
+- `CombinedFlow`: a sum of products of such columns, as linear maps and polynomials make them.
 
 All of them are closed under scaling and shifting, which is why scalers, encoders and imputers fold in any order.
 """
@@ -16,17 +18,21 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from coordpath_governance.errors import UnsupportedModelError
+from coordpath_governance.models.maps import Map
 
 __all__ = [
     "NO_FILL",
     "NO_OUTPUT",
     "CombinedFlow",
+    "CurveFlow",
     "Encoding",
     "Flow",
     "Frame",
     "LevelFlow",
     "NumericFlow",
     "RawFlow",
+    "SimpleFlow",
+    "TableFlow",
     "is_missing",
     "none_told_from_nan",
     "side_by_side",
@@ -83,9 +89,26 @@ class NumericFlow:
         return replace(self, scale=self.scale * scale, shift=self.shift * scale + shift, missing=missing)
 
 
+@dataclass(frozen=True)
+class CurveFlow:
+    """scale·m(x) + shift with m one map after the other; where x is missing as in a `NumericFlow`."""
+
+    source: int
+    label: str
+    maps: tuple[Map, ...]
+    scale: float = 1.0
+    shift: float = 0.0
+    missing: float | None = math.nan
+
+    def affine(self, scale: float, shift: float) -> CurveFlow:
+        """Return scale·(this column) + shift."""
+        missing = None if self.missing is None else self.missing * scale + shift
+        return replace(self, scale=self.scale * scale, shift=self.shift * scale + shift, missing=missing)
+
+
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """One raw column one-hot encoded: the output (or `NO_OUTPUT`) of every level, None where the model raises.
+    """One raw column encoded: the output (or `NO_OUTPUT`) of every level, None where the model raises.
 
     ``missing_is_level`` tells that a missing value is treated as a level of its own, not by the rule for unknown ones.
     """
@@ -114,11 +137,28 @@ class LevelFlow:
 
 
 @dataclass(frozen=True)
+class TableFlow:
+    """A value for every output of an encoding; NaN is one that flows on as missing."""
+
+    encoding: Encoding
+    label: str
+    values: tuple[float, ...]
+
+    def affine(self, scale: float, shift: float) -> TableFlow:
+        """Return scale·(this column) + shift."""
+        return replace(self, values=tuple(scale * value + shift for value in self.values))
+
+
+SimpleFlow: TypeAlias = NumericFlow | CurveFlow | LevelFlow | TableFlow
+"""A function of one raw column, as a number."""
+
+
+@dataclass(frozen=True)
 class CombinedFlow:
-    """Σ weight·flow + shift over columns none of which is a combination itself."""
+    """Σ weight·Π flows + shift over columns none of which is a combination itself."""
 
     label: str
-    parts: tuple[tuple[float, NumericFlow | LevelFlow], ...]
+    parts: tuple[tuple[float, tuple[SimpleFlow, ...]], ...]
     shift: float = 0.0
 
     def affine(self, scale: float, shift: float) -> CombinedFlow:
@@ -127,7 +167,7 @@ class CombinedFlow:
         return replace(self, parts=parts, shift=self.shift * scale + shift)
 
 
-Flow: TypeAlias = RawFlow | NumericFlow | LevelFlow | CombinedFlow
+Flow: TypeAlias = RawFlow | SimpleFlow | CombinedFlow
 
 
 @dataclass(frozen=True)

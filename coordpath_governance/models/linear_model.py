@@ -4,6 +4,7 @@ The linear score of a row is
 
     intercept + Σ numeric coefficient·x  (or the term's ``missing`` value where x is missing)
               + Σ categorical effect(level)  (or the term's ``unknown`` value for a level never seen)
+              + Σ functions of one column, and of several together (see `functions`)
 
 Scalers, encoders and imputers have been folded away by the reader, so nothing here depends on how a model was coded.
 """
@@ -14,6 +15,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coordpath_governance.models.functions import FunctionTerm
 
 __all__ = [
     "MISSING_LEVEL",
@@ -94,6 +99,7 @@ class LinearModel:
     intercept: float
     numeric: tuple[NumericTerm, ...] = ()
     categorical: tuple[CategoricalTerm, ...] = ()
+    functions: tuple[FunctionTerm, ...] = ()
     has_intercept: bool = True
     family: str = "gaussian"
     link: str = "identity"
@@ -113,6 +119,7 @@ class LinearModel:
     def columns(self) -> tuple[str, ...]:
         """Every raw input column the model looks at, in the order of its terms."""
         own = [t.column for t in self.numeric] + [t.column for t in self.categorical]
+        own += [column for t in self.functions for column in t.columns]
         return tuple(dict.fromkeys([*own, *(column for score in self.class_scores for column in score.columns)]))
 
 

@@ -20,8 +20,14 @@ _UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
     "sklearn.pipeline": ("Pipeline", "FeatureUnion"),
     "sklearn.compose._column_transformer": ("ColumnTransformer", "_RemainderColsList", "make_column_selector"),
     "sklearn.impute._base": ("SimpleImputer", "MissingIndicator"),
-    "sklearn.preprocessing._data": ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"),
-    "sklearn.preprocessing._encoders": ("OneHotEncoder",),
+    "sklearn.preprocessing._data": (
+        *("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PowerTransformer", "QuantileTransformer"),
+        *("Binarizer", "Normalizer"),
+    ),
+    "sklearn.preprocessing._discretization": ("KBinsDiscretizer",),
+    "sklearn.preprocessing._polynomial": ("PolynomialFeatures", "SplineTransformer"),
+    "sklearn.preprocessing._target_encoder": ("TargetEncoder",),
+    "sklearn.preprocessing._encoders": ("OneHotEncoder", "OrdinalEncoder"),
     "sklearn.preprocessing._function_transformer": ("FunctionTransformer",),
     "sklearn.feature_selection._variance_threshold": ("VarianceThreshold",),
     "sklearn.feature_selection._rfe": ("RFE", "RFECV"),
@@ -81,6 +87,7 @@ _TOLD: Mapping[str, tuple[str, ...]] = {
     ),
     "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest", "MethodPair", "MetadataRouter"),
     "sklearn.utils._bunch": ("Bunch",),
+    "scipy.interpolate._bsplines": ("BSpline",),
     "numpy.random._pickle": ("__randomstate_ctor", "__generator_ctor", "__bit_generator_ctor"),
     "numpy.random.bit_generator": ("SeedSequence", "__pyx_unpickle_SeedSequence"),
     "numpy.random.mtrand": ("RandomState",),
@@ -131,6 +138,7 @@ FUNCTIONS = _pairs(
     {
         **dict.fromkeys(_UFUNC_HOMES, NUMPY_FUNCTIONS),
         "numpy": (*NUMPY_FUNCTIONS, *_SUMMARIES),
+        "scipy._lib.array_api_compat.numpy._aliases": ("asarray",),
         "sklearn.metrics._regression": (
             *("mean_squared_error", "mean_absolute_error", "r2_score", "mean_squared_log_error", "median_absolute_error"),
             *("root_mean_squared_error", "root_mean_squared_log_error", "mean_absolute_percentage_error", "max_error"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.models.fitted import Fitted
-from coordpath_governance.models.flows import CombinedFlow, Flow, Frame, LevelFlow, NumericFlow, RawFlow
+from coordpath_governance.models.flows import CombinedFlow, CurveFlow, Flow, Frame, NumericFlow, RawFlow, SimpleFlow
 
 __all__ = ["COMPONENTS", "raise_when_missing"]
 
@@ -48,23 +49,23 @@ def _mapped(fitted: Fitted, frame: Frame, components: NDArray[np.float64], shift
     columns = [raise_when_missing(flow, fitted.where) for flow in frame.flows]
     flows = []
     for position, (row, shift) in enumerate(zip(components.tolist(), shifts.tolist(), strict=True)):
-        parts: list[tuple[float, NumericFlow | LevelFlow]] = []
+        parts: list[tuple[float, tuple[SimpleFlow, ...]]] = []
         for weight, column in zip(row, columns, strict=True):
             if isinstance(column, CombinedFlow):
-                parts.extend((weight * part, flow) for part, flow in column.parts)
+                parts.extend((weight * part, factors) for part, factors in column.parts)
                 shift += weight * column.shift  # noqa: PLW2901 - the shift of the sum
             else:
-                parts.append((weight, column))
+                parts.append((weight, (column,)))
         flows.append(CombinedFlow(f"{name}{position}", tuple(parts), shift))
     names = tuple(flow.label for flow in flows)
     return Frame(tuple(flows), names, sparse=False, encodings=frame.encodings)
 
 
-def raise_when_missing(flow: Flow, where: str) -> NumericFlow | LevelFlow | CombinedFlow:
-    """Return the column, as a number, as it leaves a step that raises on NaN."""
+def raise_when_missing(flow: Flow, where: str) -> SimpleFlow | CombinedFlow:
+    """Return the column, as a number, as it leaves a step that raises on NaN; a table's NaN raises at the latest then."""
     column = flow.numeric(where) if isinstance(flow, RawFlow) else flow
-    if isinstance(column, NumericFlow) and column.missing is not None and np.isnan(column.missing):
-        return NumericFlow(column.source, column.label, column.scale, column.shift, None)
+    if isinstance(column, NumericFlow | CurveFlow) and column.missing is not None and np.isnan(column.missing):
+        return replace(column, missing=None)
     return column
 
 

@@ -12,6 +12,7 @@ from coordpath_governance.models.flows import (
     NO_FILL,
     NO_OUTPUT,
     Encoding,
+    Flow,
     Frame,
     LevelFlow,
     RawFlow,
@@ -19,7 +20,7 @@ from coordpath_governance.models.flows import (
     none_told_from_nan,
 )
 
-__all__ = ["fold_one_hot_encoder"]
+__all__ = ["fold_one_hot_encoder", "infrequent_mapping", "levels_of", "raw_column"]
 
 _UNKNOWN_RULES = ("error", "ignore", "infrequent_if_exist", "warn")
 
@@ -33,12 +34,7 @@ def fold_one_hot_encoder(fitted: Fitted, frame: Frame) -> Frame:
     names: list[str] = []
     encodings: list[Encoding] = []
     for position, flow in enumerate(frame.flows):
-        if not isinstance(flow, RawFlow):
-            raise fitted.refusal(
-                f"is a OneHotEncoder of the column '{flow.label}' that an earlier step has scaled or encoded, which "
-                "is not supported; encode the input column itself."
-            )
-        encoding, suffixes = _encode(fitted, flow, position, _levels(fitted, categories[position]))
+        encoding, suffixes = _encode(fitted, raw_column(fitted, flow), position, levels_of(fitted, categories[position]))
         encodings.append(encoding)
         flows.extend(LevelFlow(encoding, f"{flow.label}_{suffix}", output) for output, suffix in enumerate(suffixes))
         names.extend(f"{frame.names[position]}_{suffix}" for suffix in suffixes if frame.names is not None)
@@ -51,7 +47,17 @@ def fold_one_hot_encoder(fitted: Fitted, frame: Frame) -> Frame:
     )
 
 
-def _levels(fitted: Fitted, categories: object) -> list[object]:
+def raw_column(fitted: Fitted, flow: Flow) -> RawFlow:
+    """The column, if no step before has made numbers of it."""
+    if not isinstance(flow, RawFlow):
+        raise fitted.refusal(
+            f"is a {fitted.archived.class_name} of the column '{flow.label}' that an earlier step has scaled or encoded, "
+            "which is not supported; encode the input column itself."
+        )
+    return flow
+
+
+def levels_of(fitted: Fitted, categories: object) -> list[object]:
     """Return the levels of one column as Python values; numbers must be sorted, as scikit-learn looks them up so."""
     if not isinstance(categories, np.ndarray) or categories.ndim != 1 or not categories.size:
         raise fitted.error("'categories_' has an entry that is not a list of levels")
@@ -71,7 +77,7 @@ def _levels(fitted: Fitted, categories: object) -> list[object]:
 
 def _encode(fitted: Fitted, flow: RawFlow, position: int, levels: list[object]) -> tuple[Encoding, list[str]]:
     """Return the encoding of one column, and the level that names each of its outputs."""
-    mapping = _infrequent_mapping(fitted, position, len(levels))
+    mapping = infrequent_mapping(fitted, position, len(levels))
     before_drop = mapping if mapping is not None else list(range(len(levels)))
     count = max(before_drop) + 1
     infrequent = count - 1 if mapping is not None else None
@@ -111,7 +117,7 @@ def _encode(fitted: Fitted, flow: RawFlow, position: int, levels: list[object]) 
     return encoding, [suffixes[index] for index in range(count) if index != drop]
 
 
-def _infrequent_mapping(fitted: Fitted, position: int, count: int) -> list[int] | None:
+def infrequent_mapping(fitted: Fitted, position: int, count: int) -> list[int] | None:
     """Return the output of every level before one is dropped, None if no levels share the infrequent bucket."""
     if not fitted.flag("_infrequent_enabled", False):
         return None

@@ -16,6 +16,7 @@ from coordpath_governance.models.tree import ArchivedObject, Named, Opaque
 __all__ = ["from_estimator"]
 
 _MAX_DEPTH = 100
+_BSPLINE = "scipy.interpolate._bsplines.BSpline"
 
 
 def from_estimator(estimator: object, feature_names: Sequence[str] | None = None) -> LinearModel:
@@ -72,6 +73,8 @@ class _View:
         path = f"{kind.__module__}.{kind.__qualname__}"
         if path.startswith("scipy.sparse.") and hasattr(value, "toarray"):
             return np.asarray(value.toarray())
+        if path == _BSPLINE:
+            return ArchivedObject(path, {str(name): self.of(item, depth + 1) for name, item in vars(value).items()})
         if path.startswith("sklearn.") and hasattr(value, "__dict__"):
             attributes = {str(name): self.of(item, depth + 1) for name, item in vars(value).items()}
             return ArchivedObject(path, {**_stored_version(), **attributes} if attributes else {})

@@ -27,6 +27,7 @@ def fold_scores(
                 intercept=terms.intercept,
                 numeric=terms.numeric,
                 categorical=terms.categorical,
+                functions=terms.functions,
                 has_intercept=fitted.flag("fit_intercept", True) or terms.intercept != 0.0,
                 raw=terms.raw,
             )

@@ -1,10 +1,10 @@
-"""scikit-learn's scalers, one-hot encoder and imputer as functions from columns to columns; see `flows`."""
+"""scikit-learn's scalers and imputer as functions from columns to columns, and the table of all transformers."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
@@ -20,11 +20,15 @@ from coordpath_governance.models.flows import (
     LevelFlow,
     NumericFlow,
     RawFlow,
+    TableFlow,
     none_told_from_nan,
     side_by_side,
 )
-from coordpath_governance.models.sklearn_components import COMPONENTS, raise_when_missing
+from coordpath_governance.models.sklearn_codes import CODES
+from coordpath_governance.models.sklearn_components import COMPONENTS
+from coordpath_governance.models.sklearn_curves import CURVES, clipped
 from coordpath_governance.models.sklearn_encoder import fold_one_hot_encoder
+from coordpath_governance.models.sklearn_polynomials import fold_polynomial_features
 from coordpath_governance.models.sklearn_selectors import SELECTORS
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, brief
 
@@ -49,31 +53,23 @@ def fold_robust_scaler(fitted: Fitted, frame: Frame) -> Frame:
 
 
 def fold_max_abs_scaler(fitted: Fitted, frame: Frame) -> Frame:
-    """Return x / scale_."""
-    _refuse_clipping(fitted)
-    return _centre_and_divide(fitted, frame, None, fitted.vector("scale_", len(frame), nonzero=True))
+    """Return x / scale_, within [−1, 1] if it clips."""
+    scaled = _centre_and_divide(fitted, frame, None, fitted.vector("scale_", len(frame), nonzero=True))
+    return clipped(fitted, scaled, -1.0, 1.0) if fitted.flag("clip", False) else scaled
 
 
 def fold_min_max_scaler(fitted: Fitted, frame: Frame) -> Frame:
-    """Return x · scale_ + min_."""
-    _refuse_clipping(fitted)
+    """Return x · scale_ + min_, within the range it was told if it clips."""
     if frame.sparse:
         raise fitted.error("it receives a sparse matrix, which it cannot shift")
-    return frame.affine(fitted.vector("scale_", len(frame)), fitted.vector("min_", len(frame)), fitted.where)
-
-
-def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
-    """The identity, which is what a FunctionTransformer without a function is."""
-    if fitted.get("func") is not None:
-        raise fitted.refusal(
-            "is a FunctionTransformer with a function of its own, which we do not run; supported is only func=None. "
-            "Compute the column before the model, or use a scaler."
-        )
-    if fitted.get("feature_names_out") is not None and fitted.text("feature_names_out", "") != "one-to-one":
-        frame = frame.renamed(None)
-    if not fitted.flag("validate", False):
-        return frame
-    return replace(frame, flows=tuple(raise_when_missing(flow, fitted.where) for flow in frame.flows))
+    scaled = frame.affine(fitted.vector("scale_", len(frame)), fitted.vector("min_", len(frame)), fitted.where)
+    if not fitted.flag("clip", False):
+        return scaled
+    ends = fitted.get("feature_range")
+    low, high = map(as_float, ends) if isinstance(ends, (tuple, list)) and len(ends) == 2 else (None, None)
+    if low is None or high is None or low >= high:
+        raise fitted.error("'feature_range' is not a pair of numbers")
+    return clipped(fitted, scaled, low, high)
 
 
 def fold_simple_imputer(fitted: Fitted, frame: Frame) -> Frame:
@@ -103,13 +99,6 @@ def _centre_and_divide(fitted: Fitted, frame: Frame, centres: list[float] | None
     scales = [1.0 / divisor for divisor in divisors or [1.0] * len(frame)]
     shifts = [-centre * scale for centre, scale in zip(centres or [0.0] * len(frame), scales, strict=True)]
     return frame.affine(scales, shifts, fitted.where)
-
-
-def _refuse_clipping(fitted: Fitted) -> None:
-    if fitted.flag("clip", False):
-        raise fitted.refusal(
-            f"is a {fitted.archived.class_name} with clip=True, which is not linear; fit it with clip=False."
-        )
 
 
 def _cast(fitted: Fitted, statistics: NDArray[Any]) -> list[object]:
@@ -147,14 +136,20 @@ def _fill(fitted: Fitted, flow: Flow, statistic: object, marker: _Marker) -> Flo
     """Return a column with its missing values replaced; an encoded column has none left."""
     if isinstance(flow, RawFlow):
         return _fill_raw(fitted, flow, statistic, marker)
-    if not isinstance(flow, NumericFlow) or flow.missing is None or not math.isnan(flow.missing):
+    if isinstance(flow, LevelFlow | CombinedFlow):
         return flow
-    if marker == "None":
-        return replace(flow, missing=None)
     number = as_float(statistic)
     if number is None:
         raise fitted.error(f"'statistics_' has the entry {brief(statistic)} for a column of numbers")
-    return replace(flow, missing=number)
+    if isinstance(flow, TableFlow):
+        return flow if marker == "None" else replace(flow, values=_without_nan(flow.values, number))
+    if flow.missing is None or not math.isnan(flow.missing):
+        return flow
+    return replace(flow, missing=None if marker == "None" else number)
+
+
+def _without_nan(values: Iterable[float], number: float) -> tuple[float, ...]:
+    return tuple(number if math.isnan(value) else value for value in values)
 
 
 def _fill_raw(fitted: Fitted, flow: RawFlow, statistic: object, marker: _Marker) -> RawFlow:
@@ -191,17 +186,16 @@ def _indicated(fitted: Fitted, width: int) -> list[int]:
 
 def _indicator(flow: Flow) -> Flow:
     """1 where the column is missing when it reaches the imputer, 0 elsewhere."""
-    if isinstance(flow, CombinedFlow):
-        first = flow.parts[0][1]
-        source = first.encoding.source if isinstance(first, LevelFlow) else first.source
-    else:
-        source = flow.encoding.source if isinstance(flow, LevelFlow) else flow.source
-    missing: float | None = 0.0
+    label = f"missingindicator_{flow.label}"
+    if isinstance(flow, TableFlow):
+        return TableFlow(flow.encoding, label, tuple(float(math.isnan(value)) for value in flow.values))
+    if isinstance(flow, LevelFlow | CombinedFlow):
+        return CombinedFlow(label, ())
     if isinstance(flow, RawFlow):
-        missing = 1.0 if flow.fill is NO_FILL else 0.0
-    elif isinstance(flow, NumericFlow):
+        missing: float | None = 1.0 if flow.fill is NO_FILL else 0.0
+    else:
         missing = None if flow.missing is None else float(math.isnan(flow.missing))
-    return NumericFlow(source, f"missingindicator_{flow.label}", scale=0.0, shift=0.0, missing=missing)
+    return NumericFlow(flow.source, label, scale=0.0, shift=0.0, missing=missing)
 
 
 TRANSFORMERS: Mapping[str, Callable[[Fitted, Frame], Frame]] = {
@@ -211,8 +205,10 @@ TRANSFORMERS: Mapping[str, Callable[[Fitted, Frame], Frame]] = {
     "RobustScaler": fold_robust_scaler,
     "OneHotEncoder": fold_one_hot_encoder,
     "SimpleImputer": fold_simple_imputer,
-    "FunctionTransformer": fold_function_transformer,
+    "PolynomialFeatures": fold_polynomial_features,
+    **CURVES,
+    **CODES,
     **SELECTORS,
     **COMPONENTS,
 }
-"""Every transformer of single columns that can be folded, by class name."""
+"""Every transformer that can be folded, by class name."""

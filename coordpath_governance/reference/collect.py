@@ -6,12 +6,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.reference.encode import EncodedRows, ReadingPlan, Tally, encode_rows
 from coordpath_governance.reference.moments import Moments, MomentsAccumulator
+from coordpath_governance.reference.rank_figures import quantiles
+from coordpath_governance.reference.ranked import ALL_DIGITS, RankedSums
 from coordpath_governance.reference.sources import RowSource
 
-__all__ = ["CollectedRows", "collect_moments"]
+__all__ = ["CollectedRows", "InputRange", "collect_moments"]
 
 Progress = Callable[[int], None]
 MAX_DESIGN_COLUMNS = 4000
@@ -24,12 +28,23 @@ _FEWEST_EFFECTIVE_ROWS = 1.5
 
 
 @dataclass(frozen=True)
+class InputRange:
+    """The 5th, 50th and 95th percentile of a raw column that functions read."""
+
+    column: str
+    p05: float
+    p50: float
+    p95: float
+
+
+@dataclass(frozen=True)
 class CollectedRows:
     """The moments, how many rows were left out because a value was missing, and the rows themselves if they are few."""
 
     moments: Moments
     rows_dropped: int
     kept: list[EncodedRows] | None
+    inputs: tuple[InputRange, ...] = ()
 
 
 def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | None = None) -> CollectedRows:
@@ -45,9 +60,13 @@ def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | N
     tally = Tally()
     accumulator = MomentsAccumulator(columns)
     kept: list[EncodedRows] | None = []
+    inputs = {name: RankedSums(1, ALL_DIGITS, share=8) for name in plan.design.function_inputs}
     most = KEPT_CELLS if plan.family == "gaussian" else KEPT_FOR_PASSES
     for chunk in encode_rows(source, plan, tally):
         accumulator.add(chunk.design, chunk.target, chunk.weight)
+        for ranked, numbers in zip(inputs.values(), chunk.inputs.T, strict=True):
+            there = ~np.isnan(numbers) & (chunk.weight > 0.0)
+            ranked.add(numbers[there], chunk.weight[there])
         if kept is not None:
             kept.append(chunk)
             if accumulator.rows * (len(columns) + 2) > most:
@@ -57,7 +76,14 @@ def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | N
     tally.raise_for_refusals(plan)
     moments = accumulator.result()
     _check_enough(moments, source.name, tally, plan.weight)
-    return CollectedRows(moments, tally.rows_dropped, kept)
+    ranges = [InputRange(name, *_percentiles(ranked)) for name, ranked in inputs.items()]
+    return CollectedRows(moments, tally.rows_dropped, kept, tuple(ranges))
+
+
+def _percentiles(ranked: RankedSums) -> tuple[float, float, float]:
+    """Of a column that is always missing: zeros."""
+    values, weights = ranked.cells()
+    return quantiles(values, weights[:, 0]) if len(values) else (0.0, 0.0, 0.0)
 
 
 def _check_enough(moments: Moments, name: str, tally: Tally, weight: str | None) -> None:

@@ -1,8 +1,9 @@
 """The design: which columns of numbers the rows become, and what neither model may be asked to score.
 
 A raw row becomes one number per `DesignColumn`. A numeric column gives x (0 where missing) and, if both models can score
-a missing value, the indicator "x is missing". A categorical column gives one indicator per level that either model knows
-and one for any other level.
+a missing value, the indicator "x is missing". A function of one column or of several gives the champion's f and the change
+g − f to the candidate's g, or the one that there is. A categorical column gives one indicator per level that either model
+knows and one for any other level.
 """
 
 from __future__ import annotations
@@ -11,17 +12,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["OTHER_LEVEL", "CategoricalColumn", "ColumnKind", "Design", "DesignColumn", "NumericColumn"]
+from coordpath_governance.models.functions import Curve, Piece
+
+__all__ = ["OTHER_LEVEL", "CategoricalColumn", "ColumnKind", "Design", "DesignColumn", "FunctionColumn", "NumericColumn"]
 
 OTHER_LEVEL = "(any other)"
 """Label of all the levels that neither model knows."""
 
-ColumnKind = Literal["numeric", "missing", "level", "other", "rare", "rare-champion", "rare-candidate"]
+ColumnKind = Literal[
+    "numeric", "missing", "function", "function-change", "level", "other", "rare", "rare-champion", "rare-candidate"
+]
 
 
 @dataclass(frozen=True)
 class DesignColumn:
-    """One column of numbers. ``merged`` names the levels that a ``rare…`` column stands for (see `rare_levels`)."""
+    """One column of numbers. ``merged`` names the levels that a ``rare…`` column stands for (see `rare_levels`).
+
+    ``level`` of a function is the class whose score it is part of, where there are several.
+    """
 
     kind: ColumnKind
     column: str
@@ -32,6 +40,40 @@ class DesignColumn:
     def is_indicator(self) -> bool:
         """True where the column holds only zeros and ones."""
         return self.kind in ("missing", "level", "other", "rare")
+
+    @property
+    def is_effect(self) -> bool:
+        """True where its coefficient is the effect of a level, taken minus its mean."""
+        return self.kind not in ("numeric", "missing", "function", "function-change")
+
+    @property
+    def is_function(self) -> bool:
+        """True where the column holds what a function makes of raw columns."""
+        return self.kind in ("function", "function-change")
+
+
+@dataclass(frozen=True)
+class FunctionColumn:
+    """Both models' function of the same raw columns, as pieces; none where a model has no such function."""
+
+    name: str
+    label: str | None
+    old: tuple[Piece, ...]
+    new: tuple[Piece, ...]
+
+    @property
+    def columns(self) -> tuple[DesignColumn, ...]:
+        """F if there is one, and g − f if there is a g."""
+        kinds: list[ColumnKind] = []
+        kinds += ["function"] if self.old else []
+        kinds += ["function-change"] if self.new else []
+        return tuple(DesignColumn(kind, self.name, self.label) for kind in kinds)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The raw columns it reads as numbers."""
+        shapes = (shape for piece in (*self.old, *self.new) for shape in piece.shapes)
+        return tuple(dict.fromkeys(shape.column for shape in shapes if isinstance(shape, Curve)))
 
 
 @dataclass(frozen=True)
@@ -64,6 +106,7 @@ class Design:
 
     numeric: tuple[NumericColumn, ...]
     categorical: tuple[CategoricalColumn, ...]
+    functions: tuple[FunctionColumn, ...] = ()
 
     @property
     def columns(self) -> tuple[DesignColumn, ...]:
@@ -73,6 +116,8 @@ class Design:
             out.append(DesignColumn("numeric", numeric.column))
             if numeric.missing_refused_by is None:
                 out.append(DesignColumn("missing", numeric.column))
+        for function in self.functions:
+            out.extend(function.columns)
         for categorical in self.categorical:
             out.extend(DesignColumn("level", categorical.column, level) for level in categorical.levels)
             out.append(DesignColumn("other", categorical.column, OTHER_LEVEL))
@@ -81,4 +126,14 @@ class Design:
     @property
     def raw_columns(self) -> tuple[str, ...]:
         """Every raw column to read, once."""
-        return tuple(dict.fromkeys([c.column for c in self.numeric] + [c.column for c in self.categorical]))
+        return tuple(dict.fromkeys([*self.number_columns, *(c.column for c in self.categorical)]))
+
+    @property
+    def function_inputs(self) -> tuple[str, ...]:
+        """Every raw column that functions read as numbers, once."""
+        return tuple(dict.fromkeys(name for function in self.functions for name in function.numbers))
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """Every raw column that is read as numbers, once."""
+        return tuple(dict.fromkeys([*(c.column for c in self.numeric), *self.function_inputs]))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.models.linear_model import MISSING_LEVEL
 from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn
+from coordpath_governance.reference.function_columns import FunctionReadings, function_values
 from coordpath_governance.reference.plan import ReadingPlan
 from coordpath_governance.reference.read_columns import Levels, read_classes, read_levels, read_numbers, read_segments
 from coordpath_governance.reference.responses import Fault, ResponseTally, class_positions
@@ -39,7 +40,8 @@ _BY_POSITION = re.compile(r"x[0-9]+", re.ASCII)
 class EncodedRows:
     """One chunk of rows as numbers; ``segments`` tells the label of every row for each segment column.
 
-    The target of a classifier is the position of the row's class. ``offset`` is zero where the plan names none.
+    The target of a classifier is the position of the row's class. ``offset`` is zero where the plan names none. ``inputs``
+    are the raw columns that functions read as numbers.
     """
 
     design: Array
@@ -47,6 +49,7 @@ class EncodedRows:
     weight: Array
     offset: Array
     segments: tuple[Levels, ...]
+    inputs: Array
 
 
 @dataclass
@@ -57,6 +60,7 @@ class Tally:
     rows_dropped: int = 0
     missing: Counter[str] = field(default_factory=Counter)
     refused_levels: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    beyond: Counter[tuple[str, str]] = field(default_factory=Counter)
     responses: ResponseTally = field(default_factory=ResponseTally)
 
     def raise_for_refusals(self, plan: ReadingPlan | None = None) -> None:
@@ -69,6 +73,12 @@ class Tally:
             named = ", ".join(f"'{level}' ({count} rows)" for level, count in sorted(levels.items())[:_NAMED])
             more = f" and {len(levels) - _NAMED} more levels" if len(levels) > _NAMED else ""
             problems.append(f"column '{column}' has levels that the {who} cannot score: {named}{more}")
+        problems += [
+            f"'{name}' has values that the {who} cannot score (such as the logarithm of a number that is not positive) in "
+            f"{count} of {self.rows_read} rows"
+            for (name, who), count in sorted(self.beyond.items())
+            if count
+        ]
         faults: list[Fault] = []
         if problems:
             remedy = "use --missing drop to leave those rows out, or " if self.missing and plan is not None else ""
@@ -155,14 +165,27 @@ def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: 
         else:
             _note_missing(numeric.column, absent, unusable, plan, tally)
     refusals: list[_Refusal] = []
+    levels_of: dict[str, Levels] = {}
+    functions_at = position
+    position += sum(len(function.columns) for function in plan.design.functions)
     for categorical in plan.design.categorical:
         levels = read_levels(batch.column(categorical.column), categorical, null_texts)
+        levels_of[categorical.column] = levels
         design[np.arange(rows), position + _level_positions(levels, categorical)] = 1.0
         position += len(categorical.levels) + 1
         refusals.extend(_refusals(levels, categorical))
     for refusal in refusals:
         if refusal.is_missing:
             _note_missing(refusal.column, refusal.affected, unusable, plan, tally)
+    readings = FunctionReadings({name: numbers(name) for name in plan.design.function_inputs}, levels_of)
+    beyond: list[tuple[str, str, NDArray[np.bool_]]] = []
+    for function in plan.design.functions:
+        made = function_values(function, readings, rows)
+        for column, absent in made.missing:
+            _note_missing(column, absent, unusable, plan, tally)
+        beyond += [(function.name, who, affected) for who, affected in made.beyond]
+        design[:, functions_at : functions_at + made.columns.shape[1]] = made.columns
+        functions_at += made.columns.shape[1]
     labels = read_classes(batch.column(plan.target), plan.target, plan.classes, null_texts) if plan.classes else None
     target = numbers(plan.target) if labels is None else class_positions(labels, plan.classes)
     _note_missing(plan.target, np.isnan(target), unusable, plan, tally)
@@ -187,8 +210,12 @@ def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: 
     for refusal in refusals:
         refusal.count(tally, counted)
         keep &= ~refusal.affected
+    for name, who, affected in beyond:
+        tally.beyond[name, who] += int((affected & counted).sum())
+        keep &= ~affected
     segments = tuple(read_segments(batch.column(name), name, keep, null_texts) for name in plan.segments)
-    return EncodedRows(design[keep], target[keep], weight[keep], _offset(offset, keep, plan), segments)
+    inputs = np.column_stack([*readings.columns.values(), np.empty((rows, 0))])[keep]
+    return EncodedRows(design[keep], target[keep], weight[keep], _offset(offset, keep, plan), segments, inputs)
 
 
 def _offset(values: Array | None, keep: NDArray[np.bool_], plan: ReadingPlan) -> Array:

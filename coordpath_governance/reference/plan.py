@@ -75,4 +75,4 @@ class ReadingPlan:
         if self.classes:
             as_text.add(self.target)
         named = [name for name in (self.weight, self.offset_column) if name is not None]
-        return ({c.column for c in self.design.numeric} | {self.target, *named}) - as_text
+        return (set(self.design.number_columns) | {self.target, *named}) - as_text

@@ -176,8 +176,9 @@ def _axis_note(chart: Waterfall | None) -> str:
 
 def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: CostColumn) -> StepView:
     single = step.from_ is not None and step.to is not None
-    moves = Shown.first([] if single else [_move(move, caps) for move in step.moves[: caps.moves]], caps.moves)
-    left_out = 0 if single else max(len(step.moves) - caps.moves, 0)
+    replaced = step.kind in ("function", "interaction")
+    moves = Shown.first([] if single or replaced else [_move(move, caps) for move in step.moves[: caps.moves]], caps.moves)
+    left_out = 0 if single or replaced else max(len(step.moves) - caps.moves, 0)
     plain = len(step.moves) == 1
     return StepView(
         number=str(step.k),
@@ -186,7 +187,7 @@ def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: C
         slug=step.kind,
         move=_texts(step.feature, step.from_, step.to, caps) if single else None,
         moves=Shown(moves.entries, left_out),
-        moves_count=f"{count(len(step.moves))} coefficient{'' if plain else 's'}",
+        moves_count="old → new, section 5" if replaced else f"{count(len(step.moves))} coefficient{'' if plain else 's'}",
         cost=column.cost(step.cost),
         delta=column.delta_with_error(step.delta, step.delta_se),
         direction="worse" if step.delta > 0 else "better" if step.delta < 0 else "same",

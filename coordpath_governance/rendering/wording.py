@@ -54,6 +54,8 @@ ROLE_WORDS = {
 KIND_WORDS = {
     "coordinate": "",
     "group": "group",
+    "function": "its function",
+    "interaction": "interaction",
     "baseline": "the average score",
     "rest": "moved at once",
     "preprocessing": "preprocessing, outside the certificate",

@@ -151,6 +151,8 @@ def rounding_of(again: dict[str, Any]) -> Allowance:
             return _ROUNDING * 10 * spread[int(place[-1])] * size
         if place[:1] == ("coordinates",) and name in ("mean", "sd"):
             return _ROUNDING * 10 * float(again["coordinates"][place[1]]["sd"])
+        if place[:1] == ("functions",) and name in ("old", "new"):
+            return _ROUNDING * 10 * (size + effect_size)
         if place[:1] == ("coordinates",) and name in ("old", "new"):
             return _ROUNDING * effect_size * 10 if again["coordinates"][place[1]]["label"] in effects else 0.0
         if name in ("start", "target") and names[0] == "problem":

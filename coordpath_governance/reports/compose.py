@@ -24,6 +24,7 @@ from coordpath_governance.reports.document import (
     Subject,
     Tool,
 )
+from coordpath_governance.reports.functions import function_facts
 from coordpath_governance.reports.impact import impact_facts
 from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
 from coordpath_governance.reports.own_thresholds import own_thresholds
@@ -94,6 +95,7 @@ def compose(
         ),
         digest="",
         glm=told.glm,
+        functions=function_facts(pair, change, told.data.inputs),
     )
     return document.model_copy(update={"digest": document_digest(document)})
 

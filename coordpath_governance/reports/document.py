@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
+from coordpath_governance.reference.design import ColumnKind
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
 from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
 
@@ -23,6 +24,9 @@ __all__ = [
     "CoordinateFacts",
     "Counts",
     "DataFacts",
+    "FunctionFacts",
+    "FunctionPoint",
+    "InputFacts",
     "Move",
     "PathFacts",
     "PolicyFacts",
@@ -115,6 +119,15 @@ class Assessment(Sparse):
     rules: tuple[RuleFacts, ...] = ()
 
 
+class InputFacts(Part):
+    """A raw column that functions read as numbers: its 5th, 50th and 95th percentile."""
+
+    column: str
+    p05: Finite
+    p50: Finite
+    p95: Finite
+
+
 class DataFacts(Sparse):
     """The reference data: which bytes, how many rows, in which role.
 
@@ -122,7 +135,7 @@ class DataFacts(Sparse):
     1 for the class it predicts (of several classes: their position), and so are mean and standard deviation.
     """
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("offset", "exposure"))
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("offset", "exposure", "inputs"))
 
     kind: Literal["file", "folder", "table", "moments"]
     name: str
@@ -140,6 +153,7 @@ class DataFacts(Sparse):
     target_sd: Spread
     offset: str | None = None
     exposure: str | None = None
+    inputs: tuple[InputFacts, ...] = ()
 
 
 class Settings(Sparse):
@@ -170,7 +184,7 @@ class CoordinateFacts(Part):
 
     label: str
     unit: str
-    kind: Literal["baseline", "numeric", "missing", "level", "other", "rare", "rare-champion", "rare-candidate"]
+    kind: Literal["baseline"] | ColumnKind
     column: str | None
     level: str | None
     merged: tuple[str, ...]
@@ -184,6 +198,33 @@ class CoordinateFacts(Part):
     changed: bool
     exercised: bool
     flips: bool
+
+
+class FunctionPoint(Part):
+    """What a function adds to the score at one place, old and new, minus its mean where coordinates are centred.
+
+    ``at`` is a number or a level for each of the function's columns; None where a model cannot be computed there.
+    """
+
+    at: tuple[float | str, ...]
+    old: Finite | None
+    new: Finite | None
+
+
+class FunctionFacts(Part):
+    """A function of one column, or the interaction of several: what a step replaces as a whole.
+
+    ``label`` is the class whose score it is part of, where there are several.
+    """
+
+    unit: str
+    label: str | None
+    kind: Literal["function", "interaction"]
+    columns: tuple[str, ...]
+    in_champion: bool
+    in_candidate: bool
+    changed: bool
+    points: tuple[FunctionPoint, ...]
 
 
 class RawChange(Part):
@@ -230,7 +271,7 @@ class StepFacts(Part):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
     k: int
-    kind: Literal["coordinate", "group", "baseline", "rest", "preprocessing"]
+    kind: Literal["coordinate", "group", "function", "interaction", "baseline", "rest", "preprocessing"]
     feature: str
     from_: Finite | None = Field(alias="from")
     to: Finite | None
@@ -291,7 +332,7 @@ class Recheck(Part):
 class ChangeReportDocument(Sparse):
     """The whole report; ``glm`` where the cost is not the squared error."""
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("glm",))
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("glm", "functions"))
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
@@ -316,3 +357,4 @@ class ChangeReportDocument(Sparse):
     recheck: Recheck
     digest: str
     glm: GlmFacts | None = None
+    functions: tuple[FunctionFacts, ...] = ()

@@ -50,6 +50,7 @@ def evidence_of(document: ChangeReportDocument) -> Evidence:
         pair = ModelPair(old, new)
         check_thresholds(pair, document.settings)
         moments = _moments(document, problem, pair)
+        pair = pair.weighted(moments)
     except (CoordpathError, OverflowError) as error:
         raise ReportFormatError(f"the evidence in the report cannot be read: {error}") from error
     if not problem.moves_once:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version as installed_version
 from typing import Literal
 
@@ -22,7 +22,7 @@ from coordpath_governance.errors import ProblemError, UsageError
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution, solve_problem
 from coordpath_governance.paths.how_far import how_far
-from coordpath_governance.reference.collect import CollectedRows, collect_moments
+from coordpath_governance.reference.collect import CollectedRows, InputRange, collect_moments
 from coordpath_governance.reference.glm_rows import measure_glm_rows
 from coordpath_governance.reference.logged import LoggedReference, Role, moments_for_design
 from coordpath_governance.reference.moments import Moments
@@ -32,7 +32,7 @@ from coordpath_governance.reference.rows import PathOnRows, measure_rows
 from coordpath_governance.reference.sources import RowSource
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.compose import ReportFacts, compose
-from coordpath_governance.reports.document import ChangeFacts, DataFacts, Settings, Subject, VersionFacts
+from coordpath_governance.reports.document import ChangeFacts, DataFacts, InputFacts, Settings, Subject, VersionFacts
 from coordpath_governance.reports.glm import (
     check_thresholds,
     cost_on_rows,
@@ -144,7 +144,7 @@ def make_report(
     told = progress or (lambda _stage, _count: None)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            return _make(pair, reference, request, _Flow(pair, reference, request.settings, told), replay)
+            return _make(reference, request, _Flow(pair, reference, request.settings, told), replay)
     except (ValidationError, OverflowError) as error:
         if isinstance(error, ValidationError) and any(each["type"] != "finite_number" for each in error.errors()):
             raise
@@ -153,7 +153,7 @@ def make_report(
         ) from error
 
 
-def _make(pair: ModelPair, reference: Reference, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReport:
+def _make(reference: Reference, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReport:
     if isinstance(reference.data, LoggedReference):
         findings = flow.on_logged_moments(reference.data)
     else:
@@ -161,7 +161,7 @@ def _make(pair: ModelPair, reference: Reference, request: Request, flow: _Flow, 
     facts = ReportFacts(
         subject=request.subject,
         facts=request.facts,
-        data=_data_facts(reference, findings.moments, findings.rows_dropped),
+        data=_data_facts(reference, findings),
         settings=request.settings,
         versions={
             "coordpath-governance": __version__,
@@ -171,7 +171,7 @@ def _make(pair: ModelPair, reference: Reference, request: Request, flow: _Flow, 
         },
         glm=findings.glm,
     )
-    return ChangeReport(compose(facts, pair, findings.change, findings.problem, findings.solution, findings.rows))
+    return ChangeReport(compose(facts, flow.pair, findings.change, findings.problem, findings.solution, findings.rows))
 
 
 @dataclass(frozen=True)
@@ -185,6 +185,7 @@ class _Findings:
     solution: Solution
     rows: RowEvidence | None = None
     glm: GlmFacts | None = None
+    inputs: tuple[InputRange, ...] = ()
 
 
 class _Flow:
@@ -205,7 +206,13 @@ class _Flow:
             raise UsageError(
                 f"the {self.pair.candidate.family} loss needs rows; the reference data are logged moments only: give --data"
             )
-        moments = moments_for_design(logged, lay_out(self.pair))
+        design = lay_out(self.pair)
+        if design.functions:
+            raise UsageError(
+                f"'{design.functions[0].name}' is a function that needs rows; the reference data are logged moments only: "
+                "give --data"
+            )
+        moments = moments_for_design(logged, design)
         change = align(self.pair, merge_rare_levels(self.pair, moments))
         problem = problem_on_moments(change, self.settings)
         return _Findings(moments, logged.document.rows_dropped, change, problem, self._solve(problem))
@@ -225,6 +232,11 @@ class _Flow:
             exposure=reference.exposure,
         )
         collected = collect_moments(source, plan, lambda n: self.told("reading rows", n))
+        weighted = self.pair.weighted(merge_rare_levels(self.pair, collected.moments))
+        if weighted is not self.pair:
+            self.pair = weighted
+            plan = replace(plan, design=lay_out(weighted))
+            collected = collect_moments(source, plan, lambda n: self.told("reading rows once more", n))
         change = align(self.pair, merge_rare_levels(self.pair, collected.moments))
         if is_glm(self.pair):
             return self._generalised(source, plan, collected, change, replay)
@@ -234,7 +246,7 @@ class _Flow:
         scores = UnitScores.of(self.pair, collected.moments, change)
         measures = measure_rows(source, plan, scores, on_rows, lambda n: self.told("measuring rows", n), collected.kept)
         rows = row_evidence(measures, self.settings.threshold)
-        return _Findings(collected.moments, collected.rows_dropped, change, problem, solution, rows)
+        return _Findings(collected.moments, collected.rows_dropped, change, problem, solution, rows, inputs=collected.inputs)
 
     def _generalised(
         self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, replay: Replay | None
@@ -249,7 +261,9 @@ class _Flow:
         measures = measure_glm_rows(rows, cost.family, path, lambda n: self.told("measuring rows", n))
         glm = glm_facts(pair, cost.constant_cost(), change.gram.tolist())
         evidence = glm_row_evidence(measures, path)
-        return _Findings(collected.moments, collected.rows_dropped, change, problem, solution, evidence, glm)
+        return _Findings(
+            collected.moments, collected.rows_dropped, change, problem, solution, evidence, glm, collected.inputs
+        )
 
     def _solve(self, problem: PathProblem) -> Solution:
         self.told("finding the best order", len(problem.changed))
@@ -272,8 +286,8 @@ def _path_on_rows(change: Change, problem: PathProblem, solution: Solution, thre
     )
 
 
-def _data_facts(reference: Reference, moments: Moments, dropped: int) -> DataFacts:
-    source = reference.data
+def _data_facts(reference: Reference, findings: _Findings) -> DataFacts:
+    source, moments = reference.data, findings.moments
     logged = isinstance(source, LoggedReference)
     return DataFacts(
         kind="moments" if isinstance(source, LoggedReference) else source.kind,
@@ -284,7 +298,7 @@ def _data_facts(reference: Reference, moments: Moments, dropped: int) -> DataFac
         role=reference.role,
         period=reference.period,
         rows=moments.rows,
-        rows_dropped=dropped,
+        rows_dropped=findings.rows_dropped,
         missing="fail" if logged else reference.missing,
         weight_sum=moments.weight_sum,
         weight_square_sum=moments.weight_square_sum,
@@ -292,4 +306,5 @@ def _data_facts(reference: Reference, moments: Moments, dropped: int) -> DataFac
         target_sd=max(moments.target_variance, 0.0) ** 0.5,
         offset=reference.offset,
         exposure=reference.exposure,
+        inputs=tuple(InputFacts(column=each.column, p05=each.p05, p50=each.p50, p95=each.p95) for each in findings.inputs),
     )

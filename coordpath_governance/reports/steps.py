@@ -9,7 +9,7 @@ from typing import Literal
 from coordpath_governance.alignment.change import Change
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.paths import PathProblem, Solution, evaluate_order, greedy_order, shapley
-from coordpath_governance.paths.path import Path, Step
+from coordpath_governance.paths.path import Path, Step, StepKind
 from coordpath_governance.reports.document import ComparedOrder, Move, PathFacts, StepFacts
 from coordpath_governance.reports.impact_parts import RowEvidence
 
@@ -19,6 +19,7 @@ TWO_ERRORS = 2.0
 _SUMMED = 1e-12
 """Of the largest cost: what a sum over rows may be off by, which is no change for the worse."""
 OrderName = Literal["ours", "greedy", "direct"]
+FunctionKind = Literal["function", "interaction"]
 _TITLES: dict[OrderName, str] = {
     "ours": "This report's order",
     "greedy": "Greedy: at each step the coefficient that lowers the cost most",
@@ -28,14 +29,24 @@ _TITLES: dict[OrderName, str] = {
 
 @dataclass(frozen=True)
 class Labels:
-    """From a coordinate's label to the unit it moves with."""
+    """From a coordinate's label to the unit it moves with, and which units are functions, of how many columns."""
 
     unit_of: Mapping[str, str]
+    functions: Mapping[str, FunctionKind]
 
     @classmethod
     def of(cls, change: Change) -> Labels:
         """The labels of a change."""
-        return cls({c.label: c.unit for c in change.coordinates})
+        functions = {c.unit: c.source.column for c in change.coordinates if c.source is not None and c.source.is_function}
+        return cls(
+            {c.label: c.unit for c in change.coordinates},
+            {unit: "interaction" if name in change.interactions else "function" for unit, name in functions.items()},
+        )
+
+    def kind(self, step: Step) -> StepKind:
+        """What kind of step it is: that of a function says so."""
+        units = self.units(step)
+        return self.functions.get(units[0], step.kind) if len(units) == 1 and step.kind != "rest" else step.kind
 
     def units(self, step: Step) -> tuple[str, ...]:
         """The units that a step moves, in the order of their coordinates."""
@@ -64,10 +75,10 @@ def path_facts(problem: PathProblem, solution: Solution, labels: Labels, rows: R
     steps = tuple(
         StepFacts(
             k=step.k,
-            kind=step.kind,
+            kind=labels.kind(step),
             feature=labels.title(step),
-            from_=step.moves[0].before if len(step.moves) == 1 else None,
-            to=step.moves[0].after if len(step.moves) == 1 else None,
+            from_=step.moves[0].before if _is_coefficient(step, labels) else None,
+            to=step.moves[0].after if _is_coefficient(step, labels) else None,
             moves=tuple(Move(feature=move.feature, from_=move.before, to=move.after) for move in step.moves),
             cost=step.cost,
             delta=step.delta,
@@ -91,6 +102,11 @@ def path_facts(problem: PathProblem, solution: Solution, labels: Labels, rows: R
         minimum_cost=problem.cost.minimum(),
         steps=steps,
     )
+
+
+def _is_coefficient(step: Step, labels: Labels) -> bool:
+    """Whether a single coefficient moves, and not a function as a whole."""
+    return len(step.moves) == 1 and labels.units(step)[0] not in labels.functions
 
 
 def _order_free(problem: PathProblem, labels: Labels) -> dict[str, float]:

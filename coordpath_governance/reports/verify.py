@@ -32,6 +32,7 @@ from coordpath_governance.paths.certificate import OPTIMAL_GAP
 from coordpath_governance.paths.convex.record import RecordedCost
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import read_policy
+from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.logged import LoggedReference, read_reference
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.sources import open_source
@@ -132,7 +133,7 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
 
 def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Check:
     what = "every figure follows from the evidence in the report"
-    pair = ModelPair(evidence.champion, evidence.candidate)
+    pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
     try:
         hidden = _hidden(pair, evidence.moments)
         if hidden:
@@ -165,9 +166,17 @@ def _hidden(pair: ModelPair, moments: Moments) -> list[str]:
     hidden = []
     for column in lay_out(pair).columns:
         merged = ("rare", column.column, column.level) in shown
+        if column.kind == "function-change" and not _function_differs(pair, column):
+            continue
         if column.kind != "other" and not merged and (column.kind, column.column, column.level) not in shown:
             hidden.append(f"{column.column}{'' if column.level is None else f' = {column.level}'}")
     return hidden
+
+
+def _function_differs(pair: ModelPair, column: DesignColumn) -> bool:
+    scores = next(scores for scores in pair.scores if scores.label == column.level)
+    functions = scores.functions[column.column]
+    return not functions.sides[0] or functions.differs(pair.has_intercept)
 
 
 def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
@@ -176,7 +185,7 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     labels = (champion.label if champion else None, document.subject.candidate.label)
     parts = (document.data, document.counts, document.path, document.impact, document.glm)
     summary = summarise(labels, *parts, own_thresholds(document.models))
-    pair = ModelPair(evidence.champion, evidence.candidate)
+    pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
     merged = merged_levels(align(pair, evidence.moments))
     told = (document.data, document.counts, document.path, document.impact)
     stated = limits(pair, *told, merged, document.rows is not None, document.glm)

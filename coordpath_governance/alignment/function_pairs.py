@@ -1,0 +1,131 @@
+"""Champion's and candidate's function of a column, or of several: what a step replaces, and whether they differ at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.models.functions import Curve, FunctionTerm, Piece, Shape, term_values
+from coordpath_governance.models.linear_model import MISSING_LEVEL, CategoricalTerm, LinearModel
+from coordpath_governance.models.maps import Affine, preimages
+from coordpath_governance.reference.design import OTHER_LEVEL
+
+__all__ = ["FunctionPair", "function_pairs"]
+
+Array = NDArray[np.float64]
+
+_ALWAYS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, 10.0, -10.0, 100.0, 1000.0)
+_NEAR = 1e-7
+_MOST_POINTS = 4000
+_SAME = 1e-9
+_DRAWS = 4000
+
+
+@dataclass(frozen=True)
+class FunctionPair:
+    """Both models' function of the same columns, None where a model has none; ``columns`` in the order of their names."""
+
+    columns: tuple[str, ...]
+    old: FunctionTerm | None
+    new: FunctionTerm | None
+
+    @property
+    def name(self) -> str:
+        """What the unit is called."""
+        term = self.old or self.new
+        return "" if term is None else term.name
+
+    @property
+    def sides(self) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+        """The pieces of both."""
+        return (self.old.pieces if self.old else ()), (self.new.pieces if self.new else ())
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Every function of a single column that either is made of."""
+        return tuple(dict.fromkeys(shape for side in self.sides for piece in side for shape in piece.shapes))
+
+    def differs(self, up_to_a_constant: bool) -> bool:
+        """Whether they differ anywhere that both can be computed: where one of them bends, between, beyond, and at large."""
+        places = _Points(self)
+        before, after = (term_values(side, places, places.rows) for side in self.sides)
+        finite = np.isfinite(before) & np.isfinite(after)
+        before, after = before[finite], after[finite]
+        if not len(before):
+            return self.sides[0] != self.sides[1]
+        apart = after - before
+        size = np.abs(before) + np.abs(after)
+        calm = int(np.argmin(size))
+        level = apart[calm] if up_to_a_constant else 0.0
+        return bool((np.abs(apart - level) > _SAME * (size + size[calm])).any())
+
+
+class _Points:
+    """Rows at which two functions are compared."""
+
+    def __init__(self, pair: FunctionPair) -> None:
+        numbers: dict[str, list[float]] = {}
+        levels: dict[str, list[str]] = {}
+        for column in pair.columns:
+            own = [shape for shape in pair.shapes if shape.column == column]
+            curves = [shape for shape in own if isinstance(shape, Curve)]
+            tables = [shape for shape in own if isinstance(shape, CategoricalTerm)]
+            if curves or not tables:
+                numbers[column] = _numbers(curves)
+            if tables:
+                known = dict.fromkeys(level for table in tables for level in table.levels)
+                levels[column] = [*known, MISSING_LEVEL, OTHER_LEVEL]
+        sizes = [*map(len, numbers.values()), *map(len, levels.values())]
+        if len(sizes) == 1:
+            self.rows = sizes[0]
+            draws = [np.arange(sizes[0])]
+        else:
+            self.rows = _DRAWS
+            generator = np.random.default_rng(0)
+            draws = [generator.integers(size, size=_DRAWS) for size in sizes]
+        self._numbers = {name: np.array(own)[draws[i]] for i, (name, own) in enumerate(numbers.items())}
+        self._levels = {name: (own, draws[len(numbers) + i]) for i, (name, own) in enumerate(levels.items())}
+
+    def numbers(self, column: str) -> Array:
+        return self._numbers[column]
+
+    def labels(self, column: str) -> tuple[Sequence[str], NDArray[np.intp]]:
+        labels, codes = self._levels[column]
+        return labels, codes
+
+
+def _numbers(curves: Sequence[Curve]) -> list[float]:
+    """Where curves bend, close to it on both sides, between two such places and beyond all; and a missing value."""
+    bends = np.unique(np.concatenate([np.array(_ALWAYS), *(preimages(curve.maps) for curve in curves)]))
+    if len(bends) > _MOST_POINTS:
+        bends = bends[:: len(bends) // _MOST_POINTS + 1]
+    near = _NEAR * (np.abs(bends) + _NEAR)
+    width = bends[-1] - bends[0]
+    between = (bends[1:] + bends[:-1]) / 2.0
+    thirds = bends[:-1] + np.diff(bends) / 3.0
+    beyond = np.array([bends[0] - width, bends[0] - 0.1 * width, bends[-1] + 0.1 * width, bends[-1] + width])
+    return [*np.concatenate([bends, bends - near, bends + near, between, thirds, beyond]).tolist(), float("nan")]
+
+
+def function_pairs(champion: LinearModel, candidate: LinearModel) -> dict[str, FunctionPair]:
+    """By name, the candidate's first: a column that either model bends is a function in both, and takes in its slope."""
+    sides = [{term.columns: term for term in model.functions} for model in (champion, candidate)]
+    pairs = {}
+    for columns in dict.fromkeys([*sides[1], *sides[0]]):
+        old, new = (
+            _with_slope(own.get(columns), columns, model) for own, model in zip(sides, (champion, candidate), strict=True)
+        )
+        pair = FunctionPair(columns, old, new)
+        pairs[pair.name] = pair
+    return pairs
+
+
+def _with_slope(term: FunctionTerm | None, columns: tuple[str, ...], model: LinearModel) -> FunctionTerm | None:
+    slopes = [slope for slope in model.numeric if (slope.column,) == columns]
+    if not slopes:
+        return term
+    pieces = tuple(Piece(1.0, (Curve(each.column, (Affine(each.coefficient),), each.missing),)) for each in slopes)
+    return FunctionTerm(columns, (*(term.pieces if term else ()), *pieces))

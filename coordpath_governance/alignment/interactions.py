@@ -1,0 +1,176 @@
+"""Products of columns, split so that two models that are the same function have the same parts.
+
+With P_c the value of a function of column c at one place (a number: 0 if every curve on it is finite there, else the next of
+a fixed list; a category: the mean over its levels in the reference population), a product splits into
+
+    Π_c φ_c  =  Σ_{T ⊆ columns}  Π_{c ∉ T} P_c φ_c · Π_{c ∈ T} (φ_c − P_c φ_c),
+
+and the part of T belongs to T alone: to the intercept, to one column, or to the interaction of several. Polynomials vanish
+at 0, so their products stay raw monomials; slopes of a category become the mean slope and what each level adds to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, combinations
+
+import numpy as np
+
+from coordpath_governance.models.functions import Curve, FunctionTerm, Piece, Shape, summed, table_of
+from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
+from coordpath_governance.models.maps import apply_all
+from coordpath_governance.reference.moments import Moments
+
+__all__ = ["LevelWeights", "has_products_with_levels", "level_weights", "split_products"]
+
+LevelWeights = Mapping[str, Mapping[str, float]]
+"""By categorical column: the share of each level, one in all."""
+
+_PLACES = (0.0, 1.0, -1.0, 0.5, 2.0, 10.0, 100.0, 1000.0)
+_MOST_COLUMNS = 6
+
+
+def has_products_with_levels(models: Iterable[LinearModel]) -> bool:
+    """Whether there is an interaction with a category, whose parts depend on the shares of its levels."""
+    scores = (score for model in models for score in (model, *model.class_scores))
+    return any(
+        isinstance(shape, CategoricalTerm) and len(term.columns) > 1
+        for score in scores
+        for term in score.functions
+        for piece in term.pieces
+        for shape in piece.shapes
+    )
+
+
+def level_weights(moments: Moments) -> LevelWeights:
+    """The shares of the levels that are told one by one; those of a column add up to one."""
+    shares: dict[str, dict[str, float]] = {}
+    for column, share in zip(moments.columns, moments.mean[:-1].tolist(), strict=True):
+        if column.kind == "level":
+            shares.setdefault(column.column, {})[str(column.level)] = share
+    totals = {name: math.fsum(own.values()) for name, own in shares.items()}
+    return {
+        name: {level: share / totals[name] for level, share in own.items()}
+        for name, own in shares.items()
+        if totals[name] > 0.0
+    }
+
+
+def split_products(models: Sequence[LinearModel], weights: LevelWeights | None) -> list[LinearModel]:
+    """The same models with their products split; what a category's levels weigh is all the same while nobody knows."""
+    scores = [score for model in models for score in (model, *model.class_scores)]
+    products = [piece for score in scores for term in score.functions if len(term.columns) > 1 for piece in term.pieces]
+    if not products:
+        return list(models)
+    places = _Places([shape for piece in products for shape in piece.shapes], weights or {})
+    return [
+        replace(_split(model, places), class_scores=tuple(_split(score, places) for score in model.class_scores))
+        for model in models
+    ]
+
+
+class _Places:
+    """Where the functions of every column are looked at."""
+
+    def __init__(self, shapes: Sequence[Shape], weights: LevelWeights) -> None:
+        curves: dict[str, dict[Curve, None]] = {}
+        levels: dict[str, dict[str, None]] = {}
+        for shape in shapes:
+            if isinstance(shape, CategoricalTerm):
+                levels.setdefault(shape.column, {}).update(dict.fromkeys(shape.levels))
+            else:
+                curves.setdefault(shape.column, {})[shape] = None
+        self._numbers = {column: _place(list(own)) for column, own in curves.items()}
+        self._weights = {
+            column: weights.get(column) or {level: 1.0 / len(own) for level in own} for column, own in levels.items()
+        }
+
+    def value(self, shapes: Sequence[Shape]) -> float:
+        """P_c of a product of functions of one column; 0, which splits nothing, where it is a number and a category."""
+        tables = [shape for shape in shapes if isinstance(shape, CategoricalTerm)]
+        curves = [shape for shape in shapes if isinstance(shape, Curve)]
+        if tables and curves:
+            return 0.0
+        column = shapes[0].column
+        if tables:
+            product = table_of(tables, math.prod)
+            return math.fsum(share * (product.effect(level) or 0.0) for level, share in self._weights[column].items())
+        place = self._numbers[column]
+        return 0.0 if place is None else math.prod(_at(curve, place) for curve in curves)
+
+
+def _place(curves: Sequence[Curve]) -> float | None:
+    return next((place for place in _PLACES if all(math.isfinite(_at(curve, place)) for curve in curves)), None)
+
+
+def _at(curve: Curve, place: float) -> float:
+    return float(apply_all(curve.maps, np.array([place]))[0])
+
+
+def _split(model: LinearModel, places: _Places) -> LinearModel:
+    intercept = [model.intercept]
+    numeric: dict[str, list[NumericTerm]] = {term.column: [term] for term in model.numeric}
+    categorical: dict[str, list[CategoricalTerm]] = {term.column: [term] for term in model.categorical}
+    functions: dict[tuple[str, ...], list[Piece]] = {}
+    for term in model.functions:
+        for piece in term.pieces:
+            for columns, part in _parts(piece, places):
+                (shape, *more) = part.shapes or (None,)
+                if shape is None and len(columns) < 2:
+                    intercept.append(part.weight)
+                elif len(columns) != 1 or more:
+                    functions.setdefault(columns, []).append(part)
+                elif isinstance(shape, CategoricalTerm):
+                    categorical.setdefault(shape.column, []).append(_scaled(shape, part.weight))
+                elif shape is not None and not shape.maps:
+                    missing = None if shape.missing is None else part.weight * shape.missing
+                    numeric.setdefault(shape.column, []).append(NumericTerm(shape.column, part.weight, missing))
+                else:
+                    functions.setdefault(columns, []).append(part)
+    return replace(
+        model,
+        intercept=math.fsum(intercept),
+        numeric=tuple(_added(own) for own in numeric.values()),
+        categorical=tuple(table_of(own, math.fsum) if len(own) > 1 else own[0] for own in categorical.values()),
+        functions=tuple(FunctionTerm(columns, summed(own)) for columns, own in functions.items()),
+    )
+
+
+def _scaled(term: CategoricalTerm, weight: float) -> CategoricalTerm:
+    unknown = None if term.unknown is None else weight * term.unknown
+    return replace(term, effects=tuple(weight * effect for effect in term.effects), unknown=unknown)
+
+
+def _added(terms: Sequence[NumericTerm]) -> NumericTerm:
+    if len(terms) == 1:
+        return terms[0]
+    known = [term.missing for term in terms if term.missing is not None]
+    missing = math.fsum(known) if len(known) == len(terms) else None
+    return NumericTerm(terms[0].column, math.fsum(term.coefficient for term in terms), missing)
+
+
+def _parts(piece: Piece, places: _Places) -> Iterator[tuple[tuple[str, ...], Piece]]:
+    """The parts of a product by the columns they belong to; each is itself a product, over no more than those columns."""
+    by_column: dict[str, list[Shape]] = {}
+    for shape in piece.shapes:
+        by_column.setdefault(shape.column, []).append(shape)
+    columns = tuple(sorted(by_column))
+    if not 1 < len(columns) <= _MOST_COLUMNS:
+        yield columns, piece
+        return
+    at = {column: places.value(own) for column, own in by_column.items()}
+    for chosen in _subsets(columns):
+        outside = math.prod(at[column] for column in columns if column not in chosen)
+        if outside == 0.0:
+            continue
+        for kept in _subsets(chosen):
+            taken = math.prod(-at[column] for column in chosen if column not in kept)
+            if taken != 0.0:
+                shapes = tuple(shape for column in kept for shape in by_column[column])
+                yield chosen, Piece(piece.weight * outside * taken, shapes)
+
+
+def _subsets(columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    return chain.from_iterable(combinations(columns, size) for size in range(len(columns) + 1))

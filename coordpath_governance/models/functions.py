@@ -1,0 +1,232 @@
+"""FunctionTerm: what a model adds for one raw column, or for several together, where that is not a coefficient times x.
+
+    term(row) = Σ_k weight_k · Π_s shape_s(row)
+
+A shape is a function of one column: a `Curve` (a chain of `maps` on a number) or the effects of levels. A term of one
+column is a function of it, one of several columns an interaction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.models.linear_model import CategoricalTerm
+from coordpath_governance.models.maps import Map, Spline, Steps, apply_all, finite
+
+__all__ = [
+    "TIMES",
+    "Curve",
+    "FunctionTerm",
+    "Piece",
+    "Readings",
+    "Shape",
+    "function_terms",
+    "summed",
+    "table_of",
+    "term_values",
+]
+
+TIMES = "×"
+"""Between the columns of an interaction."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Maps on a number, one after the other; ``missing`` where there is none, None if the model raises there."""
+
+    column: str
+    maps: tuple[Map, ...] = ()
+    missing: float | None = None
+
+
+Shape: TypeAlias = Curve | CategoricalTerm
+
+
+@dataclass(frozen=True)
+class Piece:
+    """``weight`` times the product of shapes."""
+
+    weight: float
+    shapes: tuple[Shape, ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns it looks at."""
+        return frozenset(shape.column for shape in self.shapes)
+
+
+@dataclass(frozen=True)
+class FunctionTerm:
+    """A sum of pieces over no more than these columns, which stand in the order of their names."""
+
+    columns: tuple[str, ...]
+    pieces: tuple[Piece, ...]
+
+    @property
+    def name(self) -> str:
+        """The column, or the columns of an interaction."""
+        return TIMES.join(self.columns)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether every number in it is finite."""
+        return all(math.isfinite(piece.weight) and all(map(_is_finite, piece.shapes)) for piece in self.pieces)
+
+
+class Readings(Protocol):
+    """Columns of rows as a model reads them."""
+
+    def numbers(self, column: str) -> Array:
+        """A column of numbers, NaN where one is missing."""
+        ...
+
+    def labels(self, column: str) -> tuple[Sequence[str], NDArray[np.intp]]:
+        """The distinct labels of a column's levels, and for every row which of them it has."""
+        ...
+
+
+def term_values(pieces: Iterable[Piece], readings: Readings, rows: int) -> Array:
+    """Σ weight·Π shapes of every row; NaN or infinite where the model cannot score it."""
+    out = np.zeros(rows)
+    seen: dict[Shape, Array] = {}
+    with np.errstate(all="ignore"):
+        for piece in pieces:
+            product = np.full(rows, piece.weight)
+            for shape in piece.shapes:
+                if shape not in seen:
+                    seen[shape] = _values(shape, readings)
+                product = product * seen[shape]
+            out += product
+    return out
+
+
+def _values(shape: Shape, readings: Readings) -> Array:
+    if isinstance(shape, CategoricalTerm):
+        labels, codes = readings.labels(shape.column)
+        effects = (shape.effect(label) for label in labels)
+        return np.array([math.nan if effect is None else effect for effect in effects], dtype=np.float64)[codes]
+    x = readings.numbers(shape.column)
+    absent = np.isnan(x)
+    if not absent.any():
+        return apply_all(shape.maps, x)
+    missing = math.nan if shape.missing is None else shape.missing
+    return np.where(absent, missing, apply_all(shape.maps, np.where(absent, 0.0, x)))
+
+
+def function_terms(pieces: Iterable[Piece]) -> tuple[FunctionTerm, ...]:
+    """The pieces by the columns they look at, those of each added up."""
+    by_columns: dict[tuple[str, ...], list[Piece]] = {}
+    for piece in pieces:
+        by_columns.setdefault(tuple(sorted(piece.columns)), []).append(piece)
+    return tuple(FunctionTerm(columns, summed(own)) for columns, own in by_columns.items())
+
+
+def summed(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """The same sum with fewer pieces: equal products are one, and so are splines on equal knots and steps on equal edges."""
+    weights: dict[tuple[Shape, ...], float] = {}
+    for piece in pieces:
+        weights[piece.shapes] = weights.get(piece.shapes, 0.0) + piece.weight
+    alike: dict[object, list[Piece]] = {}
+    for shapes, weight in weights.items():
+        alike.setdefault(_but_for_values(shapes), []).append(Piece(weight, shapes))
+    return tuple(each for group in alike.values() for each in _as_one(group))
+
+
+def _but_for_values(shapes: tuple[Shape, ...]) -> object:
+    """What products have in common whose first spline or step function, or table of effects, differs in its values only."""
+    at = _first_with_values(shapes)
+    if at is None:
+        return shapes
+    shape, rest = shapes[at], (shapes[:at], shapes[at + 1 :])
+    if isinstance(shape, CategoricalTerm):
+        return (rest, replace(shape, effects=(), unknown=None if shape.unknown is None else 0.0))
+    last = shape.maps[-1]
+    grid: object = (last.edges, last.edge_belongs) if isinstance(last, Steps) else ()
+    if isinstance(last, Spline):
+        grid = (last.knots, last.degree, last.extrapolation)
+    return (rest, shape.column, shape.maps[:-1], shape.missing is None, last.kind, grid)
+
+
+def _first_with_values(shapes: Sequence[Shape]) -> int | None:
+    for at, shape in enumerate(shapes):
+        if isinstance(shape, CategoricalTerm) or (shape.maps and isinstance(shape.maps[-1], Steps | Spline)):
+            return at
+    return None
+
+
+def _as_one(group: Sequence[Piece]) -> Sequence[Piece]:
+    """Pieces that are alike but for values, as one piece of weight 1 with their weighted sum."""
+    at = _first_with_values(group[0].shapes)
+    if len(group) == 1 or at is None:
+        return group
+    weights = [piece.weight for piece in group]
+    shapes = [piece.shapes[at] for piece in group]
+    one = _weighted(weights, shapes)
+    return (Piece(1.0, (*group[0].shapes[:at], one, *group[0].shapes[at + 1 :])),)
+
+
+def _weighted(weights: Sequence[float], shapes: Sequence[Shape]) -> Shape:
+    """The weighted sum of shapes that differ in their values only."""
+    first = shapes[0]
+    if isinstance(first, CategoricalTerm):
+        tables = [shape for shape in shapes if isinstance(shape, CategoricalTerm)]
+        effects = np.asarray(weights) @ np.array([table.effects for table in tables])
+        unknown = [table.unknown for table in tables if table.unknown is not None]
+        return replace(
+            first,
+            effects=tuple(np.atleast_1d(effects).tolist()) if first.levels else (),
+            unknown=None if first.unknown is None else float(np.asarray(weights) @ np.array(unknown)),
+        )
+    curves = [shape for shape in shapes if isinstance(shape, Curve)]
+    values = [curve.maps[-1] for curve in curves]
+    total: Map
+    if isinstance(values[0], Steps):
+        steps = [each for each in values if isinstance(each, Steps)]
+        total = replace(steps[0], values=_sums(weights, [each.values for each in steps]))
+    else:
+        splines = [each for each in values if isinstance(each, Spline)]
+        total = replace(splines[0], coefficients=_sums(weights, [each.coefficients for each in splines]))
+    missing = [curve.missing for curve in curves if curve.missing is not None]
+    return replace(
+        first,
+        maps=(*first.maps[:-1], total),
+        missing=None if first.missing is None else float(np.asarray(weights) @ np.array(missing)),
+    )
+
+
+def _sums(weights: Sequence[float], values: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return tuple((np.asarray(weights) @ np.array(values)).tolist())
+
+
+def table_of(tables: Sequence[CategoricalTerm], combine: Callable[[Sequence[float]], float]) -> CategoricalTerm:
+    """Effects of levels from those of several terms on one column; a level that one of them raises on is left out."""
+
+    def at(effects: Sequence[float | None]) -> float | None:
+        known = [effect for effect in effects if effect is not None]
+        return combine(known) if len(known) == len(effects) else None
+
+    levels = dict.fromkeys(level for table in tables for level in table.levels)
+    effects = {level: at([table.effect(level) for table in tables]) for level in levels}
+    known = {level: effect for level, effect in effects.items() if effect is not None}
+    return CategoricalTerm(
+        tables[0].column,
+        tuple(known),
+        tuple(known.values()),
+        at([table.unknown for table in tables]),
+        numeric_levels=any(table.numeric_levels for table in tables),
+        text_levels=any(table.text_levels for table in tables),
+    )
+
+
+def _is_finite(shape: Shape) -> bool:
+    if isinstance(shape, CategoricalTerm):
+        return all(math.isfinite(number) for number in (*shape.effects, shape.unknown or 0.0))
+    return math.isfinite(shape.missing or 0.0) and all(map(finite, shape.maps))

@@ -1,0 +1,403 @@
+"""Maps of one number to another, the closed list of what a model may do to a column before it is weighted.
+
+    affine           scale·x + shift              power       xᵏ for a whole k ≥ 2
+    log, sqrt, …     numpy's functions by name    clip        x within [low, high]
+    steps            a value for every interval between edges
+    spline           Σ c_i B_i(x) with B-splines on knots, and what it is beyond them
+    yeo-johnson      box-cox                      quantile    an interpolated distribution function
+
+A number outside of a map's domain becomes NaN or infinite, which no model can score. Missing values never get here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "ELEMENTARY",
+    "MAPS",
+    "Affine",
+    "BoxCox",
+    "Clip",
+    "Elementary",
+    "Map",
+    "Power",
+    "Quantile",
+    "Spline",
+    "Steps",
+    "YeoJohnson",
+    "apply_all",
+    "finite",
+    "folded",
+    "map_document",
+    "preimages",
+]
+
+Array = NDArray[np.float64]
+Extrapolation: TypeAlias = Literal["constant", "linear", "continue", "periodic", "error"]
+
+_NEAR_ZERO = float(np.spacing(1.0))
+_BOUNDS = 1e-7
+"""How near to an end of its quantiles scikit-learn takes a number for that end, if the output is normal."""
+
+
+@dataclass(frozen=True)
+class Affine:
+    """scale·x + shift."""
+
+    kind: ClassVar[str] = "affine"
+    scale: float
+    shift: float = 0.0
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number."""
+        return self.scale * x + self.shift
+
+    def preimage(self, points: Array) -> Array:
+        """The numbers that the map takes to these points."""
+        return (points - self.shift) / self.scale if self.scale else points[:0]
+
+    def breaks(self) -> Array:
+        """Where the map bends or jumps."""
+        return np.empty(0)
+
+
+_SQUARE_ROOTS = ("square", "absolute")
+ELEMENTARY: Mapping[str, tuple[np.ufunc, np.ufunc | None]] = MappingProxyType(
+    {
+        "log": (np.log, np.exp),
+        "log1p": (np.log1p, np.expm1),
+        "log2": (np.log2, np.exp2),
+        "log10": (np.log10, None),
+        "sqrt": (np.sqrt, np.square),
+        "cbrt": (np.cbrt, None),
+        "exp": (np.exp, np.log),
+        "expm1": (np.expm1, np.log1p),
+        "square": (np.square, np.sqrt),
+        "absolute": (np.absolute, np.absolute),
+    }
+)
+"""numpy's functions that we know, each with its inverse where that is one of numpy's."""
+
+
+@dataclass(frozen=True)
+class Elementary:
+    """One of numpy's functions, by its name."""
+
+    kind: ClassVar[str] = "function"
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in ELEMENTARY:
+            raise ValueError(f"'{self.name}' is not one of {', '.join(ELEMENTARY)}")
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number."""
+        return cast("Array", ELEMENTARY[self.name][0](x))
+
+    def preimage(self, points: Array) -> Array:
+        """The numbers that the map takes to these points."""
+        if self.name == "log10":
+            return np.power(10.0, points)
+        if self.name == "cbrt":
+            return points**3
+        inverse = cast("np.ufunc", ELEMENTARY[self.name][1])
+        back: Array = inverse(points)
+        return np.concatenate([-back, back]) if self.name in _SQUARE_ROOTS else back
+
+    def breaks(self) -> Array:
+        """Where the map bends or jumps, or its domain ends."""
+        return np.array([-1.0, 0.0]) if self.name == "log1p" else np.zeros(1)
+
+
+@dataclass(frozen=True)
+class Power:
+    """x to a whole power."""
+
+    kind: ClassVar[str] = "power"
+    exponent: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.exponent, bool) or not isinstance(self.exponent, int) or not 2 <= self.exponent <= 64:
+            raise ValueError("an exponent is a whole number from 2 to 64")
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number."""
+        return x**self.exponent
+
+    def preimage(self, points: Array) -> Array:
+        """The numbers that the map takes to these points."""
+        back = np.sign(points) * np.abs(points) ** (1.0 / self.exponent)
+        return np.concatenate([-back, back])
+
+    def breaks(self) -> Array:
+        """Nowhere."""
+        return np.empty(0)
+
+
+@dataclass(frozen=True)
+class Clip:
+    """x, but no less than ``low`` and no more than ``high``."""
+
+    kind: ClassVar[str] = "clip"
+    low: float
+    high: float
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number."""
+        return np.clip(x, self.low, self.high)
+
+    def preimage(self, points: Array) -> Array:
+        """The numbers that the map takes to these points."""
+        return points[(points >= self.low) & (points <= self.high)]
+
+    def breaks(self) -> Array:
+        """Both ends."""
+        return np.array([self.low, self.high])
+
+
+@dataclass(frozen=True)
+class Steps:
+    """``values[i]`` where x lies behind i of the ``edges``; an edge belongs to the interval behind it, or before it."""
+
+    kind: ClassVar[str] = "steps"
+    edges: tuple[float, ...]
+    values: tuple[float, ...]
+    edge_belongs: Literal["behind", "before"] = "behind"
+
+    def __post_init__(self) -> None:
+        if len(self.values) != len(self.edges) + 1:
+            raise ValueError(f"{len(self.edges)} edges part {len(self.edges) + 1} intervals, not {len(self.values)}")
+        if any(low > high for low, high in pairwise(self.edges)):
+            raise ValueError("the edges are not in order")
+        if self.edge_belongs not in ("behind", "before"):
+            raise ValueError("an edge belongs 'behind' or 'before'")
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number."""
+        side: Literal["left", "right"] = "right" if self.edge_belongs == "behind" else "left"
+        return np.asarray(self.values)[np.searchsorted(np.asarray(self.edges), x, side=side)]
+
+    def preimage(self, points: Array) -> Array:
+        """None: what comes behind it takes a few values only."""
+        return points[:0]
+
+    def breaks(self) -> Array:
+        """The edges."""
+        return np.asarray(self.edges, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Spline:
+    """Σ c_i B_i(x), the B-splines of ``degree`` on ``knots``; beyond the base interval as ``extrapolation`` says."""
+
+    kind: ClassVar[str] = "spline"
+    knots: tuple[float, ...]
+    degree: int
+    coefficients: tuple[float, ...]
+    extrapolation: Extrapolation
+
+    def __post_init__(self) -> None:
+        if isinstance(self.degree, bool) or not isinstance(self.degree, int) or not 1 <= self.degree <= 20:
+            raise ValueError("the degree of a spline is a whole number from 1 to 20")
+        if len(self.coefficients) != len(self.knots) - self.degree - 1 or len(self.coefficients) <= self.degree:
+            raise ValueError(
+                "a spline has as many coefficients as knots, but for its degree and one, and more than its degree"
+            )
+        if any(low > high for low, high in pairwise(self.knots)) or not self._low < self._high:
+            raise ValueError("the knots of a spline are not in order")
+        if self.extrapolation not in ("constant", "linear", "continue", "periodic", "error"):
+            raise ValueError("a spline goes on constant, linear, continue, periodic, or is an error")
+
+    @property
+    def _low(self) -> float:
+        return self.knots[self.degree]
+
+    @property
+    def _high(self) -> float:
+        return self.knots[-self.degree - 1]
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number; NaN beyond the base interval if that is an error."""
+        from scipy.interpolate import BSpline
+
+        spline = BSpline(np.asarray(self.knots), np.asarray(self.coefficients), self.degree)
+        low, high = self._low, self._high
+        if self.extrapolation == "continue":
+            return cast("Array", spline(x))
+        if self.extrapolation == "periodic":
+            return cast("Array", spline(low + (x - low) % (high - low)))
+        within: Array = spline(np.clip(x, low, high))
+        if self.extrapolation == "constant":
+            return within
+        if self.extrapolation == "error":
+            return np.where((x >= low) & (x <= high), within, np.nan)
+        below, above = np.minimum(x - low, 0.0), np.maximum(x - high, 0.0)
+        return within + below * float(spline(low, 1)) + above * float(spline(high, 1))
+
+    def preimage(self, points: Array) -> Array:
+        """None: it is not inverted."""
+        return points[:0]
+
+    def breaks(self) -> Array:
+        """The knots."""
+        return np.unique(np.asarray(self.knots))
+
+
+@dataclass(frozen=True)
+class YeoJohnson:
+    """((x + 1)^λ − 1)/λ for x ≥ 0, −((1 − x)^(2 − λ) − 1)/(2 − λ) below; logarithms where the exponent is 0."""
+
+    kind: ClassVar[str] = "yeo-johnson"
+    power: float
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number."""
+        right, left = np.maximum(x, 0.0), np.maximum(-x, 0.0)
+        return np.where(x >= 0.0, _powered(right, self.power), -_powered(left, 2.0 - self.power)) + 0.0 * x
+
+    def preimage(self, points: Array) -> Array:
+        """The numbers that the map takes to these points."""
+        right, left = _unpowered(points, self.power), -_unpowered(-points, 2.0 - self.power)
+        return np.where(points >= 0.0, right, left)
+
+    def breaks(self) -> Array:
+        """Zero."""
+        return np.zeros(1)
+
+
+def _powered(x: Array, power: float) -> Array:
+    """((x + 1)^p − 1)/p, or log(x + 1)."""
+    return np.log1p(x) if abs(power) < _NEAR_ZERO else np.expm1(power * np.log1p(x)) / power
+
+
+def _unpowered(y: Array, power: float) -> Array:
+    return np.expm1(y) if abs(power) < _NEAR_ZERO else np.expm1(np.log1p(y * power) / power)
+
+
+@dataclass(frozen=True)
+class BoxCox:
+    """(x^λ − 1)/λ for x > 0, log x where λ is 0."""
+
+    kind: ClassVar[str] = "box-cox"
+    power: float
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number."""
+        from scipy.special import boxcox
+
+        return np.where(x > 0.0, boxcox(np.where(x > 0.0, x, 1.0), self.power), np.nan)
+
+    def preimage(self, points: Array) -> Array:
+        """The numbers that the map takes to these points."""
+        from scipy.special import inv_boxcox
+
+        return cast("Array", inv_boxcox(points, self.power))
+
+    def breaks(self) -> Array:
+        """Zero, where it ends, and one."""
+        return np.array([0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The share of ``quantiles`` below x, interpolated over ``references``; or the normal quantile of that share."""
+
+    kind: ClassVar[str] = "quantile"
+    quantiles: tuple[float, ...]
+    references: tuple[float, ...]
+    output: Literal["uniform", "normal"]
+
+    def __post_init__(self) -> None:
+        if len(self.quantiles) != len(self.references) or not self.quantiles:
+            raise ValueError("a quantile map has as many quantiles as references, and at least one")
+        if any(low > high for each in (self.quantiles, self.references) for low, high in pairwise(each)):
+            raise ValueError("quantiles or references are not in order")
+        if self.output not in ("uniform", "normal"):
+            raise ValueError("the output of a quantile map is uniform or normal")
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number, as scikit-learn computes it: from both sides, where quantiles repeat."""
+        from scipy.special import ndtri
+
+        quantiles, references = np.asarray(self.quantiles), np.asarray(self.references)
+        share = 0.5 * (np.interp(x, quantiles, references) - np.interp(-x, -quantiles[::-1], -references[::-1]))
+        normal = self.output == "normal"
+        near = _BOUNDS if normal else 0.0
+        above = x + near > quantiles[-1] if normal else x == quantiles[-1]
+        below = x - near < quantiles[0] if normal else x == quantiles[0]
+        share = np.where(below, 0.0, np.where(above, 1.0, share))
+        if not normal:
+            return share
+        least = _BOUNDS - _NEAR_ZERO
+        return np.clip(ndtri(share), float(ndtri(least)), float(ndtri(1.0 - least)))
+
+    def preimage(self, points: Array) -> Array:
+        """None: it is not inverted."""
+        return points[:0]
+
+    def breaks(self) -> Array:
+        """The quantiles."""
+        return np.unique(np.asarray(self.quantiles))
+
+
+Map: TypeAlias = Affine | Elementary | Power | Clip | Steps | Spline | YeoJohnson | BoxCox | Quantile
+
+_CLASSES: tuple[type[Map], ...] = (Affine, Elementary, Power, Clip, Steps, Spline, YeoJohnson, BoxCox, Quantile)
+MAPS: Mapping[str, type[Map]] = MappingProxyType({each.kind: each for each in _CLASSES})
+"""Every map by the word a document has for it; its other keys are the fields of the class."""
+
+
+def apply_all(maps: Sequence[Map], x: Array) -> Array:
+    """One map after the other."""
+    with np.errstate(all="ignore"):
+        for each in maps:
+            x = each.apply(x)
+    return x
+
+
+def preimages(maps: Sequence[Map]) -> Array:
+    """Where, on the column itself, a chain of maps bends or jumps; what cannot be traced back is left out."""
+    points = np.empty(0)
+    with np.errstate(all="ignore"):
+        for each in reversed(maps):
+            points = np.concatenate([each.preimage(points), each.breaks()])
+    return points[np.isfinite(points)]
+
+
+def map_document(each: Map) -> dict[str, Any]:
+    """A map as JSON values."""
+    values = {field.name: getattr(each, field.name) for field in fields(each)}
+    return {"kind": each.kind, **{key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}}
+
+
+def folded(maps: Sequence[Map]) -> tuple[Map, ...]:
+    """The same chain with neighbouring affine maps made one, and without those that change nothing."""
+    out: list[Map] = []
+    for each in maps:
+        last = out[-1] if out else None
+        if isinstance(each, Affine) and isinstance(last, Affine):
+            out[-1] = Affine(each.scale * last.scale, each.scale * last.shift + each.shift)
+        else:
+            out.append(each)
+    return tuple(each for each in out if not (isinstance(each, Affine) and (each.scale, each.shift) == (1.0, 0.0)))
+
+
+def finite(each: Map) -> bool:
+    """Whether every number of a map is finite."""
+    numbers = (value for field in fields(each) for value in _numbers(getattr(each, field.name)))
+    return all(math.isfinite(number) for number in numbers)
+
+
+def _numbers(value: object) -> Sequence[float]:
+    if isinstance(value, tuple):
+        return value
+    return (value,) if isinstance(value, float | int) else ()

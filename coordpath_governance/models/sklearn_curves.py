@@ -1,0 +1,332 @@
+"""scikit-learn's transformers of single columns that are not linear: each column becomes a curve, or steps, of itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
+from coordpath_governance.models.flows import (
+    CombinedFlow,
+    CurveFlow,
+    Flow,
+    Frame,
+    LevelFlow,
+    NumericFlow,
+    RawFlow,
+    TableFlow,
+)
+from coordpath_governance.models.maps import (
+    ELEMENTARY,
+    Affine,
+    BoxCox,
+    Clip,
+    Elementary,
+    Map,
+    Quantile,
+    Spline,
+    Steps,
+    YeoJohnson,
+    apply_all,
+    folded,
+)
+from coordpath_governance.models.sklearn_components import raise_when_missing
+from coordpath_governance.models.tree import ArchivedObject, Named, brief
+
+__all__ = ["CURVES", "clipped", "mapped", "named_function"]
+
+_BSPLINE = "scipy.interpolate._bsplines.BSpline"
+_UFUNCS = ("numpy.", "numpy.core._multiarray_umath.", "numpy._core._multiarray_umath.")
+_MOST_OUTPUTS = 100_000
+_AS_ARRAY = Named("scipy._lib.array_api_compat.numpy._aliases.asarray")
+
+
+def mapped(fitted: Fitted, flow: Flow, through: Map) -> Flow:
+    """A column through a map: of two values it makes two others, of a number a curve."""
+    column = flow.numeric(fitted.where) if isinstance(flow, RawFlow) else flow
+    if isinstance(column, CombinedFlow):
+        raise fitted.refusal(
+            f"applies a {fitted.archived.class_name} to '{column.label}', which is a sum or a product of several columns; "
+            "what comes of it is no sum of functions of single columns. Transform the columns before they are combined."
+        )
+
+    def value(number: float) -> float:
+        out = float(apply_all((through,), np.array([number]))[0]) if not math.isnan(number) else math.nan
+        return out if math.isfinite(out) else math.nan
+
+    if isinstance(column, TableFlow):
+        return replace(column, values=tuple(map(value, column.values)))
+    if isinstance(column, LevelFlow):
+        low, high = value(column.shift), value(column.shift + column.gain)
+        if math.isnan(low) or math.isnan(high):
+            raise fitted.refusal(f"maps '{column.label}' to numbers that are not finite; fit it on other columns.")
+        return replace(column, gain=high - low, shift=low)
+    missing = column.missing if column.missing is None else value(column.missing)
+    if isinstance(column, NumericFlow) and column.scale == 0.0:
+        always = value(column.shift)
+        if math.isnan(always):
+            raise fitted.refusal(f"maps '{column.label}' to numbers that are not finite; fit it on other columns.")
+        return replace(column, shift=always, missing=missing)
+    before = column.maps if isinstance(column, CurveFlow) else ()
+    maps = folded((*before, Affine(column.scale, column.shift), through))
+    return CurveFlow(column.source, column.label, maps, missing=missing)
+
+
+def named_function(value: object) -> str | None:
+    """Which of numpy's functions a value is, None if it is none that we know."""
+    if not isinstance(value, Named):
+        return None
+    home = next((home for home in _UFUNCS if value.path.startswith(home)), None)
+    name = value.path.removeprefix(home) if home else ""
+    return {"abs": "absolute"}.get(name, name) or None
+
+
+def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
+    """One of numpy's functions of every number; without a function every column as it is."""
+    function = fitted.get("func")
+    if fitted.get("feature_names_out") is not None and fitted.text("feature_names_out", "") != "one-to-one":
+        frame = frame.renamed(None)
+    if fitted.flag("validate", False):
+        frame = replace(frame, flows=tuple(raise_when_missing(flow, fitted.where) for flow in frame.flows))
+    if function is None:
+        return frame
+    name = named_function(function)
+    known = name == "negative" or name in ELEMENTARY
+    if not known or name is None or fitted.get("kw_args") not in (None, {}):
+        called = function.path if isinstance(function, Named) else "a function of its own"
+        raise fitted.refusal(
+            f"is a FunctionTransformer with {called}, which we do not run; known are "
+            f"{', '.join(f'np.{each}' for each in (*ELEMENTARY, 'negative'))}, without kw_args. "
+            "Compute the column before the model."
+        )
+    through: Map = Affine(-1.0) if name == "negative" else Elementary(name)
+    return replace(frame, flows=tuple(mapped(fitted, flow, through) for flow in frame.flows))
+
+
+def clipped(fitted: Fitted, frame: Frame, low: float, high: float) -> Frame:
+    """Every column within both ends."""
+    return replace(frame, flows=tuple(mapped(fitted, flow, Clip(low, high)) for flow in frame.flows))
+
+
+def fold_power_transformer(fitted: Fitted, frame: Frame) -> Frame:
+    """Yeo-Johnson or Box-Cox with a λ for every column, then a StandardScaler if they are standardised."""
+    method = fitted.text("method", "yeo-johnson")
+    kinds: Mapping[str, Callable[[float], Map]] = {"yeo-johnson": YeoJohnson, "box-cox": BoxCox}
+    if method not in kinds:
+        raise fitted.error(f"'method' is {brief(fitted.get('method'))}")
+    powers = fitted.vector("lambdas_", len(frame))
+    flows = [mapped(fitted, flow, kinds[method](power)) for flow, power in zip(frame.flows, powers, strict=True)]
+    frame = replace(frame, flows=tuple(flows))
+    if not fitted.flag("standardize", True):
+        return frame
+    scaler = fitted.required("_scaler")
+    if not isinstance(scaler, ArchivedObject) or sklearn_class(scaler) != "StandardScaler":
+        raise fitted.error("'_scaler' is not a StandardScaler")
+    inner = Fitted(scaler, f"{fitted.where}, its scaler")
+    if not inner.flag("with_mean", True) or not inner.flag("with_std", True):
+        raise inner.error("it is not the one a PowerTransformer makes")
+    scales = [1.0 / scale for scale in inner.vector("scale_", len(frame), nonzero=True)]
+    means = inner.vector("mean_", len(frame))
+    return frame.affine(scales, [-m * s for m, s in zip(means, scales, strict=True)], fitted.where)
+
+
+def fold_quantile_transformer(fitted: Fitted, frame: Frame) -> Frame:
+    """The interpolated distribution function of every column, or the normal quantile of it."""
+    if frame.sparse:
+        raise fitted.refusal("receives a sparse matrix, whose zeros it treats apart; give it a dense one.")
+    output = fitted.text("output_distribution", "uniform")
+    if output not in ("uniform", "normal"):
+        raise fitted.error(f"'output_distribution' is {brief(fitted.get('output_distribution'))}")
+    quantiles = _table(fitted, "quantiles_", len(frame))
+    references = tuple(fitted.vector("references_", len(quantiles)))
+    shape: Literal["uniform", "normal"] = "normal" if output == "normal" else "uniform"
+    flows = []
+    for flow, column in zip(frame.flows, quantiles.T.tolist(), strict=True):
+        flows.append(mapped(fitted, flow, _checked(fitted, Quantile, tuple(column), references, shape)))
+    return replace(frame, flows=tuple(flows))
+
+
+def fold_binarizer(fitted: Fitted, frame: Frame) -> Frame:
+    """1 above the threshold, else 0."""
+    threshold = as_float(fitted.get("threshold", 0.0))
+    if threshold is None:
+        raise fitted.error("'threshold' is not one finite number")
+    if frame.sparse and threshold < 0:
+        raise fitted.error("it receives a sparse matrix, for which its threshold is too low")
+    steps = Steps((threshold,), (0.0, 1.0), "before")
+    flows = [mapped(fitted, raise_when_missing(flow, fitted.where), steps) for flow in frame.flows]
+    return replace(frame, flows=tuple(flows))
+
+
+def fold_discretizer(fitted: Fitted, frame: Frame) -> Frame:
+    """The number of the bin, or one column a bin."""
+    encode = fitted.text("encode", "onehot")
+    edges = fitted.required("bin_edges_")
+    bins = fitted.required("n_bins_")
+    if encode not in ("onehot", "onehot-dense", "ordinal") or not isinstance(bins, np.ndarray):
+        raise fitted.error("'encode' or 'n_bins_' is not what a KBinsDiscretizer has")
+    counts = fitted.checked_positions(bins.tolist(), "n_bins_", _MOST_OUTPUTS)
+    if not isinstance(edges, np.ndarray) or not len(edges) == len(counts) == len(frame):
+        raise fitted.error(f"'bin_edges_' does not have one entry for each of {len(frame)} columns")
+    if encode != "ordinal":
+        _check_bin_encoder(fitted, counts)
+    flows: list[Flow] = []
+    names: list[str] = []
+    for position, (flow, own, count) in enumerate(zip(frame.flows, edges, counts, strict=True)):
+        inner = _edges(fitted, own, count)
+        column = raise_when_missing(flow, fitted.where)
+        name = frame.names[position] if frame.names is not None else ""
+        if encode == "ordinal":
+            steps = Steps(inner, tuple(float(i) for i in range(count)))
+            flows.append(mapped(fitted, column, steps))
+            names.append(name)
+            continue
+        for i in range(count):
+            one = _checked(fitted, Steps, inner, tuple(float(i == k) for k in range(count)))
+            flows.append(_relabelled(mapped(fitted, column, one), f"{flow.label}_{i}.0"))
+            names.append(f"{name}_{i}.0")
+    return Frame(tuple(flows), tuple(names) if frame.names is not None else None, encode == "onehot", frame.encodings)
+
+
+def _edges(fitted: Fitted, value: object, count: int) -> tuple[float, ...]:
+    """The edges between the bins of one column; the outermost have no meaning when it predicts."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "iuf" or len(value) != count + 1:
+        raise fitted.error("'bin_edges_' has an entry that does not fit the number of bins")
+    inner = tuple(float(edge) for edge in value.tolist()[1:-1])
+    if not all(map(math.isfinite, inner)) or any(low > high for low, high in pairwise(inner)):
+        raise fitted.error("'bin_edges_' has edges that are not in order")
+    return inner
+
+
+def _check_bin_encoder(fitted: Fitted, counts: Sequence[int]) -> None:
+    """The encoder of the bins' numbers does what one is told to: a column for each."""
+    encoder = fitted.required("_encoder")
+    if not isinstance(encoder, ArchivedObject) or sklearn_class(encoder) != "OneHotEncoder":
+        raise fitted.error("'_encoder' is not a OneHotEncoder")
+    inner = Fitted(encoder, f"{fitted.where}, its encoder")
+    categories = inner.required("categories_")
+    own = list(categories) if isinstance(categories, list) else []
+    same = len(own) == len(counts) and all(
+        isinstance(each, np.ndarray) and np.array_equal(each, np.arange(count))
+        for each, count in zip(own, counts, strict=True)
+    )
+    plainly = inner.get("drop_idx_") is None and not inner.flag("_infrequent_enabled", False)
+    if not same or not plainly or inner.get("_drop_idx_after_grouping") is not None:
+        raise inner.error("it is not the one a KBinsDiscretizer makes")
+
+
+def fold_spline_transformer(fitted: Fitted, frame: Frame) -> Frame:
+    """B-splines of every column, one column each, without the last of them unless there is a bias."""
+    splines = fitted.required("bsplines_")
+    degree = fitted.count("degree")
+    way = fitted.text("extrapolation", "constant")
+    if not isinstance(splines, list) or len(splines) != len(frame) or degree is None:
+        raise fitted.error(f"'bsplines_' does not have one entry for each of {len(frame)} columns")
+    if way not in ("constant", "linear", "continue", "periodic", "error"):
+        raise fitted.error(f"'extrapolation' is {brief(fitted.get('extrapolation'))}")
+    if degree < 1:
+        raise fitted.refusal("has splines of degree 0, which are steps; use a KBinsDiscretizer.")
+    if way == "linear" and degree == 1 and len(frame) > 1:
+        raise fitted.refusal(
+            "goes on linearly with splines of degree 1 in several columns, which scikit-learn computes otherwise for all "
+            "but the first; use one SplineTransformer for each column, or another degree."
+        )
+    zeros = fitted.text("handle_missing", "error") == "zeros"
+    flows: list[Flow] = []
+    names: list[str] = []
+    for position, (flow, stored) in enumerate(zip(frame.flows, splines, strict=True)):
+        knots, coefficients = _bspline(fitted, stored, degree, way)
+        column = flow.numeric(fitted.where) if isinstance(flow, RawFlow) else flow
+        column = column if zeros else raise_when_missing(column, fitted.where)
+        used = coefficients.shape[1] - (not fitted.flag("include_bias", True))
+        if len(flows) + used > _MOST_OUTPUTS:
+            raise fitted.refusal(f"makes more than {_MOST_OUTPUTS} columns, which is more than we read.")
+        for j in range(used):
+            own = tuple(coefficients[:, j].tolist())
+            spline = _checked(fitted, Spline, knots, degree, own, way)
+            label = f"{flow.label}_sp_{j}"
+            out = _relabelled(mapped(fitted, column, spline), label)
+            if zeros and isinstance(out, NumericFlow | CurveFlow) and out.missing is not None and math.isnan(out.missing):
+                out = replace(out, missing=0.0)
+            flows.append(out)
+            names.append(f"{frame.names[position]}_sp_{j}" if frame.names is not None else "")
+    made = fitted.count("n_features_out_")
+    if made is not None and made != len(flows):
+        raise fitted.error(f"'n_features_out_' is {made}, but its splines make {len(flows)} columns")
+    sparse = fitted.flag("sparse_output", False)
+    return Frame(tuple(flows), tuple(names) if frame.names is not None else None, sparse, frame.encodings)
+
+
+def _bspline(fitted: Fitted, stored: object, degree: int, way: str) -> tuple[tuple[float, ...], NDArray[np.float64]]:
+    """Knots and coefficients of scipy's B-splines of one column."""
+    if not isinstance(stored, ArchivedObject) or stored.class_path != _BSPLINE or not stored.is_plain:
+        raise fitted.error("'bsplines_' has an entry that is not a BSpline of scipy")
+    attributes = {name.removeprefix("_"): value for name, value in stored.attributes.items()}
+    if len(attributes) != len(stored.attributes):
+        raise fitted.error("'bsplines_' has an entry with an attribute twice")
+    knots, coefficients = attributes.pop("t", None), attributes.pop("c", None)
+    extrapolate = plain(attributes.pop("extrapolate", None))
+    if plain(attributes.pop("k", None)) != degree or plain(attributes.pop("axis", 0)) != 0:
+        raise fitted.error("'bsplines_' has an entry of another degree")
+    if extrapolate is not (way in ("periodic", "continue")):
+        raise fitted.error("'bsplines_' has an entry that goes on in another way than 'extrapolation' says")
+    asarray = attributes.pop("asarray", None)
+    if asarray not in (None, _AS_ARRAY):
+        raise fitted.error("'bsplines_' has an entry with a function of its own")
+    if attributes:
+        raise fitted.error(f"'bsplines_' has an entry with an attribute '{next(iter(attributes))}' of its own")
+    arrays = (knots, coefficients)
+    if not all(isinstance(each, np.ndarray) and each.dtype.kind == "f" and np.isfinite(each).all() for each in arrays):
+        raise fitted.error("'bsplines_' has an entry whose knots or coefficients are not finite numbers")
+    points, table = np.asarray(knots, dtype=np.float64), np.asarray(coefficients, dtype=np.float64)
+    if points.ndim != 1 or table.ndim != 2 or not 0 < table.shape[1] <= table.shape[0] <= _MOST_OUTPUTS:
+        raise fitted.error("'bsplines_' has an entry of another shape")
+    return tuple(points.tolist()), table
+
+
+def _relabelled(flow: Flow, label: str) -> Flow:
+    return replace(flow, label=label)
+
+
+def _table(fitted: Fitted, name: str, width: int) -> NDArray[np.float64]:
+    value = fitted.required(name)
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.ndim != 2 or value.shape[1] != width:
+        raise fitted.error(f"'{name}' does not have one column for each of {width} columns")
+    table = value.astype(np.float64)
+    if not np.isfinite(table).all():
+        raise fitted.error(f"'{name}' has entries that are not finite")
+    return table
+
+
+def _checked(fitted: Fitted, make: Callable[..., Map], *numbers: object) -> Map:
+    """A map, if its numbers are such as a map can have."""
+    try:
+        return make(*numbers)
+    except ValueError as error:
+        raise fitted.error(str(error)) from error
+
+
+def refuse_normalizer(fitted: Fitted, _: Frame) -> Frame:
+    """A Normalizer divides a row by its own length."""
+    raise fitted.refusal(
+        "is a Normalizer, which divides every column by the length of the whole row, so that no column has an effect of its "
+        "own; scale the columns one by one (StandardScaler) and fit it again."
+    )
+
+
+CURVES: Mapping[str, Callable[[Fitted, Frame], Frame]] = {
+    "FunctionTransformer": fold_function_transformer,
+    "PowerTransformer": fold_power_transformer,
+    "QuantileTransformer": fold_quantile_transformer,
+    "Binarizer": fold_binarizer,
+    "KBinsDiscretizer": fold_discretizer,
+    "SplineTransformer": fold_spline_transformer,
+    "Normalizer": refuse_normalizer,
+}
+"""Every transformer to curves, by class name."""
