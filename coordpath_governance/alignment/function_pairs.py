@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,10 +57,14 @@ class FunctionPair:
         if not len(before):
             return self.sides[0] != self.sides[1]
         apart = after - before
-        size = np.abs(before) + np.abs(after)
+        size = term_values(_sizes(self.sides), places, places.rows, np.abs)[finite]
         calm = int(np.argmin(size))
         level = apart[calm] if up_to_a_constant else 0.0
         return bool((np.abs(apart - level) > _SAME * (size + size[calm])).any())
+
+
+def _sizes(sides: Iterable[Sequence[Piece]]) -> list[Piece]:
+    return [Piece(abs(piece.weight), piece.shapes) for pieces in sides for piece in pieces]
 
 
 class _Points:

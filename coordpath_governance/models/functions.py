@@ -93,8 +93,13 @@ class Readings(Protocol):
         ...
 
 
-def term_values(pieces: Iterable[Piece], readings: Readings, rows: int) -> Array:
-    """Σ weight·Π shapes of every row; NaN or infinite where the model cannot score it."""
+def term_values(
+    pieces: Iterable[Piece], readings: Readings, rows: int, of_shape: Callable[[Array], Array] | None = None
+) -> Array:
+    """Σ weight·Π shapes of every row; NaN or infinite where the model cannot score it.
+
+    ``of_shape``: what is taken of every shape's values in place of these, such as their size.
+    """
     out = np.zeros(rows)
     seen: dict[Shape, Array] = {}
     with np.errstate(all="ignore"):
@@ -102,7 +107,8 @@ def term_values(pieces: Iterable[Piece], readings: Readings, rows: int) -> Array
             product = np.full(rows, piece.weight)
             for shape in piece.shapes:
                 if shape not in seen:
-                    seen[shape] = _values(shape, readings)
+                    values = _values(shape, readings)
+                    seen[shape] = values if of_shape is None else of_shape(values)
                 product = product * seen[shape]
             out += product
     return out

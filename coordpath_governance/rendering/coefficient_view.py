@@ -9,6 +9,7 @@ from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.charts import Dumbbell, DumbbellRow, Picture, dumbbell
 from coordpath_governance.rendering.family import FamilyWords, arrow, family_words, ratios, standing_for
+from coordpath_governance.rendering.functions_view import FunctionView, functions_view
 from coordpath_governance.rendering.path_view import end_label, start_label
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts, DataFacts, RawChange
 
@@ -90,13 +91,15 @@ class CoefficientsView:
     score: str
     ratio: str
     ratio_note: str
+    functions: Shown[FunctionView]
 
 
 def coefficients_view(document: ChangeReportDocument, caps: Caps) -> CoefficientsView:
     """Section 5 of the report: largest standardised change first, the baseline before all."""
     counts = document.counts
-    exercised = sorted((c for c in document.coordinates if c.exercised), key=_rank)
-    idle = [c for c in document.coordinates if not c.exercised]
+    told = [c for c in document.coordinates if not (c.exercised and c.kind in ("function", "function-change"))]
+    exercised = sorted((c for c in told if c.exercised), key=_rank)
+    idle = [c for c in told if not c.exercised]
     words = family_words(document, caps)
     stands_for = standing_for(document)
     rows = [_row(c, stands_for.get(c.label), caps) for c in exercised[: caps.rows]]
@@ -126,6 +129,7 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
         score="" if words is None else f" ({words.score})",
         ratio="" if words is None else wording.sentence_start(words.ratio),
         ratio_note="" if words is None else _ratio_note(words, document.data),
+        functions=functions_view(document, caps),
     )
 
 

@@ -1,0 +1,203 @@
+"""The law "the same function gives an empty path" over curves, products and codings; and what a step of a function costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.bent_models import BENT, GROUPS, NUMBERS, bent_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import log_loss, mean_squared_error
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    PolynomialFeatures,
+    SplineTransformer,
+    StandardScaler,
+)
+
+from coordpath_governance import explain_change
+from coordpath_governance.errors import ReferenceDataError, UsageError
+from coordpath_governance.models.functions import Curve, FunctionTerm, Piece
+from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
+from coordpath_governance.models.maps import Affine, Elementary, Power, Steps
+from coordpath_governance.reports.verify import verify_report
+
+DATA = bent_data()
+
+
+@pytest.mark.parametrize("name", BENT)
+def test_a_change_of_functions_costs_what_scikit_learn_says_and_verifies(name, tmp_path):
+    champion = BENT[name]().fit(DATA.iloc[:150], DATA.y.iloc[:150])
+    candidate = BENT[name]().fit(DATA, DATA.y)
+    DATA.to_parquet(tmp_path / "rows.parquet")
+    report = explain_change(champion, candidate, data=tmp_path / "rows.parquet", target="y")
+    path = report.document.path
+    assert path.start_cost == pytest.approx(mean_squared_error(DATA.y, champion.predict(DATA)), rel=1e-9)
+    assert path.steps[-1].cost == pytest.approx(mean_squared_error(DATA.y, candidate.predict(DATA)), rel=1e-9)
+    kinds = {step.feature: step.kind for step in path.steps if step.kind != "rest"}
+    assert all((kind == "interaction") == ("×" in unit) for unit, kind in kinds.items())
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+    assert explain_change(candidate, candidate, data=DATA, target="y").document.path.steps == ()
+
+
+def test_polynomials_of_scaled_columns_are_polynomials_of_raw_ones():
+    first = make_pipeline(StandardScaler(), PolynomialFeatures(2), LinearRegression()).fit(DATA[NUMBERS], DATA.y)
+    second = make_pipeline(PolynomialFeatures(2, include_bias=False), MinMaxScaler(), LinearRegression())
+    second.fit(DATA[NUMBERS], DATA.y)
+    assert explain_change(first, second, data=DATA, target="y").document.path.steps == ()
+
+
+@pytest.mark.parametrize("dropped", [["x", "u"], ["z", "v"], None])
+def test_products_with_a_category_do_not_depend_on_its_coding(dropped):
+    def model(drop, scaler):
+        columns = make_column_transformer((OneHotEncoder(drop=drop), GROUPS), (scaler, ["a", "b"]))
+        return make_pipeline(columns, PolynomialFeatures(2, interaction_only=True), LinearRegression()).fit(DATA, DATA.y)
+
+    first, second = model("first", StandardScaler()), model(dropped, "passthrough")
+    np.testing.assert_allclose(first.predict(DATA), second.predict(DATA), rtol=1e-8)
+    assert explain_change(first, second, data=DATA, target="y").document.path.steps == ()
+
+
+def _model(*terms: FunctionTerm, numeric=(), categorical=(), intercept=1.0) -> LinearModel:
+    return LinearModel(intercept, tuple(numeric), tuple(categorical), tuple(terms))
+
+
+def test_a_function_that_is_linear_after_all_is_the_coefficient():
+    bent = _model(FunctionTerm(("a",), (Piece(2.0, (Curve("a", (Affine(3.0, 1.0),)),)),)))
+    straight = _model(numeric=[NumericTerm("a", 6.0)], intercept=3.0)
+    assert explain_change(bent, straight, data=DATA[["a", "y"]], target="y").document.path.steps == ()
+
+
+def test_functions_that_differ_by_a_constant_differ_in_the_baseline_only():
+    log, shifted = (
+        _model(FunctionTerm(("a",), (Piece(1.0, (Curve("a", maps),)),)))
+        for maps in ((Elementary("log"),), (Affine(2.0), Elementary("log")))
+    )
+    report = explain_change(log, shifted, data=DATA[["a", "y"]], target="y").document
+    assert [step.kind for step in report.path.steps] == ["baseline"]
+    by_product = [
+        _model(
+            FunctionTerm(
+                ("a", "g"), (Piece(1.0, (Curve("a", maps), CategoricalTerm("g", ("x", "y", "z"), (1.0, 2.0, 3.0)))),)
+            )
+        )
+        for maps in ((Elementary("log"),), (Affine(2.0), Elementary("log")))
+    ]
+    steps = explain_change(*by_product, data=DATA[["a", "g", "y"]], target="y").document.path.steps
+    assert {step.feature for step in steps} == {"(baseline)", "g"}
+
+
+def test_functions_that_differ_where_no_row_lies_are_changed_but_not_exercised():
+    old, new = (
+        _model(FunctionTerm(("a",), (Piece(1.0, (Curve("a", (Steps((1.0, 1e6), (0.0, 1.0, last)),)),)),)))
+        for last in (1.0, 2.0)
+    )
+    report = explain_change(old, new, data=DATA[["a", "y"]], target="y").document
+    assert report.path.steps == ()
+    assert [c.label for c in report.coordinates if c.changed and not c.exercised] == ["a (change)"]
+    assert report.functions[0].changed
+
+
+def test_rows_outside_of_a_functions_domain_are_counted_and_refused():
+    log = _model(FunctionTerm(("b",), (Piece(1.0, (Curve("b", (Elementary("log"),)),)),)))
+    count = int((DATA.b <= 0).sum())
+    with pytest.raises(
+        ReferenceDataError, match=rf"'b' has values that the candidate cannot score .* in {count} of 300 rows"
+    ):
+        explain_change(None, log, data=DATA[["b", "y"]], target="y")
+    gaps = DATA[["a", "y"]].copy()
+    gaps.loc[:4, "a"] = np.nan
+    square = _model(FunctionTerm(("a",), (Piece(1.0, (Curve("a", (Power(2),)),)),)))
+    with pytest.raises(ReferenceDataError, match="column 'a' is missing in 5 of 300 rows"):
+        explain_change(None, square, data=gaps, target="y")
+    assert explain_change(None, square, data=gaps, target="y", missing="drop").document.data.rows == 295
+
+
+def test_functions_need_rows():
+    from coordpath_governance.reference.logged import collect_reference, read_reference
+
+    square = _model(FunctionTerm(("a",), (Piece(1.0, (Curve("a", (Power(2),)),)),)))
+    logged = read_reference(
+        collect_reference(DATA[["a", "y"]], "y", weight=None, role="training", period=None, missing="fail")
+    )
+    with pytest.raises(UsageError, match="'a' is a function that needs rows"):
+        _explain_logged(square, logged)
+
+
+def _explain_logged(model, logged):
+    from coordpath_governance.reports.document import ChangeFacts, Subject
+    from coordpath_governance.reports.make import Reference, Request, make_report, settings_for, version_facts
+
+    subject = Subject(name="m", champion=None, candidate=version_facts(model, "candidate"))
+    make_report(None, model, Reference(logged, "y"), Request(subject, ChangeFacts(), settings_for()))
+
+
+def test_three_classes_with_splines_cost_what_scikit_learn_says(tmp_path):
+    data = DATA.assign(y=np.digitize(DATA.y, [0.0, 2.0]).astype(str))
+    models = [
+        make_pipeline(SplineTransformer(3), LogisticRegression(C=0.5)).fit(part[["a", "c"]], part.y)
+        for part in (data.iloc[:150], data)
+    ]
+    data.to_parquet(tmp_path / "rows.parquet")
+    report = explain_change(*models, data=tmp_path / "rows.parquet", target="y")
+    path = report.document.path
+    costs = [log_loss(data.y, model.predict_proba(data[["a", "c"]])) for model in models]
+    assert [path.start_cost, path.steps[-1].cost] == pytest.approx(costs, rel=1e-6)
+    assert {(step.feature, step.kind) for step in path.steps} == {
+        ("a", "function"),
+        ("c", "function"),
+        ("(baseline)", "group"),
+    }
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.floats(-3, 3), min_size=6, max_size=6),
+    st.floats(0.1, 4),
+    st.floats(-2, 2),
+    st.permutations(["x", "y", "z"]),
+)
+def test_law_over_random_products(weights, scale, shift, order):
+    """The same polynomial with a category, once in raw columns, once in scaled ones with another coding."""
+    w0, w1, w2, *slopes = weights
+    table = CategoricalTerm("g", ("x", "y", "z"), tuple(slopes))
+    raw = _model(
+        FunctionTerm(("a", "b"), (Piece(w1, (Curve("a"), Curve("b"))),)),
+        FunctionTerm(("a", "g"), (Piece(w2, (Curve("a"), table)),)),
+        numeric=[NumericTerm("a", w0)],
+    )
+    base = table.effect(order[0]) or 0.0
+    rest = CategoricalTerm("g", tuple(order[1:]), tuple((table.effect(o) or 0.0) - base for o in order[1:]), 0.0)
+    scaled = Curve("a", (Affine(scale, shift),))
+    coded = _model(
+        FunctionTerm(("a", "b"), (Piece(w1 / scale, (Curve("b"), scaled)), Piece(-w1 * shift / scale, (Curve("b"),)))),
+        FunctionTerm(("a", "g"), (Piece(w2, (Curve("a"), rest)),)),
+        numeric=[NumericTerm("a", w0 + w2 * base)],
+    )
+    assert explain_change(raw, coded, data=DATA, target="y").document.path.steps == ()
+
+
+def test_ridge_on_both_sides_tells_a_bent_column_from_a_straight_one():
+    straight = make_pipeline(StandardScaler(), Ridge()).fit(DATA[["a", "b"]], DATA.y)
+    bent = make_pipeline(FunctionTransformer(np.square), Ridge()).fit(DATA[["a", "b"]], DATA.y)
+    report = explain_change(straight, bent, data=DATA, target="y").document
+    assert {(step.feature, step.kind, step.from_) for step in report.path.steps} == {
+        ("a", "function", None),
+        ("b", "function", None),
+    }
+    first = next(each for each in report.functions if each.unit == "a")
+    slope = next(term.coefficient for term in _read(straight).numeric if term.column == "a")
+    ends = first.points[0], first.points[-1]
+    assert (ends[1].old - ends[0].old) / (ends[1].at[0] - ends[0].at[0]) == pytest.approx(slope)
+
+
+def _read(model):
+    from coordpath_governance.models import from_estimator
+
+    return from_estimator(model)
