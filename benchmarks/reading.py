@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -36,15 +37,24 @@ def thirty_steps() -> bytes:
     return pickle.dumps(Pipeline([*steps, ("model", Ridge())]).fit(rows, rows[:, 0]))
 
 
-def archive_of(nodes: int) -> bytes:
-    """An archive whose schema is a list of so many plain values."""
-    item = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": "1"}
-    content = [{**item, "__id__": i + 1} for i in range(nodes)]
-    schema = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": content, "__id__": 0}
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("schema.json", json.dumps({**schema, "protocol": 2}, separators=(",", ":")))
-    return buffer.getvalue()
+def archives_of(nodes: int) -> Iterator[bytes]:
+    """Archives whose schema is a list of so many plain values, of lists, of types, and of lists with one and the same id."""
+
+    def node(loader: str, class_name: str, identity: int, **content: object) -> dict[str, object]:
+        return {"__class__": class_name, "__module__": "builtins", "__loader__": loader, "__id__": identity, **content}
+
+    kinds: tuple[Callable[[int], dict[str, object]], ...] = (
+        lambda i: node("JsonNode", "str", i, content="1"),
+        lambda i: node("ListNode", "list", i, content=[]),
+        lambda i: node("TypeNode", "int", i),
+        lambda _: node("ListNode", "list", 1, content=[]),
+    )
+    for kind in kinds:
+        schema = {**node("ListNode", "list", 0, content=[kind(i + 1) for i in range(nodes)]), "protocol": 2}
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("schema.json", json.dumps(schema, separators=(",", ":")))
+        yield buffer.getvalue()
 
 
 def seconds(run: Callable[[], object], times: int) -> float:
@@ -72,11 +82,10 @@ def against_loads() -> tuple[str, bool]:
 
 
 def large_archive() -> tuple[str, bool]:
-    """Many nodes."""
+    """Many nodes: the slowest of several kinds."""
     from coordpath_governance.models.archive import read_archive_bytes
 
-    data = archive_of(_NODES)
-    taken = seconds(lambda: read_archive_bytes(data), 3)
+    taken = max(seconds(partial(read_archive_bytes, data), 3) for data in archives_of(_NODES))
     return f"an archive of {_NODES:,} nodes: {taken:.2f} s   must reach ≤ {_NODES_SECONDS:g} s", taken <= _NODES_SECONDS
 
 

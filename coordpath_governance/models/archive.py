@@ -11,9 +11,8 @@ keys or members, one id on two different nodes, a number stored under another ty
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ __all__ = ["read_archive", "read_archive_bytes"]
 _NEWEST_PROTOCOL = 2
 _SHORT = 1000
 """Up to so many characters a number or a text is read without looking for keys that are there twice."""
+_LONGEST_NAME = 300
 _KEY_TYPES: Mapping[str, Callable[[str], object]] = {
     "builtins.str": str,
     "builtins.int": int,
@@ -82,7 +82,8 @@ class _Tree:
         self._limits = limits
         self._nodes: dict[int, dict[str, object]] = {}
         self._again: list[dict[str, object]] = []
-        self._fingerprints: dict[int, bytes] = {}
+        self._shapes: dict[int, int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
         self._memo: dict[int, object] = {}
         self._building: set[int] = set()
         self.names: set[str] = set()
@@ -118,60 +119,67 @@ class _Tree:
         return loader(self, node)
 
     def _index(self, schema: dict[str, object]) -> None:
-        """Note every node by its id and every name, also below nodes that we leave opaque."""
-        pending: list[tuple[object, int]] = [(schema, 0)]
-        while pending:
-            part, depth = pending.pop()
-            if depth > self._limits.depth:
-                raise self._members.damaged(f"schema.json is nested deeper than {self._limits.depth} levels")
-            if isinstance(part, dict):
-                if "__loader__" in part:
-                    self._remember(part)
-                values: Iterable[object] = part.values()
-            else:
-                values = part if isinstance(part, list) else ()
-            pending += [(value, depth + 1) for value in values if type(value) is dict or type(value) is list]
+        """Note every node by its id and every name, also below nodes that we leave opaque; one level after the other."""
+        level: list[Any] = [schema]
+        for _ in range(self._limits.depth + 1):
+            below: list[Any] = []
+            for part in level:
+                if type(part) is dict:
+                    if "__loader__" in part:
+                        self._remember(part)
+                    part = part.values()  # noqa: PLW2901 - the values are what is looked through
+                below += [value for value in part if type(value) is dict or type(value) is list]
+            if not below:
+                return
+            level = below
+        raise self._members.damaged(f"schema.json is nested deeper than {self._limits.depth} levels")
 
     def _remember(self, node: dict[str, object]) -> None:
-        loader, identity = str(node["__loader__"]), node.get("__id__")
+        loader, identity = node["__loader__"], node.get("__id__")
         if loader != "JsonNode":
-            self.names.add(skops_name(loader, _class_path(node)))
+            self._remember_name(loader, node)
         if identity is None or loader == "CachedNode":
             return
-        if isinstance(identity, bool) or not isinstance(identity, int):
+        if type(identity) is not int:
             raise self._members.damaged(f"schema.json has the id {brief(identity)}")
         if self._nodes.setdefault(identity, node) is not node:
             self._again.append(node)
+
+    def _remember_name(self, loader: object, node: dict[str, object]) -> None:
+        """Note the name that a node brings; its parts are short texts, so that nobody has to write out something long."""
+        for part in (loader, node.get("__module__"), node.get("__class__")):
+            if not (part is None or (type(part) is str and len(part) <= _LONGEST_NAME)):
+                raise self._members.damaged(f"schema.json has a node whose kind, module or class is {brief(part)}")
+        self.names.add(skops_name(str(loader), _class_path(node)))
 
     def _compare(self, node: dict[str, object]) -> None:
         """Refuse one id on two different nodes: skops keeps one of them and ignores the other."""
         identity = node["__id__"]
         first = self._nodes[identity] if isinstance(identity, int) else node
-        if self._fingerprint(node) != self._fingerprint(first):
+        if self._shape(node) != self._shape(first):
             raise self._members.damaged(f"two different nodes have the id {identity}")
 
-    def _fingerprint(self, part: object) -> bytes:
-        """A digest of a part of the schema, without ids, and with files by their content: one object may get two files."""
-        if isinstance(part, (dict, list)) and id(part) in self._fingerprints:
-            return self._fingerprints[id(part)]
-        digest = hashlib.blake2b(digest_size=16)
-        if isinstance(part, dict):
-            for key, value in part.items():
-                if key == "__id__":
-                    continue
-                digest.update(self._fingerprint(key))
-                is_file = key == "file" and isinstance(value, str) and "__loader__" in part
-                digest.update(self._members.digest(value) if is_file else self._fingerprint(value))
-            digest.update(b"object")
-        elif isinstance(part, list):
-            for value in part:
-                digest.update(self._fingerprint(value))
-            digest.update(b"list")
-        else:
-            digest.update(repr(part).encode("utf-8", "surrogatepass"))
-        if isinstance(part, (dict, list)):
-            self._fingerprints[id(part)] = digest.digest()
-        return digest.digest()
+    def _shape(self, part: object) -> object:
+        """What a part of the schema is, so that equal parts are equal: for objects and lists a number that each gets once.
+
+        Ids do not count, and files count by their content: one object may get two files.
+        """
+        if type(part) is str:
+            return part
+        if type(part) is not dict and type(part) is not list:
+            return (type(part).__name__, repr(part))
+        if id(part) not in self._shapes:
+            shape: list[object] = [type(part).__name__]
+            if type(part) is list:
+                shape += [self._shape(value) for value in part]
+            elif type(part) is dict:
+                has_file = "__loader__" in part
+                for key, value in part.items():
+                    if key != "__id__":
+                        is_file = has_file and key == "file" and isinstance(value, str)
+                        shape += (key, self._members.digest(value) if is_file else self._shape(value))
+            self._shapes[id(part)] = self._numbers.setdefault(tuple(shape), len(self._numbers))
+        return self._shapes[id(part)]
 
     def _content(self, node: dict[str, object]) -> object:
         if "content" not in node:

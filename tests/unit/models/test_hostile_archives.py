@@ -274,6 +274,17 @@ def test_one_id_on_two_nodes(genuine, rezip, schema):
         read(rezip({**genuine, "schema.json": schema}))
 
 
+def test_names_that_are_no_short_texts(rezip):
+    """Each level would write out all that is below it, and keep it."""
+    chain: object = "x" * 1_000_000
+    for _ in range(100):
+        chain = {"__class__": "A", "__module__": chain, "__loader__": "ObjectNode"}
+    schema = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [chain], "protocol": 2}
+    with pytest.raises(ModelReadError, match="a node whose kind, module or class is") as caught:
+        read(rezip({"schema.json": json.dumps(schema).encode()}))
+    assert len(str(caught.value)) < 1000
+
+
 def test_exponential_sharing(rezip):
     """Two references to the same part at every level would be 2^60 steps without a limit on the work."""
 
