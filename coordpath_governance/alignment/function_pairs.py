@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -19,9 +20,9 @@ Array = NDArray[np.float64]
 
 _ALWAYS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, 10.0, -10.0, 100.0, 1000.0)
 _NEAR = 1e-7
-_MOST_POINTS = 4000
 _SAME = 1e-9
-_DRAWS = 4000
+_MOST_ROWS = 200_000
+"""Up to so many combinations of places functions of several columns are compared at all of them, else at so many draws."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +84,14 @@ class _Points:
                 known = dict.fromkeys(level for table in tables for level in table.levels)
                 levels[column] = [*known, MISSING_LEVEL, OTHER_LEVEL]
         sizes = [*map(len, numbers.values()), *map(len, levels.values())]
-        if len(sizes) == 1:
-            self.rows = sizes[0]
-            draws = [np.arange(sizes[0])]
+        self.rows = math.prod(sizes)
+        if len(sizes) == 1 or self.rows <= _MOST_ROWS:
+            draws: list[NDArray[np.intp]] = [places.ravel() for places in np.indices(sizes)]
         else:
-            self.rows = _DRAWS
+            self.rows = _MOST_ROWS
             generator = np.random.default_rng(0)
-            draws = [generator.integers(size, size=_DRAWS) for size in sizes]
-        self._numbers = {name: np.array(own)[draws[i]] for i, (name, own) in enumerate(numbers.items())}
+            draws = [generator.integers(size, size=_MOST_ROWS) for size in sizes]
+        self._numbers: dict[str, Array] = {name: np.array(own)[draws[i]] for i, (name, own) in enumerate(numbers.items())}
         self._levels = {name: (own, draws[len(numbers) + i]) for i, (name, own) in enumerate(levels.items())}
 
     def numbers(self, column: str) -> Array:
@@ -104,8 +105,6 @@ class _Points:
 def _numbers(curves: Sequence[Curve]) -> list[float]:
     """Where curves bend, close to it on both sides, between two such places and beyond all; and a missing value."""
     bends = np.unique(np.concatenate([np.array(_ALWAYS), *(preimages(curve.maps) for curve in curves)]))
-    if len(bends) > _MOST_POINTS:
-        bends = bends[:: len(bends) // _MOST_POINTS + 1]
     near = _NEAR * (np.abs(bends) + _NEAR)
     width = bends[-1] - bends[0]
     between = (bends[1:] + bends[:-1]) / 2.0

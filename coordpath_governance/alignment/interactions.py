@@ -18,6 +18,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from coordpath_governance.errors import AlignmentError
 from coordpath_governance.models.functions import Curve, FunctionTerm, Piece, Shape, summed, table_of
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.models.maps import apply_all
@@ -28,8 +29,8 @@ __all__ = ["LevelWeights", "has_products_with_levels", "level_weights", "split_p
 LevelWeights = Mapping[str, Mapping[str, float]]
 """By categorical column: the share of each level, one in all."""
 
+_MOST_PARTS = 50_000
 _PLACES = (0.0, 1.0, -1.0, 0.5, 2.0, 10.0, 100.0, 1000.0)
-_MOST_COLUMNS = 6
 
 
 def has_products_with_levels(models: Iterable[LinearModel]) -> bool:
@@ -111,12 +112,19 @@ def _at(curve: Curve, place: float) -> float:
 
 def _split(model: LinearModel, places: _Places) -> LinearModel:
     intercept = [model.intercept]
+    count = 0
     numeric: dict[str, list[NumericTerm]] = {term.column: [term] for term in model.numeric}
     categorical: dict[str, list[CategoricalTerm]] = {term.column: [term] for term in model.categorical}
     functions: dict[tuple[str, ...], list[Piece]] = {}
     for term in model.functions:
         for piece in term.pieces:
             for columns, part in _parts(piece, places):
+                count += 1
+                if count > _MOST_PARTS:
+                    raise AlignmentError(
+                        f"the products of columns in a model have more than {_MOST_PARTS} parts, which is more than we "
+                        "compare; fit it with a lower degree"
+                    )
                 (shape, *more) = part.shapes or (None,)
                 if shape is None and len(columns) < 2:
                     intercept.append(part.weight)
@@ -157,7 +165,7 @@ def _parts(piece: Piece, places: _Places) -> Iterator[tuple[tuple[str, ...], Pie
     for shape in piece.shapes:
         by_column.setdefault(shape.column, []).append(shape)
     columns = tuple(sorted(by_column))
-    if not 1 < len(columns) <= _MOST_COLUMNS:
+    if len(columns) < 2:
         yield columns, piece
         return
     at = {column: places.value(own) for column, own in by_column.items()}

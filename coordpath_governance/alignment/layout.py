@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from types import MappingProxyType
 
 from coordpath_governance.alignment.class_scores import without_common_part
@@ -15,6 +16,7 @@ from coordpath_governance.alignment.interactions import (
 )
 from coordpath_governance.alignment.score_pair import ScorePair
 from coordpath_governance.errors import AlignmentError
+from coordpath_governance.models.functions import TIMES
 from coordpath_governance.models.kinds import fault_of_kind
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design, FunctionColumn, NumericColumn
@@ -41,6 +43,7 @@ class ModelPair:
                 _check_terms(score, f"{who}'s class '{label}'")
         self._check_comparable()
         first, last = split_products((self.champion, candidate), weights)
+        _check_names((first, last))
         self.scores: tuple[ScorePair, ...] = (ScorePair(first, last),)
         self.common: ScorePair | None = None
         if candidate.class_scores:
@@ -98,6 +101,17 @@ def _check_terms(model: LinearModel, who: str) -> None:
             raise AlignmentError(f"the {who} has {count} functions of '{', '.join(columns)}'; add them up")
     if not all(term.is_finite for term in model.functions):
         raise AlignmentError(f"the {who} has a function with a number that is not finite")
+
+
+def _check_names(models: Sequence[LinearModel]) -> None:
+    """What moves is known by its name: a column may not be called like an interaction of others."""
+    owners: dict[str, tuple[str, ...]] = {}
+    for score in (score for model in models for score in (model, *model.class_scores)):
+        for columns in (*((column,) for column in score.columns), *(term.columns for term in score.functions)):
+            name = TIMES.join(columns)
+            if owners.setdefault(name, columns) != columns:
+                both = " and ".join(sorted({" with ".join(f"'{each}'" for each in own) for own in (owners[name], columns)}))
+                raise AlignmentError(f"'{name}' is the name of two things, of {both}; rename the column in the models")
 
 
 def _zero_model(candidate: LinearModel) -> LinearModel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coordpath_governance.alignment.function_pairs import function_pairs
+from coordpath_governance.errors import AlignmentError
 from coordpath_governance.models.linear_model import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.reference.design import OTHER_LEVEL, DesignColumn
 from coordpath_governance.reference.levels import number_of
@@ -97,6 +98,8 @@ class ScorePair:
         """The champion's function stays if the candidate has one, since the change is a column of its own."""
         if column.level != self.label:
             return 0.0, 0.0
+        if column.column not in self.functions:
+            raise AlignmentError(f"neither model has a function of '{column.column}'")
         if column.kind == "function-change":
             return 0.0, 1.0
         return 1.0, float(bool(self.functions[column.column].sides[1]))

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.flows import (
@@ -26,7 +26,15 @@ from coordpath_governance.models.flows import (
     SimpleFlow,
     TableFlow,
 )
-from coordpath_governance.models.functions import Curve, FunctionTerm, Piece, Shape, function_terms, table_of
+from coordpath_governance.models.functions import (
+    MOST_COLUMNS,
+    Curve,
+    FunctionTerm,
+    Piece,
+    Shape,
+    function_terms,
+    table_of,
+)
 from coordpath_governance.models.linear_model import (
     MISSING_LEVEL,
     CategoricalTerm,
@@ -159,9 +167,16 @@ class _Sum:
             self.add_product(weight, (flow,))
 
     def add_product(self, weight: float, factors: Sequence[SimpleFlow]) -> None:
-        """Take in weight·Π factors, multiplied out."""
-        products: list[tuple[float, tuple[_Atom, ...]]] = [(weight, ())]
-        for flow in factors:
+        """Take in weight·Π factors, multiplied out.
+
+        What is a scaled number more than once stays as it is: in raw powers of a year, say, it would be the difference of
+        numbers so large that nothing of it is left.
+        """
+        often = Counter(flow.source for flow in factors if _is_scaled(flow))
+        kept = [flow for flow in factors if _is_scaled(flow) and often[flow.source] > 1]
+        whole = tuple(_Mapped(flow.source, flow.operations, _or_none(flow.missing)) for flow in kept)
+        products: list[tuple[float, tuple[_Atom, ...]]] = [(weight, whole)]
+        for flow in (flow for flow in factors if flow not in kept):
             gain, atom, shift = _split(flow)
             shifted = [(w * shift, atoms) for w, atoms in products] if shift else []
             products = [(w * gain, (*atoms, atom)) for w, atoms in products] + shifted
@@ -203,6 +218,11 @@ class _Sum:
         pieces = []
         for piece in self._pieces():
             tables = [shape for shape in piece.shapes if isinstance(shape, CategoricalTerm)]
+            if len(piece.columns) > MOST_COLUMNS:
+                raise UnsupportedModelError(
+                    f"{self.where} multiplies {len(piece.columns)} columns with each other, and we read products of up to "
+                    f"{MOST_COLUMNS}; fit it with a lower degree."
+                )
             if len(tables) == len(piece.shapes) and len(piece.columns) == 1:
                 constant = CategoricalTerm(tables[0].column, (), (), piece.weight)
                 self.tables.setdefault(tables[0].column, []).append(table_of([constant, *tables], math.prod))
@@ -234,12 +254,13 @@ class _Sum:
         shapes: list[Shape] = []
         for atom, count in Counter(atoms).items():
             if isinstance(atom, _Itself):
-                maps = (Power(count),) if count > 1 else ()
-                shapes.append(Curve(self._name(atom.source), maps, None if atom.fill is None else atom.fill**count))
+                powers = (Power(count),) if count > 1 else ()
+                shapes.append(Curve(self._name(atom.source), powers, None if atom.fill is None else atom.fill**count))
             elif isinstance(atom, _IsMissing):
                 shapes.append(Curve(self._name(atom.source), (Affine(0.0),), 1.0))
             elif isinstance(atom, _Mapped):
-                shapes.extend([Curve(self._name(atom.source), atom.maps, atom.missing)] * count)
+                maps = (*atom.maps, Power(count)) if count > 1 else atom.maps
+                shapes.append(Curve(self._name(atom.source), maps, None if atom.missing is None else atom.missing**count))
             else:
                 table = atom if isinstance(atom, _Table) else _one_hot(atom)
                 column = _Column(self._name(atom.encoding.source))
@@ -249,6 +270,15 @@ class _Sum:
 
     def _name(self, source: int) -> str:
         return self.columns[source].name
+
+
+def _is_scaled(flow: SimpleFlow) -> TypeGuard[NumericFlow]:
+    return isinstance(flow, NumericFlow) and bool(flow.operations) and flow.scale != 0.0
+
+
+def _or_none(missing: float | None) -> float | None:
+    """What a column is where a number is missing, None if the model raises there."""
+    return None if missing is None or math.isnan(missing) else missing
 
 
 def _one_hot(atom: _Output) -> _Table:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ModelReadError
-from coordpath_governance.models.functions import Curve, FunctionTerm, Piece, Shape
+from coordpath_governance.models.functions import MOST_COLUMNS, Curve, FunctionTerm, Piece, Shape
 from coordpath_governance.models.kinds import LINKS, fault_of_kind
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
 from coordpath_governance.models.maps import MAPS, Map, map_document
@@ -32,6 +32,9 @@ __all__ = ["DECLARED", "SCHEMA", "from_document", "read_coefficients", "to_docum
 SCHEMA = "coordpath.coefficients/1"
 DECLARED = "declared by the author in coefficients.json"
 _MAX_BYTES = 32 << 20
+_MOST = {"functions": 2_000, "pieces": 10_000, "shapes": 100, "maps": 1_000}
+_MOST_NUMBERS = 20_000
+"""So many parts a function may have, and so many edges, knots or quantiles a map."""
 
 _Item = TypeVar("_Item")
 
@@ -185,6 +188,8 @@ def _function_term(fields: _Fields) -> FunctionTerm:
     term = FunctionTerm(fields.texts("columns"), fields.items("pieces", _piece))
     if not term.columns or list(term.columns) != sorted(set(term.columns)):
         raise fields.error("columns", "is not a list of different columns in the order of their names")
+    if len(term.columns) > MOST_COLUMNS:
+        raise fields.error("columns", f"has {len(term.columns)} columns; an interaction has at most {MOST_COLUMNS}")
     if any(not piece.columns <= set(term.columns) for piece in term.pieces):
         raise fields.error("pieces", "looks at a column that is not among 'columns'")
     return term
@@ -209,6 +214,8 @@ def _map(fields: _Fields) -> Map:
     for field in dataclass_fields(kind):
         if field.type == "tuple[float, ...]":
             values[field.name] = fields.numbers(field.name)
+            if len(values[field.name]) > _MOST_NUMBERS:
+                raise fields.error(field.name, f"has {len(values[field.name])} numbers; at most {_MOST_NUMBERS} are read")
         elif field.type == "float":
             values[field.name] = fields.number(field.name)
         elif field.type == "int":
@@ -287,7 +294,10 @@ class _Fields:
 
     def items(self, key: str, make: Callable[[_Fields], _Item]) -> tuple[_Item, ...]:
         made: list[_Item] = []
-        for position, value in enumerate(self._list(key, self.get(key, []))):
+        values = self._list(key, self.get(key, []))
+        if len(values) > _MOST.get(key, len(values)):
+            raise self.error(key, f"has {len(values)} entries; at most {_MOST[key]} are read")
+        for position, value in enumerate(values):
             fields = _Fields(value, f"{self.path(key)}[{position}].")
             made.append(make(fields))
             fields.refuse_others()

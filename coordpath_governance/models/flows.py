@@ -17,8 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import numpy as np
+
 from coordpath_governance.errors import UnsupportedModelError
-from coordpath_governance.models.maps import Map
+from coordpath_governance.models.maps import Affine, Map, Scaled, apply_all, without_identities
 
 __all__ = [
     "NO_FILL",
@@ -29,6 +31,7 @@ __all__ = [
     "Flow",
     "Frame",
     "LevelFlow",
+    "Linear",
     "NumericFlow",
     "RawFlow",
     "SimpleFlow",
@@ -73,20 +76,38 @@ class RawFlow:
         )
 
 
+Linear: TypeAlias = Affine | Scaled
+"""What scalers do to a column."""
+
+
+def _value(maps: Sequence[Map], number: float) -> float:
+    return float(apply_all(maps, np.array([number]))[0])
+
+
 @dataclass(frozen=True)
 class NumericFlow:
-    """scale·x + shift; where x is missing: ``missing``, or NaN that flows on, or None if the model raises."""
+    """scale·x + shift; where x is missing: ``missing``, or NaN that flows on, or None if the model raises.
+
+    ``operations`` are the same as scale and shift, one after the other as the model does them: where a jump follows, the
+    last digit decides.
+    """
 
     source: int
     label: str
     scale: float = 1.0
     shift: float = 0.0
     missing: float | None = math.nan
+    operations: tuple[Map, ...] = ()
 
-    def affine(self, scale: float, shift: float) -> NumericFlow:
-        """Return scale·(this column) + shift."""
-        missing = None if self.missing is None else self.missing * scale + shift
-        return replace(self, scale=self.scale * scale, shift=self.shift * scale + shift, missing=missing)
+    def scaled(self, by: Linear) -> NumericFlow:
+        """Return this column through a scaler."""
+        return replace(
+            self,
+            scale=self.scale * by.scale,
+            shift=self.shift * by.scale + by.shift,
+            missing=None if self.missing is None else _value((by,), self.missing),
+            operations=without_identities((*self.operations, by)),
+        )
 
 
 @dataclass(frozen=True)
@@ -99,11 +120,17 @@ class CurveFlow:
     scale: float = 1.0
     shift: float = 0.0
     missing: float | None = math.nan
+    operations: tuple[Map, ...] = ()
 
-    def affine(self, scale: float, shift: float) -> CurveFlow:
-        """Return scale·(this column) + shift."""
-        missing = None if self.missing is None else self.missing * scale + shift
-        return replace(self, scale=self.scale * scale, shift=self.shift * scale + shift, missing=missing)
+    def scaled(self, by: Linear) -> CurveFlow:
+        """Return this column through a scaler."""
+        return replace(
+            self,
+            scale=self.scale * by.scale,
+            shift=self.shift * by.scale + by.shift,
+            missing=None if self.missing is None else _value((by,), self.missing),
+            operations=without_identities((*self.operations, by)),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +157,12 @@ class LevelFlow:
     output: int
     gain: float = 1.0
     shift: float = 0.0
+    operations: tuple[Map, ...] = ()
 
-    def affine(self, scale: float, shift: float) -> LevelFlow:
-        """Return scale·(this column) + shift."""
-        return replace(self, gain=self.gain * scale, shift=self.shift * scale + shift)
+    def scaled(self, by: Linear) -> LevelFlow:
+        """Return this column through a scaler."""
+        operations = without_identities((*self.operations, by))
+        return replace(self, gain=self.gain * by.scale, shift=self.shift * by.scale + by.shift, operations=operations)
 
 
 @dataclass(frozen=True)
@@ -144,9 +173,9 @@ class TableFlow:
     label: str
     values: tuple[float, ...]
 
-    def affine(self, scale: float, shift: float) -> TableFlow:
-        """Return scale·(this column) + shift."""
-        return replace(self, values=tuple(scale * value + shift for value in self.values))
+    def scaled(self, by: Linear) -> TableFlow:
+        """Return this column through a scaler."""
+        return replace(self, values=tuple(apply_all((by,), np.array(self.values)).tolist()))
 
 
 SimpleFlow: TypeAlias = NumericFlow | CurveFlow | LevelFlow | TableFlow
@@ -161,10 +190,10 @@ class CombinedFlow:
     parts: tuple[tuple[float, tuple[SimpleFlow, ...]], ...]
     shift: float = 0.0
 
-    def affine(self, scale: float, shift: float) -> CombinedFlow:
-        """Return scale·(this column) + shift."""
-        parts = tuple((weight * scale, flow) for weight, flow in self.parts)
-        return replace(self, parts=parts, shift=self.shift * scale + shift)
+    def scaled(self, by: Linear) -> CombinedFlow:
+        """Return this column through a scaler."""
+        parts = tuple((weight * by.scale, flow) for weight, flow in self.parts)
+        return replace(self, parts=parts, shift=self.shift * by.scale + by.shift)
 
 
 Flow: TypeAlias = RawFlow | SimpleFlow | CombinedFlow
@@ -192,11 +221,11 @@ class Frame:
         names = None if self.names is None else tuple(self.names[position] for position in positions)
         return replace(self, flows=tuple(self.flows[position] for position in positions), names=names)
 
-    def affine(self, scales: Sequence[float], shifts: Sequence[float], where: str) -> Frame:
-        """Scale and shift every column by its own numbers."""
+    def scaled(self, scalers: Sequence[Linear], where: str) -> Frame:
+        """Every column through a scaler of its own."""
         flows = [
-            (flow.numeric(where) if isinstance(flow, RawFlow) else flow).affine(scale, shift)
-            for flow, scale, shift in zip(self.flows, scales, shifts, strict=True)
+            (flow.numeric(where) if isinstance(flow, RawFlow) else flow).scaled(by)
+            for flow, by in zip(self.flows, scalers, strict=True)
         ]
         return replace(self, flows=tuple(flows))
 

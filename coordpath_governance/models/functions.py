@@ -20,6 +20,7 @@ from coordpath_governance.models.linear_model import CategoricalTerm
 from coordpath_governance.models.maps import Map, Spline, Steps, apply_all, finite
 
 __all__ = [
+    "MOST_COLUMNS",
     "TIMES",
     "Curve",
     "FunctionTerm",
@@ -31,6 +32,9 @@ __all__ = [
     "table_of",
     "term_values",
 ]
+
+MOST_COLUMNS = 6
+"""So many columns an interaction may have: it has parts for every subset of them."""
 
 TIMES = "×"
 """Between the columns of an interaction."""

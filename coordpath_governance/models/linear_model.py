@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -61,10 +62,11 @@ class CategoricalTerm:
 
     def effect(self, level: str) -> float | None:
         """The effect of one level by the model's own encoder, None if it would raise."""
-        try:
-            return self.effects[self.levels.index(level)]
-        except ValueError:
-            return self.unknown
+        return self._by_level.get(level, self.unknown)
+
+    @cached_property
+    def _by_level(self) -> Mapping[str, float]:
+        return dict(zip(self.levels, self.effects, strict=True))
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,16 @@
 """Maps of one number to another, the closed list of what a model may do to a column before it is weighted.
 
     affine           scale·x + shift              power       xᵏ for a whole k ≥ 2
+    scaled           (x − centre) / divisor
     log, sqrt, …     numpy's functions by name    clip        x within [low, high]
     steps            a value for every interval between edges
     spline           Σ c_i B_i(x) with B-splines on knots, and what it is beyond them
     yeo-johnson      box-cox                      quantile    an interpolated distribution function
 
-A number outside of a map's domain becomes NaN or infinite, which no model can score. Missing values never get here.
+A number outside of a map's domain becomes NaN, which no model can score. Missing values never get here.
+
+(x − centre)/divisor and scale·x + shift are two maps, since they round differently: a row that lies exactly on an edge of
+steps behind a scaler falls on the side on which scikit-learn's own arithmetic puts it.
 """
 
 from __future__ import annotations
@@ -31,14 +35,15 @@ __all__ = [
     "Map",
     "Power",
     "Quantile",
+    "Scaled",
     "Spline",
     "Steps",
     "YeoJohnson",
     "apply_all",
     "finite",
-    "folded",
     "map_document",
     "preimages",
+    "without_identities",
 ]
 
 Array = NDArray[np.float64]
@@ -67,6 +72,41 @@ class Affine:
 
     def breaks(self) -> Array:
         """Where the map bends or jumps."""
+        return np.empty(0)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """(x − centre) / divisor, in two operations as scalers do it."""
+
+    kind: ClassVar[str] = "scaled"
+    centre: float
+    divisor: float
+
+    def __post_init__(self) -> None:
+        if self.divisor == 0.0:
+            raise ValueError("the divisor is 0")
+
+    @property
+    def scale(self) -> float:
+        """The factor of x."""
+        return 1.0 / self.divisor
+
+    @property
+    def shift(self) -> float:
+        """The map of 0."""
+        return -self.centre / self.divisor
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number."""
+        return (x - self.centre) / self.divisor
+
+    def preimage(self, points: Array) -> Array:
+        """The numbers that the map takes to these points."""
+        return points * self.divisor + self.centre
+
+    def breaks(self) -> Array:
+        """Nowhere."""
         return np.empty(0)
 
 
@@ -341,26 +381,31 @@ class Quantile:
         return np.clip(ndtri(share), float(ndtri(least)), float(ndtri(1.0 - least)))
 
     def preimage(self, points: Array) -> Array:
-        """None: it is not inverted."""
-        return points[:0]
+        """The numbers that the map takes to these points, or to where they lie between two that repeat."""
+        from scipy.special import ndtr
+
+        shares = ndtr(points) if self.output == "normal" else points
+        return cast("Array", np.interp(shares, np.asarray(self.references), np.asarray(self.quantiles)))
 
     def breaks(self) -> Array:
         """The quantiles."""
         return np.unique(np.asarray(self.quantiles))
 
 
-Map: TypeAlias = Affine | Elementary | Power | Clip | Steps | Spline | YeoJohnson | BoxCox | Quantile
+Map: TypeAlias = Affine | Scaled | Elementary | Power | Clip | Steps | Spline | YeoJohnson | BoxCox | Quantile
 
-_CLASSES: tuple[type[Map], ...] = (Affine, Elementary, Power, Clip, Steps, Spline, YeoJohnson, BoxCox, Quantile)
+_CLASSES: tuple[type[Map], ...] = (Affine, Scaled, Elementary, Power, Clip, Steps, Spline, YeoJohnson, BoxCox, Quantile)
 MAPS: Mapping[str, type[Map]] = MappingProxyType({each.kind: each for each in _CLASSES})
 """Every map by the word a document has for it; its other keys are the fields of the class."""
 
 
 def apply_all(maps: Sequence[Map], x: Array) -> Array:
-    """One map after the other."""
+    """One map after the other; a number that is not finite on the way is NaN from there on: no step would take it."""
     with np.errstate(all="ignore"):
         for each in maps:
-            x = each.apply(x)
+            out = each.apply(x)
+            lost = ~(np.isfinite(x) & np.isfinite(out))
+            x = np.where(lost, np.nan, out) if lost.any() else out
     return x
 
 
@@ -379,16 +424,9 @@ def map_document(each: Map) -> dict[str, Any]:
     return {"kind": each.kind, **{key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}}
 
 
-def folded(maps: Sequence[Map]) -> tuple[Map, ...]:
-    """The same chain with neighbouring affine maps made one, and without those that change nothing."""
-    out: list[Map] = []
-    for each in maps:
-        last = out[-1] if out else None
-        if isinstance(each, Affine) and isinstance(last, Affine):
-            out[-1] = Affine(each.scale * last.scale, each.scale * last.shift + each.shift)
-        else:
-            out.append(each)
-    return tuple(each for each in out if not (isinstance(each, Affine) and (each.scale, each.shift) == (1.0, 0.0)))
+def without_identities(maps: Sequence[Map]) -> tuple[Map, ...]:
+    """The same chain without the maps that change no number."""
+    return tuple(each for each in maps if each not in (Affine(1.0), Scaled(0.0, 1.0)))
 
 
 def finite(each: Map) -> bool:

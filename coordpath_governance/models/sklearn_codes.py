@@ -10,7 +10,7 @@ import numpy as np
 from coordpath_governance.models.fitted import Fitted, as_float, plain
 from coordpath_governance.models.flows import NO_FILL, Encoding, Frame, RawFlow, TableFlow, is_missing, none_told_from_nan
 from coordpath_governance.models.sklearn_encoder import infrequent_mapping, levels_of, raw_column
-from coordpath_governance.models.tree import brief
+from coordpath_governance.models.tree import Named, brief
 
 __all__ = ["CODES"]
 
@@ -24,14 +24,29 @@ def fold_ordinal_encoder(fitted: Fitted, frame: Frame) -> Frame:
     of_missing = _number(fitted, "encoded_missing_value") if fitted.has("encoded_missing_value") else math.nan
 
     def codes(position: int, levels: Sequence[object]) -> list[float]:
-        grouped = infrequent_mapping(fitted, position, len(levels))
-        if grouped is not None and any(map(is_missing, levels)):
+        if fitted.flag("_infrequent_enabled", False) and any(map(is_missing, levels)):
             raise fitted.refusal("groups rare levels of a column with missing values; impute the column before.")
+        grouped = infrequent_mapping(fitted, position, len(levels))
         own = [float(place) for place in grouped] if grouped is not None else [float(i) for i in range(len(levels))]
         nan = [isinstance(level, float) and math.isnan(level) for level in levels]
         return [of_missing if absent else code for code, absent in zip(own, nan, strict=True)]
 
-    return _coded(fitted, frame, codes, unknown)
+    coded = _coded(fitted, frame, codes, unknown)
+    _check_type(fitted, [code for flow in coded.flows if isinstance(flow, TableFlow) for code in flow.values])
+    return coded
+
+
+def _check_type(fitted: Fitted, codes: Sequence[float]) -> None:
+    """Refuse a type of the output that would turn codes into others."""
+    stored = fitted.get("dtype", Named("numpy.float64"))
+    path = (
+        stored.path if isinstance(stored, Named) else f"numpy.{stored}" if isinstance(stored, np.dtype) else "another type"
+    )
+    name = path.rpartition(".")[2]
+    if name in ("float64", "float"):
+        return
+    if not all(math.isnan(code) or (code.is_integer() and abs(code) < _EXACT.get(name, 0)) for code in codes):
+        raise fitted.refusal(f"writes its codes as {name}, which cannot hold all of them; leave out dtype and fit it again.")
 
 
 def fold_target_encoder(fitted: Fitted, frame: Frame) -> Frame:
@@ -57,6 +72,10 @@ def fold_target_encoder(fitted: Fitted, frame: Frame) -> Frame:
     if mean is None:
         raise fitted.error("'target_mean_' is not one finite number")
     return _coded(fitted, frame, codes, mean)
+
+
+_EXACT = {"float32": 1 << 24, "int64": 1 << 53, "int32": 1 << 31, "int16": 1 << 15, "int8": 1 << 7, "int": 1 << 53}
+"""Types that hold the whole numbers below these as they are."""
 
 
 def _number(fitted: Fitted, name: str) -> float:

@@ -30,11 +30,11 @@ from coordpath_governance.models.maps import (
     Elementary,
     Map,
     Quantile,
+    Scaled,
     Spline,
     Steps,
     YeoJohnson,
     apply_all,
-    folded,
 )
 from coordpath_governance.models.sklearn_components import raise_when_missing
 from coordpath_governance.models.tree import ArchivedObject, Named, brief
@@ -56,17 +56,16 @@ def mapped(fitted: Fitted, flow: Flow, through: Map) -> Flow:
             "what comes of it is no sum of functions of single columns. Transform the columns before they are combined."
         )
 
-    def value(number: float) -> float:
-        out = float(apply_all((through,), np.array([number]))[0]) if not math.isnan(number) else math.nan
-        return out if math.isfinite(out) else math.nan
+    def value(number: float, *before: Map) -> float:
+        return float(apply_all((*before, through), np.array([number]))[0])
 
     if isinstance(column, TableFlow):
         return replace(column, values=tuple(map(value, column.values)))
     if isinstance(column, LevelFlow):
-        low, high = value(column.shift), value(column.shift + column.gain)
+        low, high = value(0.0, *column.operations), value(1.0, *column.operations)
         if math.isnan(low) or math.isnan(high):
             raise fitted.refusal(f"maps '{column.label}' to numbers that are not finite; fit it on other columns.")
-        return replace(column, gain=high - low, shift=low)
+        return replace(column, gain=high - low, shift=low, operations=(*column.operations, through))
     missing = column.missing if column.missing is None else value(column.missing)
     if isinstance(column, NumericFlow) and column.scale == 0.0:
         always = value(column.shift)
@@ -74,8 +73,7 @@ def mapped(fitted: Fitted, flow: Flow, through: Map) -> Flow:
             raise fitted.refusal(f"maps '{column.label}' to numbers that are not finite; fit it on other columns.")
         return replace(column, shift=always, missing=missing)
     before = column.maps if isinstance(column, CurveFlow) else ()
-    maps = folded((*before, Affine(column.scale, column.shift), through))
-    return CurveFlow(column.source, column.label, maps, missing=missing)
+    return CurveFlow(column.source, column.label, (*before, *column.operations, through), missing=missing)
 
 
 def named_function(value: object) -> str | None:
@@ -131,9 +129,9 @@ def fold_power_transformer(fitted: Fitted, frame: Frame) -> Frame:
     inner = Fitted(scaler, f"{fitted.where}, its scaler")
     if not inner.flag("with_mean", True) or not inner.flag("with_std", True):
         raise inner.error("it is not the one a PowerTransformer makes")
-    scales = [1.0 / scale for scale in inner.vector("scale_", len(frame), nonzero=True)]
-    means = inner.vector("mean_", len(frame))
-    return frame.affine(scales, [-m * s for m, s in zip(means, scales, strict=True)], fitted.where)
+    divisors = inner.vector("scale_", len(frame), nonzero=True)
+    scalers = [Scaled(*each) for each in zip(inner.vector("mean_", len(frame)), divisors, strict=True)]
+    return frame.scaled(scalers, fitted.where)
 
 
 def fold_quantile_transformer(fitted: Fitted, frame: Frame) -> Frame:
@@ -176,6 +174,11 @@ def fold_discretizer(fitted: Fitted, frame: Frame) -> Frame:
         raise fitted.error(f"'bin_edges_' does not have one entry for each of {len(frame)} columns")
     if encode != "ordinal":
         _check_bin_encoder(fitted, counts)
+    kind = fitted.get("dtype")
+    if kind is not None and kind not in (Named("numpy.float64"), Named("builtins.float"), np.dtype(np.float64)):
+        raise fitted.refusal(
+            "rounds its columns to another type (dtype) before it bins them; leave out dtype and fit again."
+        )
     flows: list[Flow] = []
     names: list[str] = []
     for position, (flow, own, count) in enumerate(zip(frame.flows, edges, counts, strict=True)):
@@ -238,6 +241,12 @@ def fold_spline_transformer(fitted: Fitted, frame: Frame) -> Frame:
             "but the first; use one SplineTransformer for each column, or another degree."
         )
     zeros = fitted.text("handle_missing", "error") == "zeros"
+    sparse = fitted.flag("sparse_output", False)
+    if zeros and sparse and way in ("periodic", "continue") and len(frame) > 1:
+        raise fitted.refusal(
+            "writes missing values of several columns into a sparse matrix, where scikit-learn does not set them to zero; "
+            "fit it with sparse_output=False."
+        )
     flows: list[Flow] = []
     names: list[str] = []
     for position, (flow, stored) in enumerate(zip(frame.flows, splines, strict=True)):
@@ -259,7 +268,6 @@ def fold_spline_transformer(fitted: Fitted, frame: Frame) -> Frame:
     made = fitted.count("n_features_out_")
     if made is not None and made != len(flows):
         raise fitted.error(f"'n_features_out_' is {made}, but its splines make {len(flows)} columns")
-    sparse = fitted.flag("sparse_output", False)
     return Frame(tuple(flows), tuple(names) if frame.names is not None else None, sparse, frame.encodings)
 
 

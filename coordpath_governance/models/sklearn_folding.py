@@ -15,6 +15,7 @@ from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.fitted import Fitted, as_float, sklearn_class
 from coordpath_governance.models.flows import Frame, RawFlow, side_by_side
 from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.maps import Affine
 from coordpath_governance.models.names import unknown_names
 from coordpath_governance.models.sklearn_columns import column_positions
 from coordpath_governance.models.sklearn_estimators import ESTIMATORS
@@ -216,7 +217,7 @@ class _Folding:
         weight = as_float(weights[name]) if isinstance(weights, dict) else None
         if weight is None:
             raise fitted.error(f"the weight of '{name}' is not a finite number")
-        return part.affine([weight] * len(part), [0.0] * len(part), fitted.where)
+        return part.scaled([Affine(weight)] * len(part), fitted.where)
 
     def _thawed(self, value: object, path: tuple[str, ...]) -> object:
         """What is within, however often it was frozen; an object may hold itself, and the work ends that."""

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from coordpath_governance.models.fitted import Fitted, as_float, version_of
 from coordpath_governance.models.flows import Frame
 from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.maps import Scaled
 from coordpath_governance.models.sklearn_penalties import Facts, sgd_penalty
 from coordpath_governance.models.sklearn_scores import hyperparameter, is_cross_validated, one_score
 
@@ -91,7 +92,7 @@ def _fold_pls(fitted: Fitted, frame: Frame, inputs: Sequence[str]) -> LinearMode
         )
     if frame.sparse:
         raise fitted.error("it receives a sparse matrix, which it cannot centre")
-    centred = frame.affine([1.0] * len(frame), [-mean for mean in fitted.vector("_x_mean", len(frame))], fitted.where)
+    centred = frame.scaled([Scaled(mean, 1.0) for mean in fitted.vector("_x_mean", len(frame))], fitted.where)
     components = fitted.count("n_components")
     facts: Facts = {"kind": "partial least squares", "components": components}
     score = one_score(fitted, centred, inputs)

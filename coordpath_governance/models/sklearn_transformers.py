@@ -24,6 +24,7 @@ from coordpath_governance.models.flows import (
     none_told_from_nan,
     side_by_side,
 )
+from coordpath_governance.models.maps import Affine, Scaled
 from coordpath_governance.models.sklearn_codes import CODES
 from coordpath_governance.models.sklearn_components import COMPONENTS
 from coordpath_governance.models.sklearn_curves import CURVES, clipped
@@ -62,7 +63,8 @@ def fold_min_max_scaler(fitted: Fitted, frame: Frame) -> Frame:
     """Return x · scale_ + min_, within the range it was told if it clips."""
     if frame.sparse:
         raise fitted.error("it receives a sparse matrix, which it cannot shift")
-    scaled = frame.affine(fitted.vector("scale_", len(frame)), fitted.vector("min_", len(frame)), fitted.where)
+    scales, shifts = fitted.vector("scale_", len(frame)), fitted.vector("min_", len(frame))
+    scaled = frame.scaled([Affine(*each) for each in zip(scales, shifts, strict=True)], fitted.where)
     if not fitted.flag("clip", False):
         return scaled
     ends = fitted.get("feature_range")
@@ -96,9 +98,9 @@ def fold_simple_imputer(fitted: Fitted, frame: Frame) -> Frame:
 def _centre_and_divide(fitted: Fitted, frame: Frame, centres: list[float] | None, divisors: list[float] | None) -> Frame:
     if centres is not None and frame.sparse:
         raise fitted.error("it receives a sparse matrix, which it cannot centre")
-    scales = [1.0 / divisor for divisor in divisors or [1.0] * len(frame)]
-    shifts = [-centre * scale for centre, scale in zip(centres or [0.0] * len(frame), scales, strict=True)]
-    return frame.affine(scales, shifts, fitted.where)
+    nothing = [0.0] * len(frame), [1.0] * len(frame)
+    scalers = [Scaled(*each) for each in zip(centres or nothing[0], divisors or nothing[1], strict=True)]
+    return frame.scaled(scalers, fitted.where)
 
 
 def _cast(fitted: Fitted, statistics: NDArray[Any]) -> list[object]:

@@ -61,6 +61,7 @@ _TABLE = (
 _ROWS = "the rows behind the logged moments: the moments were taken as the run logged them"
 _HOW_THE_FILE_IS_CALLED = ("data.sha256", "data.name", "data.kind", "recheck.command")
 _POLICY = "the policy: whether it is the adopted one (compare its SHA-256 with the ledger), and what the gate adds to it"
+_WORDS = "the sentences follow from the figures"
 _NEVER = (
     "the models: whether coefficients and facts are those of the model files (compare the model digests with the registry)",
     "what people said: role and period of the data, owner, purpose, reason, type of change; names, versions and run ids",
@@ -133,8 +134,8 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
 
 def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Check:
     what = "every figure follows from the evidence in the report"
-    pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
     try:
+        pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
         hidden = _hidden(pair, evidence.moments)
         if hidden:
             return Check("arithmetic", what, tuple(f"coordinates: {label} of the models is not there" for label in hidden))
@@ -185,13 +186,16 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     labels = (champion.label if champion else None, document.subject.candidate.label)
     parts = (document.data, document.counts, document.path, document.impact, document.glm)
     summary = summarise(labels, *parts, own_thresholds(document.models))
-    pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
-    merged = merged_levels(align(pair, evidence.moments))
+    try:
+        pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
+        merged = merged_levels(align(pair, evidence.moments))
+    except CoordpathError as error:
+        return Check("arithmetic", _WORDS, (f"limits: cannot be laid out again: {str(error)[:300]}",))
     told = (document.data, document.counts, document.path, document.impact)
     stated = limits(pair, *told, merged, document.rows is not None, document.glm)
     findings = [] if summary == document.summary else ["summary: the sentences do not say what the figures say"]
     findings += [] if stated == document.limits else ["limits: the list is not the one that follows from models and data"]
-    return Check("arithmetic", "the sentences follow from the figures", tuple(findings))
+    return Check("arithmetic", _WORDS, tuple(findings))
 
 
 def _check_assessment(document: ChangeReportDocument) -> Check:

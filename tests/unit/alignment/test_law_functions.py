@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from helpers.bent_models import BENT, GROUPS, NUMBERS, bent_data
+from helpers.forging import changed, forge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
@@ -21,10 +24,10 @@ from sklearn.preprocessing import (
 )
 
 from coordpath_governance import explain_change
-from coordpath_governance.errors import ReferenceDataError, UsageError
+from coordpath_governance.errors import AlignmentError, ReferenceDataError, UsageError
 from coordpath_governance.models.functions import Curve, FunctionTerm, Piece
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
-from coordpath_governance.models.maps import Affine, Elementary, Power, Steps
+from coordpath_governance.models.maps import Affine, Elementary, Power, Quantile, Steps
 from coordpath_governance.reports.verify import verify_report
 
 DATA = bent_data()
@@ -201,3 +204,76 @@ def _read(model):
     from coordpath_governance.models import from_estimator
 
     return from_estimator(model)
+
+
+def _steps(column, edges, values):
+    return Curve(column, (Steps(tuple(edges), tuple(values)),), 0.0)
+
+
+def _told(old, new):
+    report = explain_change(LinearModel(0.0, functions=old), LinearModel(0.0, functions=new), data=DATA, target="y")
+    return report.document.path.steps, report.document.counts.changed
+
+
+@pytest.mark.parametrize("cell", [(0, 0), (39, 0), (17, 23)])
+def test_a_cell_of_an_interaction_that_no_row_is_in_is_a_change_all_the_same(cell):
+    edges = np.linspace(50.0, 60.0, 39)
+
+    def model(extra):
+        at = [np.eye(40)[place] for place in cell]
+        both = Piece(1.0, (_steps("a", edges, range(40)), _steps("b", edges, range(40))))
+        more = Piece(extra, (_steps("a", edges, at[0]), _steps("b", edges, at[1])))
+        return (FunctionTerm(("a", "b"), (both, more)),)
+
+    assert _told(model(0.5), model(0.5)) == ((), 0)
+    assert _told(model(0.5), model(1000.0))[1] >= 1
+
+
+def test_one_of_twenty_thousand_steps_is_a_change():
+    edges = np.linspace(50.0, 60.0, 20_000)
+
+    def model(extra):
+        values = np.arange(20_001.0)
+        values[12_345] += extra
+        return (FunctionTerm(("a",), (Piece(1.0, (_steps("a", edges, values),)),)),)
+
+    assert _told(model(0.0), model(100.0))[1] == 1
+
+
+def test_steps_behind_quantiles_are_compared_where_they_jump():
+    def model(last):
+        through = Quantile((0.0, 50.0, 60.0), (0.0, 0.5, 1.0), "uniform")
+        return (FunctionTerm(("a",), (Piece(1.0, (Curve("a", (through, Steps((0.912, 0.913), (0.0, last, 0.0))), 0.0),)),)),)
+
+    assert _told(model(1.0), model(100.0))[1] == 1
+
+
+def test_a_column_called_like_an_interaction_is_refused():
+    """Units are known by their names: one would silently take the place of the other."""
+    data = DATA.assign(**{"a×b": DATA.c})
+    columns = make_column_transformer(
+        (PolynomialFeatures(2, interaction_only=True, include_bias=False), ["a", "b"]), ("passthrough", ["a×b"])
+    )
+    model = make_pipeline(columns, Ridge()).fit(data, data.y)
+    with pytest.raises(AlignmentError, match=r"'a×b' is the name of two things, of 'a' with 'b' and 'a×b'"):
+        explain_change(None, model, data=data, target="y")
+
+
+def test_products_with_too_many_parts_are_refused():
+    shifted = [tuple(Curve(c, (Affine(1.0, 1.0 + i),)) for c in (*NUMBERS, "y2", "y3", "y4")) for i in range(100)]
+    term = FunctionTerm((*NUMBERS, "y2", "y3", "y4"), tuple(Piece(1.0 + i, shapes) for i, shapes in enumerate(shifted)))
+    data = DATA.assign(y2=DATA.y, y3=DATA.y, y4=DATA.y)
+    with pytest.raises(AlignmentError, match="have more than 50000 parts"):
+        explain_change(None, LinearModel(0.0, functions=(term,)), data=data, target="y")
+
+
+def test_a_report_whose_function_was_renamed_is_a_mismatch(tmp_path):
+    def model(scale):
+        return LinearModel(0.0, functions=(FunctionTerm(("a",), (Piece(scale, (Curve("a", (Power(2),), 0.0),)),)),))
+
+    report = explain_change(model(1.0), model(2.0), data=DATA, target="y")
+    base = json.loads(report.to_json())
+    at = next(i for i, each in enumerate(base["coordinates"]) if each["column"] == "a")
+    forged = forge(changed(base, ("coordinates", at, "column"), "ax"))
+    findings = [finding for check in verify_report(forged).checks for finding in check.findings]
+    assert any("neither model has a function of 'ax'" in finding for finding in findings)

@@ -9,22 +9,40 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.bent_models import BENT, bent_data, score
+from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
     KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
     OrdinalEncoder,
     PolynomialFeatures,
     PowerTransformer,
     QuantileTransformer,
+    RobustScaler,
     SplineTransformer,
+    StandardScaler,
 )
 
-from coordpath_governance.errors import ModelReadError
+from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import from_document, from_estimator, to_document
 from coordpath_governance.models.functions import Curve, FunctionTerm, Piece, summed
-from coordpath_governance.models.maps import MAPS, Affine, Elementary, Power, Quantile, Spline, Steps, apply_all, preimages
+from coordpath_governance.models.maps import (
+    MAPS,
+    Affine,
+    Elementary,
+    Power,
+    Quantile,
+    Scaled,
+    Spline,
+    Steps,
+    apply_all,
+    preimages,
+)
 from coordpath_governance.models.pickle_stream import read_pickle
 from coordpath_governance.models.sklearn_folding import fold_stored
 
@@ -102,6 +120,7 @@ def test_where_a_later_map_bends_is_found_on_the_column_itself(name):
     "wrong",
     [
         lambda: Elementary("sin"),
+        lambda: Scaled(1.0, 0.0),
         lambda: Power(1),
         lambda: Power(True),
         lambda: Steps((1.0, 0.0), (0.0, 1.0, 2.0)),
@@ -121,6 +140,88 @@ def test_numbers_that_make_no_map_are_refused(wrong):
         wrong()
 
 
+@pytest.mark.parametrize(
+    "step", [KBinsDiscretizer(4, strategy="quantile"), QuantileTransformer(n_quantiles=40), Binarizer()]
+)
+@pytest.mark.parametrize(
+    "scalers", [[StandardScaler()], [RobustScaler()], [StandardScaler(), MinMaxScaler()], [PowerTransformer()]]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_rows_on_an_edge_behind_a_scaler_fall_where_scikit_learn_puts_them(scalers, step):
+    """Quantile edges are values of rows, so that the last digit of (x - mean) / scale decides for many of them."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({"age": rng.integers(18, 90, 300).astype(float), "sex": rng.choice(["f", "m"], 300)})
+        numbers = make_pipeline(*scalers, step)
+        dummies = make_pipeline(OneHotEncoder(sparse_output=False), *scalers, Binarizer(threshold=0.5))
+        columns = make_column_transformer((numbers, ["age"]), (dummies, ["sex"]))
+        model = make_pipeline(columns, Ridge()).fit(frame, frame.age + rng.normal(size=300))
+        np.testing.assert_allclose(score(from_estimator(model), frame), model.predict(frame), rtol=1e-9)
+
+
+@pytest.mark.parametrize("degree", [3, 6, 8])
+@pytest.mark.parametrize(("centre", "spread"), [(2000.0, 10.0), (1.7e9, 8e5)])
+def test_powers_of_scaled_columns_keep_their_digits(degree, centre, spread):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"year": rng.normal(centre, spread, 300)})
+    target = np.sin((frame.year - centre) / spread)
+    model = make_pipeline(StandardScaler(), PolynomialFeatures(degree), Ridge(0.01)).fit(frame, target)
+    np.testing.assert_allclose(score(from_estimator(model), frame), model.predict(frame), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "behind", [KBinsDiscretizer(3, strategy="uniform"), Binarizer(threshold=-2.0), MinMaxScaler(clip=True)]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_not_finite_between_two_steps_cannot_be_scored(behind):
+    frame = pd.DataFrame({"x": np.linspace(0.5, 4.0, 40)})
+    model = make_pipeline(FunctionTransformer(np.log), behind, Ridge()).fit(frame, frame.x)
+    told = score(from_estimator(model), pd.DataFrame({"x": [1.0, 0.0, -1.0]}))
+    assert np.isfinite(told).tolist() == [True, False, False]
+
+
+_SPARSE_SPLINES = SplineTransformer(sparse_output=True, extrapolation="periodic", handle_missing="zeros")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: make_pipeline(KBinsDiscretizer(3, dtype=np.float32), Ridge()), "rounds its columns to another type"),
+        (lambda: make_pipeline(OrdinalEncoder(dtype=bool), Ridge()), "writes its codes as bool"),
+        (
+            lambda: make_pipeline(
+                SplineTransformer(sparse_output=True, extrapolation="periodic", handle_missing="zeros"), Ridge()
+            ),
+            "fit it with sparse_output=False",
+        ),
+        (lambda: make_pipeline(OrdinalEncoder(min_frequency=0.02), SimpleImputer(), Ridge()), "impute the column before"),
+        (
+            lambda: make_pipeline(PolynomialFeatures(7, interaction_only=True), Ridge()),
+            "multiplies 7 columns with each other",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_what_scikit_learn_computes_in_another_way_is_refused(make, message):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 5, (200, 7)).astype(float), columns=list("abcdefg"))
+    if "impute" in message:
+        frame.loc[::5, "a"] = np.nan
+    model = make().fit(frame, frame.b)
+    with pytest.raises(UnsupportedModelError, match=message):
+        from_estimator(model)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32])
+def test_codes_that_their_type_can_hold_are_read(dtype):
+    frame = pd.DataFrame({"g": list("abcab") * 20})
+    encoder = OrdinalEncoder(dtype=dtype, handle_unknown="use_encoded_value", unknown_value=-1)
+    model = make_pipeline(encoder, Ridge()).fit(frame, np.arange(100.0))
+    rows = pd.DataFrame({"g": ["a", "c", "z"]})
+    exact = 1e-6 if dtype is np.float32 else 1e-9  # the codes are exact, what scikit-learn makes of them is not
+    np.testing.assert_allclose(score(from_estimator(model), rows), model.predict(rows), rtol=exact)
+
+
 def _document(**changes):
     piece = {"weight": 1.0, "shapes": [{"column": "x", "maps": [{"kind": "power", "exponent": 2}], "missing": None}]}
     return {
@@ -128,6 +229,9 @@ def _document(**changes):
         "intercept": 0.0,
         "functions": [{"columns": ["x"], "pieces": [piece]} | changes],
     }
+
+
+_STEPS = {"kind": "steps", "edges": [float(i) for i in range(20_001)], "values": [0.0] * 20_002, "edge_belongs": "behind"}
 
 
 @pytest.mark.parametrize(
@@ -140,6 +244,10 @@ def _document(**changes):
         ({"pieces": [{"weight": 1.0, "shapes": [{"column": "x", "maps": [{"kind": "sine"}]}]}]}, "known are affine"),
         ({"pieces": [{"weight": 1.0, "shapes": [{"column": "x", "maps": [{"kind": "power", "exponent": 1.5}]}]}]}, "no map"),
         ({"pieces": [{"weight": "1", "shapes": []}]}, "where a finite number belongs"),
+        ({"columns": list("abcdefg")}, "an interaction has at most 6"),
+        ({"pieces": [{"weight": 1.0, "shapes": []}] * 10_001}, "at most 10000 are read"),
+        ({"pieces": [{"weight": 1.0, "shapes": [{"column": "x", "maps": [{"kind": "sine"}] * 1001}]}]}, "at most 1000"),
+        ({"pieces": [{"weight": 1.0, "shapes": [{"column": "x", "maps": [_STEPS]}]}]}, "has 20001 numbers; at most 20000"),
     ],
 )
 def test_a_declared_function_that_makes_no_sense_is_refused(changes, message):
@@ -149,7 +257,8 @@ def test_a_declared_function_that_makes_no_sense_is_refused(changes, message):
 
 
 def test_every_map_has_a_word_of_its_own():
-    assert list(MAPS) == ["affine", "function", "power", "clip", "steps", "spline", "yeo-johnson", "box-cox", "quantile"]
+    words = ["affine", "scaled", "function", "power", "clip", "steps", "spline", "yeo-johnson", "box-cox", "quantile"]
+    assert list(MAPS) == words
 
 
 def _forge(model, change):
