@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.errors import CoordpathError, ModelReadError, UnsupportedModelError
 from coordpath_governance.models.coefficients_json import read_coefficients
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.models.model_files import ModelFiles, open_model_files
@@ -53,6 +53,14 @@ def read_model(folder: Path, provenance: Provenance | None = None) -> LinearMode
         model = _read(Path(folder))
     except ModelReadError as error:
         raise type(error)(_printable(str(error))) from error
+    except CoordpathError:
+        raise
+    except Exception as error:
+        said = _printable(f"{type(error).__name__}: {error}")
+        raise ModelReadError(
+            f"{folder}: reading the model failed in a way that we did not foresee ({said}). If it is not damaged or forged, "
+            "this is a fault of coordpath: please report it, and log the model again meanwhile."
+        ) from error
     return replace(model, provenance=provenance or Provenance())
 
 

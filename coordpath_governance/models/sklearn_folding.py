@@ -118,10 +118,14 @@ def _passes_unseen(part: ArchivedObject) -> bool:
 
 @dataclass
 class _Folding:
-    """One walk through a model over the raw columns ``inputs``, and how much work it may still make."""
+    """One walk through a model over the raw columns ``inputs``, and how much work it may still make.
+
+    ``beside``: how many transformers around this one hand the same columns to several.
+    """
 
     inputs: tuple[str, ...]
     work_left: int = _MAX_WORK
+    beside: int = 0
 
     def model(self, value: object, frame: Frame, path: tuple[str, ...]) -> LinearModel:
         """Fold a whole model, or the estimator at its end."""
@@ -160,6 +164,11 @@ class _Folding:
                 f"columns; supported: {', '.join((*_COMPOSITES, *TRANSFORMERS))}."
             )
         fitted = self._open(value, frame, path)
+        if self.beside and fitted.get("copy", True) is not True:
+            raise fitted.refusal(
+                "writes into the columns it is given (copy=False), which those beside it may be given too; fit it with "
+                "copy=True."
+            )
         if name == "Pipeline":
             for step_name, step in _pairs(fitted, "steps"):
                 frame = self._step(step, frame, (*path, step_name))
@@ -207,7 +216,9 @@ class _Folding:
     def _part(self, fitted: Fitted, name: str, transformer: object, frame: Frame, path: tuple[str, ...]) -> Frame:
         """Fold one of several transformers, apply its weight and name its columns as scikit-learn does."""
         passes = isinstance(transformer, str) and transformer == "passthrough"
+        self.beside += 1
         part = frame if passes else self.transformer(transformer, frame, (*path, name))
+        self.beside -= 1
         self._spend(len(part) + len(part.encodings))
         verbose = fitted.get("verbose_feature_names_out", True)
         part = part.renamed(f"{name}__" if verbose is True else "" if verbose is False else None)

@@ -62,6 +62,8 @@ def _best_percent(fitted: Fitted, width: int, key: str = "percentile") -> Mask:
     if percent in (0.0, 100.0):
         return np.full(width, percent == 100.0)
     scores = _scores(fitted, width)
+    if not 0 <= percent <= 100:
+        raise fitted.error(f"'{key}' is {percent:g}, which is no percentage")
     limit = np.percentile(scores, 100 - percent)
     mask: Mask = scores > limit
     ties = np.flatnonzero(scores == limit)
@@ -115,7 +117,8 @@ def _by_model(fitted: Fitted, width: int) -> Mask:
     if (
         not isinstance(coefficients, np.ndarray)
         or coefficients.dtype.kind not in "iuf"
-        or coefficients.shape[-1:] != (width,)
+        or coefficients.ndim not in (1, 2)
+        or coefficients.shape[-1] != width
     ):
         raise inner.error(f"'coef_' is not one number for each of {width} columns")
     order = _number(fitted, "norm_order", 1.0)

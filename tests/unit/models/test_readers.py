@@ -57,6 +57,19 @@ def test_registered_reader(declared, monkeypatch):
     assert read_model(declared).source == "read from the model's files"
 
 
+def test_a_reader_that_fails_unforeseen_is_no_traceback(declared, monkeypatch):
+    class Broken:
+        def can_read(self, files):
+            return True
+
+        def read(self, files):
+            raise IndexError("out\x1b[31m of range")
+
+    monkeypatch.setattr(readers_module, "_READERS", [Broken()])
+    with pytest.raises(ModelReadError, match=r"did not foresee \(IndexError: out.\[31m of range\)"):
+        read_model(declared)
+
+
 def test_nothing_to_read(tmp_path):
     with pytest.raises(UnsupportedModelError, match="neither an MLmodel file nor a coefficients"):
         read_model(tmp_path)

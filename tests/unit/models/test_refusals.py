@@ -497,3 +497,17 @@ def test_columns_selected_by_names_that_are_made_up(first, archived, dumps, fold
     model = Pipeline([("first", first), ("second", second), ("m", Ridge())]).fit(frame, Y)
     with pytest.raises(UnsupportedModelError, match="step 'second' selects columns by name, and a function or a format"):
         fold_bytes(dumps(model)) if archived else from_estimator(model)
+
+
+@pytest.mark.parametrize("copies", [False, None])
+@pytest.mark.parametrize("scaler", [StandardScaler, MinMaxScaler, SimpleImputer])
+def test_a_scaler_that_writes_into_columns_others_are_given_too(scaler, copies):
+    """In a FeatureUnion the second transformer would see what the first has written."""
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    alone = make_pipeline(scaler(), Ridge()).fit(rows, rows[:, 0])
+    alone[0].copy = copies
+    assert from_estimator(alone).numeric
+    beside = make_pipeline(FeatureUnion([("a", scaler()), ("b", RobustScaler())]), Ridge()).fit(rows, rows[:, 0])
+    beside[0].transformer_list[0][1].copy = copies
+    with pytest.raises(UnsupportedModelError, match=r"step 'featureunion/a' writes into the columns .* with copy=True"):
+        from_estimator(beside)

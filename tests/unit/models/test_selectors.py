@@ -83,6 +83,8 @@ def test_what_is_not_read_is_refused_with_a_reason(model, said):
         (SelectKBest(f_regression, k=2), {"k": "most"}),
         (SelectKBest(f_regression, k=2), {"scores_": np.zeros(3)}),
         (SelectPercentile(f_regression, percentile=50), {"percentile": "half"}),
+        (SelectPercentile(f_regression, percentile=50), {"percentile": 120}),
+        (SelectPercentile(f_regression, percentile=50), {"percentile": -1}),
         (SelectFdr(f_regression), {"pvalues_": None}),
         (GenericUnivariateSelect(f_regression, mode="k_best", param=2), {"mode": "best"}),
         (RFE(Ridge()), {"support_": np.ones(4)}),
