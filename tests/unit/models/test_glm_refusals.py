@@ -42,7 +42,7 @@ def of_my_own(truth, found):
 @pytest.mark.parametrize(
     ("model", "target", "message"),
     [
-        (SGDClassifier(), BINARY, "a SGDClassifier with the loss 'hinge', whose score is no log-odds"),
+        (SGDClassifier(), BINARY, "a SGDClassifier with the loss 'hinge', whose score is no log-odds but a margin"),
         (SGDClassifier(loss="modified_huber"), BINARY, "the loss 'modified_huber'"),
         (SGDClassifier(loss="log_loss"), THREE, "tells 3 classes apart one against the rest"),
         (RidgeClassifier(), BINARY, "is a RidgeClassifier and not a linear model"),
