@@ -68,8 +68,8 @@ class ModelPair:
             old, new = (target_text(m.target_map, m.target or "target") for m in (self.champion, self.candidate))
             raise AlignmentError(
                 f"the models predict different functions of the target: the champion {old}, the candidate {new}. Their "
-                "costs are not comparable: fit both with the same transformation of the target, or explain the candidate from "
-                "zero (--champion none) under a name of its own."
+                "costs are not comparable: fit both with the same transformation of the target, or explain the candidate "
+                "from zero (--champion none) under a name of its own."
             )
         for who, model in (("champion", self.champion), ("candidate", self.candidate)):
             fault = fault_of_kind(model)

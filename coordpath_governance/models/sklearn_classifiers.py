@@ -53,11 +53,22 @@ def _fold_sgd(fitted: Fitted, frame: Frame, inputs: Sequence[str]) -> LinearMode
 
 
 def fold_classifier(
-    fitted: Fitted, frame: Frame, inputs: Sequence[str], classes: tuple[str, ...], penalty: Facts
+    fitted: Fitted,
+    frame: Frame,
+    inputs: Sequence[str],
+    classes: tuple[str, ...],
+    penalty: Facts,
+    *,
+    flat: bool = False,
 ) -> LinearModel:
-    """One score for two classes, told as log-odds, or one score a class; ``penalty`` are facts to tell."""
+    """One score for two classes, told as log-odds, or one score a class.
+
+    ``penalty`` are facts to tell; ``flat``: the coefficients of one score may be a vector, not a matrix of one row.
+    """
     count = 1 if len(classes) == 2 else len(classes)
-    weights: list[list[float]] = _numbers(fitted, "coef_", (count, len(frame))).tolist()
+    stored = fitted.get("coef_")
+    shape = (len(frame),) if flat and isinstance(stored, np.ndarray) and stored.ndim == 1 else (count, len(frame))
+    weights: list[list[float]] = _numbers(fitted, "coef_", shape).reshape(count, len(frame)).tolist()
     intercepts: list[float] = _numbers(fitted, "intercept_", (count,)).tolist()
     scores = fold_scores(fitted, weights, intercepts, frame, inputs)
     facts = MappingProxyType({**penalty, **_class_weight(fitted)})
@@ -136,8 +147,6 @@ def _numbers(fitted: Fitted, name: str, shape: tuple[int, ...]) -> NDArray[np.fl
         return np.zeros(shape)
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
         raise fitted.error(f"'{name}' is not an array of numbers")
-    if name == "coef_" and value.shape == shape[1:] and shape[0] == 1:  # as RidgeClassifier has it from 1.7 on
-        value = value.reshape(shape)
     if value.shape != shape:
         raise fitted.error(f"'{name}' has the shape {value.shape} where {shape} belongs")
     numbers = value.astype(np.float64)

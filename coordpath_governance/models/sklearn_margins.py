@@ -51,7 +51,7 @@ def _fold_ridge(fitted: Fitted, frame: Frame, inputs: Sequence[str]) -> LinearMo
     facts: Facts = {"kind": "ridge", "alpha": hyperparameter(fitted, "alpha"), "loss": _SQUARED}
     if is_cross_validated(fitted):
         facts["chosen_by"] = "cross-validation"
-    return fold_classifier(fitted, frame, inputs, classes, facts)
+    return fold_classifier(fitted, frame, inputs, classes, facts, flat=True)
 
 
 def _support_vectors(fitted: Fitted) -> Facts:

@@ -225,7 +225,7 @@ def cost_name(document: ChangeReportDocument) -> str:
 
 def predicted(document: ChangeReportDocument) -> str:
     """The function of the target that the models predict, "" where it is the target itself."""
-    return cut(document.data.predicted or "", LOSS_LENGTH)
+    return cut(document.data.predicted, LOSS_LENGTH) if document.data.predicted else ""
 
 
 def certificate(document: ChangeReportDocument, column: CostColumn) -> str:
