@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-__all__ = ["FUNCTIONS", "KNOWN", "NUMPY_FUNCTIONS", "TYPES", "class_of", "skops_name", "unknown_names"]
+__all__ = ["FUNCTIONS", "KNOWN", "NUMPY_FUNCTIONS", "TYPES", "UFUNC_HOMES", "class_of", "skops_name", "unknown_names"]
 
 
 def _pairs(table: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
@@ -138,11 +138,12 @@ NUMPY_FUNCTIONS = (
 _SUMMARIES = ("max", "min", "amax", "amin", "mean", "median", "nanmax", "nanmin", "nanmean", "nanmedian")
 """Functions by which an imputer may have found its values; when it predicts it has them."""
 
-_UFUNC_HOMES = ("numpy", "numpy.core._multiarray_umath", "numpy._core._multiarray_umath")
+UFUNC_HOMES = ("numpy", "numpy.core._multiarray_umath", "numpy._core._multiarray_umath")
+"""Modules under which numpy's functions of one number are stored: their own in numpy 1 and 2, or the package."""
 
 FUNCTIONS = _pairs(
     {
-        **dict.fromkeys(_UFUNC_HOMES, NUMPY_FUNCTIONS),
+        **dict.fromkeys(UFUNC_HOMES, NUMPY_FUNCTIONS),
         "numpy": (*NUMPY_FUNCTIONS, *_SUMMARIES),
         "scipy._lib.array_api_compat.numpy._aliases": ("asarray",),
         "sklearn.metrics._regression": (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, inv_boxcox, softmax
+from scipy.special import expit, softmax
 from sklearn import feature_selection, linear_model, svm
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector, make_column_transformer
@@ -43,8 +42,7 @@ from sklearn.preprocessing import (
 )
 
 from coordpath_governance.models import LinearModel
-from coordpath_governance.models.maps import Affine, BoxCox, Elementary
-from helpers.bent_models import score
+from helpers.bent_models import score, taken_back
 
 NUMBERS, GAPS, GROUPS = ["a", "b", "c"], ["m", "n"], ["g", "h"]
 TEXT_GAPS = "t"
@@ -72,12 +70,10 @@ def corpus_data(rows: int = 160, seed: int = 0) -> pd.DataFrame:
 
 def probe_rows() -> pd.DataFrame:
     """Ordinary rows, rows beyond the training data, and rows with gaps and levels never seen."""
-    rows = corpus_data(18, seed=1)
-    rows.loc[6:11, ["b", "c"]] *= 3.0
-    rows.loc[12, "g"] = "never seen"
-    rows.loc[13, "m"], rows.loc[14, ["m", "n"]] = np.nan, np.nan
-    rows.loc[15, "a"] = np.nan
-    rows.loc[16, "t"], rows.loc[17, "t"] = "never seen", np.nan
+    rows = corpus_data(20, seed=1)
+    rows.loc[6:15, ["b", "c"]] *= 3.0
+    rows.loc[16, "g"], rows.loc[17, "a"] = "never seen", np.nan
+    rows.loc[18, ["m", "t"]], rows.loc[19, ["n", "t"]] = [np.nan, "never seen"], np.nan
     return rows
 
 
@@ -303,13 +299,20 @@ def original(model, rows: pd.DataFrame) -> np.ndarray:
     ask = model.predict_proba if hasattr(model, "predict_proba") else model.predict
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        good = np.atleast_2d(ask(rows[COLUMNS].head(12)).T).T
-        out = np.full((len(rows), good.shape[1]), np.nan)
-        out[:12] = good
-        for i in range(12, len(rows)):
-            with contextlib.suppress(ValueError):
-                out[i] = np.ravel(ask(rows[COLUMNS].iloc[[i]]))
-    return out
+        return _asked(ask, rows[COLUMNS])
+
+
+def _asked(ask, rows: pd.DataFrame) -> np.ndarray:
+    """All rows at once, or half of them and the other half, down to the rows that it raises for."""
+    try:
+        return np.atleast_2d(ask(rows).T).T
+    except ValueError:
+        if len(rows) == 1:
+            return np.full((1, 1), np.nan)
+    half = len(rows) // 2
+    both = [_asked(ask, part) for part in (rows.iloc[:half], rows.iloc[half:])]
+    width = max(part.shape[1] for part in both)
+    return np.vstack([np.broadcast_to(part, (len(part), width)) for part in both])
 
 
 def predicted(model: LinearModel, rows: pd.DataFrame) -> np.ndarray:
@@ -320,20 +323,3 @@ def predicted(model: LinearModel, rows: pd.DataFrame) -> np.ndarray:
     if model.link == "logit":
         return np.column_stack([expit(-scores), expit(scores)])
     return taken_back(model, np.exp(scores) if model.link == "log" else scores)
-
-
-def taken_back(model: LinearModel, values: np.ndarray) -> np.ndarray:
-    """The inverse of the function of the target, by scikit-learn's own formulas or numpy's."""
-    inverse = {"log": np.exp, "log1p": np.expm1, "sqrt": np.square, "exp": np.log, "expm1": np.log1p}
-    for each in reversed(model.target_map):
-        if isinstance(each, Affine):
-            values = (values - each.shift) / each.scale
-        elif isinstance(each, Elementary):
-            values = inverse[each.name](values)
-        elif isinstance(each, BoxCox):
-            values = inv_boxcox(values, each.power)
-        else:
-            transformer = PowerTransformer(standardize=False).fit([[0.0], [1.0]])
-            transformer.lambdas_ = np.array([each.power])
-            values = transformer.inverse_transform(values.reshape(-1, 1)).reshape(values.shape)
-    return values

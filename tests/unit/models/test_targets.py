@@ -8,8 +8,7 @@ import pickle
 import cloudpickle
 import numpy as np
 import pytest
-from helpers.bent_models import bent_data, score
-from scipy.special import inv_boxcox
+from helpers.bent_models import bent_data, score, taken_back
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, PoissonRegressor, Ridge
@@ -45,24 +44,6 @@ def regressor():
 
 def fitted(**options):
     return TransformedTargetRegressor(regressor(), **options).fit(DATA[COLUMNS], PRICE)
-
-
-def taken_back(model, values):
-    """The inverse of the function of the target, by scikit-learn's own formulas or numpy's."""
-    for each in reversed(model.target_map):
-        if isinstance(each, Affine):
-            values = (values - each.shift) / each.scale
-        elif isinstance(each, Elementary):
-            values = {"log": np.exp, "log1p": np.expm1, "sqrt": np.square, "exp": np.log, "expm1": np.log1p}[each.name](
-                values
-            )
-        elif isinstance(each, BoxCox):
-            values = inv_boxcox(values, each.power)
-        else:
-            transformer = PowerTransformer(standardize=False).fit([[0.0], [1.0]])
-            transformer.lambdas_ = np.array([each.power])
-            values = transformer.inverse_transform(values.reshape(-1, 1)).ravel()
-    return values
 
 
 TARGETS = {
