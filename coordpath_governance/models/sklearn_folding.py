@@ -174,6 +174,8 @@ class _Folding:
     def _targeted(self, value: ArchivedObject, frame: Frame, path: tuple[str, ...]) -> LinearModel:
         """Fold a regression of a transformed target: its transformer folds like any other, over the target as its column."""
         fitted = self._open(value, frame, path)
+        if fitted.count("_training_dim") not in (1, 2):
+            raise fitted.error("'_training_dim' is neither 1 nor 2, so that it was not fitted on one target")
         transformer = fitted.required("transformer_")
         check_invertible(transformer, (*path, "transformer_"))
         target = Frame((RawFlow(0, "the target"),), None)
