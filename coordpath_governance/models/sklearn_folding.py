@@ -153,13 +153,15 @@ class _Folding:
             model = self.model(within, frame, (*path, "estimator_"), margin=margin)
             return with_threshold(self._open(value, frame, path), model)
         if name == CALIBRATED:
-            sigmoid = one_sigmoid(self._open(value, frame, path))
+            sigmoid = one_sigmoid(Fitted(value, _where(value, path)))
             if margin:
                 raise sigmoid.fitted.refusal(
                     "is calibrated once more: the second sigmoid is one of a probability and not of a linear score; "
                     "calibrate once."
                 )
-            return sigmoid.calibrated(self.model(sigmoid.within, frame, (*path, "estimator"), margin=True))
+            model = self.model(sigmoid.within, frame, (*path, "estimator"), margin=True)
+            self._open(value, frame, path)
+            return sigmoid.calibrated(model)
         if name == TARGETED:
             return self._targeted(value, frame, path)
         estimators = MARGINS if margin else ESTIMATORS

@@ -9,7 +9,7 @@ import cloudpickle
 import numpy as np
 import pytest
 from helpers.bent_models import bent_data, score
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.calibration import CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration
 from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import (
@@ -117,6 +117,12 @@ def test_the_cost_is_scikit_learns_log_loss():
     costs = [log_loss(TARGET, model.predict_proba(DATA[COLUMNS])) for model in (old, new)]
     assert [report.path.start_cost, report.path.steps[-1].cost] == pytest.approx(costs, rel=1e-9)
     assert any("fitted by another loss (squared hinge) than the " in limit for limit in report.limits)
+
+
+def test_what_is_no_linear_classifier_within_is_refused_for_that():
+    model = CalibratedClassifierCV(GaussianNB(), **ONE).fit(DATA[["a", "b"]], TARGET)
+    with pytest.raises(UnsupportedModelError, match="the last step 'estimator' is a GaussianNB and not a linear model"):
+        from_estimator(model)
 
 
 def test_the_same_probabilities_from_another_scale_of_the_score_are_no_change():
@@ -234,3 +240,33 @@ def test_forged_calibrations_are_refused_in_every_form(change, message, dumps, f
         fold_stored(read_pickle_bytes(pickle.dumps(model)))
     with pytest.raises(ModelReadError, match=message):
         fold_bytes(dumps(model))
+
+
+class _Made:
+    """Something that is pickled as a call of a class, with a state that comes after."""
+
+    def __init__(self, made, arguments, state) -> None:
+        self.call = (made, arguments, state)
+
+    def __reduce__(self):
+        return self.call
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 5])
+def test_parts_that_a_call_makes_are_not_taken_at_their_word(protocol):
+    """A constructor may set what the state does not say: also if every name is known."""
+
+    def sigmoid_by_call(model, pair, sigmoid):
+        pair.calibrators = [_Made(_SigmoidCalibration, (), {"a_": sigmoid.a_, "b_": sigmoid.b_})]
+
+    def pair_by_call(model, pair, sigmoid):
+        made = (_CalibratedClassifier, (pair.estimator, [sigmoid]), vars(pair))
+        model.calibrated_classifiers_ = [_Made(*made)]
+
+    def classifier_by_call(model, pair, sigmoid):
+        pair.estimator = _Made(type(pair.estimator), (pair.estimator.steps,), vars(pair.estimator))
+
+    messages = ("'calibrators' is not one sigmoid", "not a calibrated classifier of", "what a call of")
+    for change, message in zip((sigmoid_by_call, pair_by_call, classifier_by_call), messages, strict=True):
+        with pytest.raises(ModelReadError, match=message):
+            fold_stored(read_pickle_bytes(pickle.dumps(forged(change), protocol)))
