@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coordpath_governance.alignment.differences import SCORE_TOLERANCE, changed_coordinates, differ
+from coordpath_governance.alignment.differences import SCORE_TOLERANCE, changed_coordinates, differ, function_noise
 from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.alignment.precision import check_precision
 from coordpath_governance.alignment.rare_levels import Means, mean_effects
@@ -104,8 +104,9 @@ def align(pair: ModelPair, moments: Moments) -> Change:
     scale = max(_score_scale(moments, beta, centred) for sides in both for beta in sides)
     units = _unit_labels(moments.columns)
     changed = changed_coordinates(pair, moments, means, both, spread, scale)
-    same_function = np.array([c.kind == "function-change" for c in moments.columns], dtype=bool) & ~changed.any(axis=0)
-    exercised = varies & ~same_function
+    replaced = np.array([c.kind == "function-change" for c in moments.columns], dtype=bool)
+    same_function = replaced & ~changed.any(axis=0)
+    exercised = varies & ~same_function & ~(replaced & function_noise(moments, spread, scale))
 
     has_baseline = bool(centred or means[0])
     coordinates = _baselines(pair, moments, means, scale) if has_baseline else []

@@ -12,7 +12,7 @@ from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.alignment.rare_levels import Means
 from coordpath_governance.reference.moments import Moments
 
-__all__ = ["SCORE_TOLERANCE", "changed_coordinates", "differ"]
+__all__ = ["SCORE_TOLERANCE", "changed_coordinates", "differ", "function_noise"]
 
 RELATIVE_TOLERANCE = 1e-9
 SCORE_TOLERANCE = 1e-12
@@ -35,11 +35,10 @@ def changed_coordinates(
     """
     changed = np.zeros((len(both), len(moments.columns)), dtype=bool)
     sizes = {name: _level_sizes(pair, moments, name) for name in means[0]}
-    spread_of = {(c.column, c.level): spread[i] for i, c in enumerate(moments.columns) if c.kind == "function"}
+    noise = function_noise(moments, spread, scale)
     for i, column in enumerate(moments.columns):
         if column.is_function:
-            beside = max(spread_of.get((column.column, column.level), 0.0), spread[i])
-            told = bool(spread[i] > RELATIVE_TOLERANCE * beside + SCORE_TOLERANCE * scale)
+            told = not noise[i]
             for k, scores in enumerate(pair.scores):
                 if column.level == scores.label and len(set(scores.coefficients(column))) > 1:
                     changed[k, i] = told or scores.functions[column.column].differs(pair.has_intercept)
@@ -65,6 +64,17 @@ def changed_coordinates(
         for i in members:
             changed[:, i] = [any_differs and moments.columns[i].level in (None, scores.label) for scores in pair.scores]
     return changed
+
+
+def function_noise(moments: Moments, spread: Array, scale: float) -> NDArray[np.bool_]:
+    """Which columns of functions vary by no more than rounding, so that the data do not tell the two functions apart."""
+    spread_of = {(c.column, c.level): spread[i] for i, c in enumerate(moments.columns) if c.kind == "function"}
+    noise = np.zeros(len(moments.columns), dtype=bool)
+    for i, column in enumerate(moments.columns):
+        if column.is_function:
+            beside = max(spread_of.get((column.column, column.level), 0.0), spread[i])
+            noise[i] = not spread[i] > RELATIVE_TOLERANCE * beside + SCORE_TOLERANCE * scale
+    return noise
 
 
 def _level_sizes(pair: ModelPair, moments: Moments, column: str) -> tuple[float, float]:

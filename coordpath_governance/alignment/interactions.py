@@ -7,6 +7,7 @@ a fixed list; a category: the mean over its levels in the reference population),
 
 and the part of T belongs to T alone: to the intercept, to one column, or to the interaction of several. Polynomials vanish
 at 0, so their products stay raw monomials; slopes of a category become the mean slope and what each level adds to it.
+Before that, codes of one category that are multiplied with each other become effects of its levels.
 """
 
 from __future__ import annotations
@@ -63,8 +64,10 @@ def split_products(models: Sequence[LinearModel], weights: LevelWeights | None) 
     """The same models with their products split; what a category's levels weigh is all the same while nobody knows."""
     scores = [score for model in models for score in (model, *model.class_scores)]
     products = [piece for score in scores for term in score.functions if len(term.columns) > 1 for piece in term.pieces]
-    if not products:
+    tables = [shape for score in scores for term in score.functions for piece in term.pieces for shape in piece.shapes[1:]]
+    if not products and not any(isinstance(shape, CategoricalTerm) for shape in tables):
         return list(models)
+    products = [_with_one_table(piece) for piece in products]
     places = _Places([shape for piece in products for shape in piece.shapes], weights or {})
     return [
         replace(_split(model, places), class_scores=tuple(_split(score, places) for score in model.class_scores))
@@ -117,7 +120,7 @@ def _split(model: LinearModel, places: _Places) -> LinearModel:
     categorical: dict[str, list[CategoricalTerm]] = {term.column: [term] for term in model.categorical}
     functions: dict[tuple[str, ...], list[Piece]] = {}
     for term in model.functions:
-        for piece in term.pieces:
+        for piece in map(_with_one_table, term.pieces):
             for columns, part in _parts(piece, places):
                 count += 1
                 if count > _MOST_PARTS:
@@ -144,6 +147,18 @@ def _split(model: LinearModel, places: _Places) -> LinearModel:
         categorical=tuple(table_of(own, math.fsum) if len(own) > 1 else own[0] for own in categorical.values()),
         functions=tuple(FunctionTerm(columns, summed(own)) for columns, own in functions.items()),
     )
+
+
+def _with_one_table(piece: Piece) -> Piece:
+    """The same product with no more than one table of effects a column."""
+    tables: dict[str, list[CategoricalTerm]] = {}
+    for shape in piece.shapes:
+        if isinstance(shape, CategoricalTerm):
+            tables.setdefault(shape.column, []).append(shape)
+    if all(len(own) == 1 for own in tables.values()):
+        return piece
+    curves = (shape for shape in piece.shapes if isinstance(shape, Curve))
+    return Piece(piece.weight, (*curves, *(table_of(own, math.prod) if len(own) > 1 else own[0] for own in tables.values())))
 
 
 def _scaled(term: CategoricalTerm, weight: float) -> CategoricalTerm:

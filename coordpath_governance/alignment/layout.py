@@ -19,6 +19,7 @@ from coordpath_governance.errors import AlignmentError
 from coordpath_governance.models.functions import TIMES
 from coordpath_governance.models.kinds import fault_of_kind
 from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.target_maps import target_text
 from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn, Design, FunctionColumn, NumericColumn
 from coordpath_governance.reference.levels import number_text
 from coordpath_governance.reference.moments import Moments
@@ -66,6 +67,13 @@ class ModelPair:
                     "A path explains a change of coefficients only: compare models of the same kind, or explain the "
                     "candidate from zero (--champion none) under a name of its own."
                 )
+        if self.champion.target_map != self.candidate.target_map:
+            old, new = (target_text(m.target_map, m.target or "target") for m in (self.champion, self.candidate))
+            raise AlignmentError(
+                f"the models predict different functions of the target: the champion {old}, the candidate {new}. Their "
+                "costs are not comparable: fit both with the same transformation of the target, or explain the candidate "
+                "from zero (--champion none) under a name of its own."
+            )
         for who, model in (("champion", self.champion), ("candidate", self.candidate)):
             fault = fault_of_kind(model)
             if fault is not None:
@@ -124,6 +132,7 @@ def _zero_model(candidate: LinearModel) -> LinearModel:
         classes=candidate.classes,
         class_scores=tuple(LinearModel(0.0, has_intercept=False) for _ in candidate.class_scores),
         target=candidate.target,
+        target_map=candidate.target_map,
         estimator="the zero model",
     )
 

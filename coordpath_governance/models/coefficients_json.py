@@ -50,6 +50,8 @@ def to_document(model: LinearModel) -> dict[str, object]:
         kind["class_scores"] = [_score_document(score, {}) for score in model.class_scores]
     if model.threshold is not None:
         kind["threshold"] = model.threshold
+    if model.target_map:
+        kind["target_map"] = [map_document(each) for each in model.target_map]
     return {"schema": SCHEMA, **_score_document(model, kind)}
 
 
@@ -113,6 +115,7 @@ def from_document(document: Mapping[str, object]) -> LinearModel:
         classes=fields.texts("classes", ()),
         class_scores=fields.items("class_scores", _score),
         threshold=fields.optional_number("threshold"),
+        target_map=fields.items("target_map", _map),
     )
     fields.refuse_others()
     fault = fault_of_kind(model)

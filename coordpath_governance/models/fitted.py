@@ -25,7 +25,7 @@ _TYPES = frozenset(("dtype", "_fit_dtype", "_fill_dtype", "_dtype"))
 _OBJECTS = frozenset(
     (
         *("_base_loss", "_checked_cv_orig", "_curve_scorer", "_loss_function_", "_metadata_request", "class_weight"),
-        *("coefs_paths_", "cv"),
+        *("coefs_paths_", "cv", "regressor", "regressor_", "transformer", "transformer_", "_label_binarizer"),
         *("estimator", "estimator_", "base_estimator", "base_estimator_", "best_estimator_", "indicator_", "loss_function_"),
         *(
             "_encoder",

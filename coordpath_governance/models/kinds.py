@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from coordpath_governance.models.linear_model import MISSING_LEVEL, LinearModel
+from coordpath_governance.models.target_maps import fault_of_target
 
 __all__ = ["LINKS", "fault_of_kind"]
 
@@ -29,7 +30,7 @@ LINKS: Mapping[str, str] = MappingProxyType(
 
 
 def fault_of_kind(model: LinearModel) -> str | None:
-    """What does not fit together in a model's family, link, power, classes, class scores and threshold; None if all does."""
+    """What does not fit together in a model: family, link, power, classes, scores, threshold, target; None if all does."""
     family = model.family
     if LINKS.get(family) != model.link:
         known = ", ".join(f"{each} with {link}" for each, link in LINKS.items())
@@ -38,7 +39,7 @@ def fault_of_kind(model: LinearModel) -> str | None:
         return f"a {family} model {'needs a power' if family == 'tweedie' else 'has no power'}"
     if model.power is not None and not 1.0 < model.power < 2.0:
         return f"the power is {model.power:g}; a tweedie model needs one between 1 and 2"
-    return _fault_of_classes(model) or _fault_of_threshold(model)
+    return _fault_of_classes(model) or _fault_of_threshold(model) or _fault_of_target(model)
 
 
 def _fault_of_classes(model: LinearModel) -> str | None:
@@ -55,9 +56,9 @@ def _fault_of_classes(model: LinearModel) -> str | None:
         return f"a {family} model of {count} classes has {len(model.class_scores)} class scores"
     if model.class_scores and (model.numeric or model.categorical or model.intercept != 0.0):
         return "a multinomial model has an intercept or terms of its own, which belong into its class scores"
-    plain = (score.family == "gaussian" and score.threshold is None for score in model.class_scores)
+    plain = (score.family == "gaussian" and score.threshold is None and not score.target_map for score in model.class_scores)
     if not all(plain) or any(fault_of_kind(score) for score in model.class_scores):
-        return "a class score is a plain linear score: gaussian, identity, without classes, power or threshold"
+        return "a class score is a plain linear score: gaussian, identity, without classes, power, threshold or target map"
     return None
 
 
@@ -67,3 +68,9 @@ def _fault_of_threshold(model: LinearModel) -> str | None:
     if model.family == "multinomial":
         return "a multinomial model decides for the likeliest class and has no threshold"
     return None if math.isfinite(model.threshold) else "the threshold is not a finite number"
+
+
+def _fault_of_target(model: LinearModel) -> str | None:
+    if model.target_map and model.family != "gaussian":
+        return f"the target of a {model.family} model is not transformed"
+    return fault_of_target(model.target_map)

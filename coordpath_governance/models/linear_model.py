@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coordpath_governance.models.functions import FunctionTerm
+    from coordpath_governance.models.maps import Map
 
 __all__ = [
     "MISSING_LEVEL",
@@ -96,6 +97,7 @@ class LinearModel:
     logit, softmax or log. ``classes`` are the labels of a classifier's target in its own order, the second of two being the
     one whose probability is predicted. A multinomial model has one linear score a class in ``class_scores``, and no terms of
     its own. ``threshold``: the version decides "yes" where its prediction is at least this; None if it decides nothing.
+    ``target_map``: the score is one of this function of the target (see `target_maps`), and a prediction its inverse.
     """
 
     intercept: float
@@ -110,6 +112,7 @@ class LinearModel:
     class_scores: tuple[LinearModel, ...] = ()
     threshold: float | None = None
     target: str | None = None
+    target_map: tuple[Map, ...] = ()
     estimator: str = ""
     source: str = "read from the model's files"
     regularisation: Mapping[str, float | str | bool | None] = field(default_factory=lambda: MappingProxyType({}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-__all__ = ["FUNCTIONS", "KNOWN", "NUMPY_FUNCTIONS", "TYPES", "class_of", "skops_name", "unknown_names"]
+__all__ = ["FUNCTIONS", "KNOWN", "NUMPY_FUNCTIONS", "TYPES", "UFUNC_HOMES", "class_of", "skops_name", "unknown_names"]
 
 
 def _pairs(table: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
@@ -39,7 +39,7 @@ _UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
     "sklearn.decomposition._pca": ("PCA",),
     "sklearn.decomposition._truncated_svd": ("TruncatedSVD",),
     "sklearn.linear_model._base": ("LinearRegression",),
-    "sklearn.linear_model._ridge": ("Ridge", "RidgeCV"),
+    "sklearn.linear_model._ridge": ("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
     "sklearn.linear_model._coordinate_descent": ("Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),
     "sklearn.linear_model._least_angle": ("Lars", "LarsCV", "LassoLars", "LassoLarsCV", "LassoLarsIC"),
     "sklearn.linear_model._bayes": ("BayesianRidge", "ARDRegression"),
@@ -48,11 +48,15 @@ _UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
     "sklearn.linear_model._ransac": ("RANSACRegressor",),
     "sklearn.linear_model._omp": ("OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV"),
     "sklearn.linear_model._quantile": ("QuantileRegressor",),
-    "sklearn.linear_model._passive_aggressive": ("PassiveAggressiveRegressor",),
+    "sklearn.linear_model._passive_aggressive": ("PassiveAggressiveRegressor", "PassiveAggressiveClassifier"),
+    "sklearn.linear_model._perceptron": ("Perceptron",),
     "sklearn.linear_model._stochastic_gradient": ("SGDRegressor", "SGDClassifier"),
     "sklearn.linear_model._glm.glm": ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"),
     "sklearn.linear_model._logistic": ("LogisticRegression", "LogisticRegressionCV"),
-    "sklearn.svm._classes": ("LinearSVR",),
+    "sklearn.svm._classes": ("LinearSVR", "LinearSVC"),
+    "sklearn.calibration": ("CalibratedClassifierCV", "_CalibratedClassifier", "_SigmoidCalibration"),
+    "sklearn.compose._target": ("TransformedTargetRegressor",),
+    "sklearn.preprocessing._label": ("LabelBinarizer",),
     "sklearn.cross_decomposition._pls": ("PLSRegression",),
     "sklearn.model_selection._classification_threshold": (
         *("FixedThresholdClassifier", "TunedThresholdClassifierCV", "_CurveScorer"),
@@ -67,7 +71,7 @@ _UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
 
 _LOSSES = (
     *("CyHalfBinomialLoss", "CyHalfGammaLoss", "CyHalfPoissonLoss", "CyHalfTweedieLoss", "CyHalfTweedieLossIdentity"),
-    *("CyHalfSquaredError", "CyHalfMultinomialLoss"),
+    *("CyHalfSquaredError", "CyHalfMultinomialLoss", "CyHuberLoss"),
 )
 _CY_LOSSES = (*_LOSSES, *(f"__pyx_unpickle_{loss}" for loss in _LOSSES))
 
@@ -126,17 +130,20 @@ _NUMPY_TYPES = (
 TYPES = _pairs({"numpy": _NUMPY_TYPES, "builtins": ("int", "float", "bool", "str", "bytes", "object")})
 """Types that settings name: of columns, of outputs."""
 
-NUMPY_FUNCTIONS = ("log", "log1p", "log2", "log10", "sqrt", "cbrt", "exp", "expm1", "square", "absolute", "negative")
-"""Functions of one number that a model may apply."""
+NUMPY_FUNCTIONS = (
+    *("log", "log1p", "log2", "log10", "sqrt", "cbrt", "exp", "expm1", "exp2", "square", "absolute", "negative"),
+)
+"""Functions of one number that a model may apply to a column, or to what it predicts."""
 
 _SUMMARIES = ("max", "min", "amax", "amin", "mean", "median", "nanmax", "nanmin", "nanmean", "nanmedian")
 """Functions by which an imputer may have found its values; when it predicts it has them."""
 
-_UFUNC_HOMES = ("numpy", "numpy.core._multiarray_umath", "numpy._core._multiarray_umath")
+UFUNC_HOMES = ("numpy", "numpy.core._multiarray_umath", "numpy._core._multiarray_umath")
+"""Modules under which numpy's functions of one number are stored: their own in numpy 1 and 2, or the package."""
 
 FUNCTIONS = _pairs(
     {
-        **dict.fromkeys(_UFUNC_HOMES, NUMPY_FUNCTIONS),
+        **dict.fromkeys(UFUNC_HOMES, NUMPY_FUNCTIONS),
         "numpy": (*NUMPY_FUNCTIONS, *_SUMMARIES),
         "scipy._lib.array_api_compat.numpy._aliases": ("asarray",),
         "sklearn.metrics._regression": (

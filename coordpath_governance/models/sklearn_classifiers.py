@@ -21,36 +21,54 @@ from coordpath_governance.models.sklearn_penalties import Facts, logistic_penalt
 from coordpath_governance.models.sklearn_scores import fold_scores
 from coordpath_governance.models.tree import Opaque, brief
 
-__all__ = ["CLASSIFIERS"]
+__all__ = ["CLASSIFIERS", "HALF", "WAY_OUT", "class_labels", "fold_classifier"]
 
-_HALF = 0.5
+HALF = 0.5
+"""The probability from which a classifier without a threshold of its own decides for the second of two classes."""
+
+WAY_OUT = "CalibratedClassifierCV(model, method='sigmoid', ensemble=False)"
+"""How to fit a classifier whose score is no log-odds, so that it is read."""
+
 _SOFTMAX_BY_CHOLESKY = (1, 6)
 """The first scikit-learn whose solver "newton-cholesky" fits three classes as one model, not one against the rest."""
 
 
 def _fold_logistic(fitted: Fitted, frame: Frame, inputs: Sequence[str]) -> LinearModel:
-    classes = _classes(fitted)
+    classes = class_labels(fitted)
     _check_multi_class(fitted, len(classes))
-    return _fold_classifier(fitted, frame, inputs, classes, logistic_penalty(fitted))
+    return fold_classifier(fitted, frame, inputs, classes, logistic_penalty(fitted))
 
 
 def _fold_sgd(fitted: Fitted, frame: Frame, inputs: Sequence[str]) -> LinearModel:
     loss = fitted.text("loss", "hinge")
     if loss not in ("log_loss", "log"):
         raise fitted.refusal(
-            f"is a SGDClassifier with the loss '{loss}', whose score is no log-odds; supported is loss='log_loss'."
+            f"is a SGDClassifier with the loss '{loss}', whose score is no log-odds but a margin, so that it has no log "
+            f"loss; fit it with loss='log_loss', or as {WAY_OUT}, which is read."
         )
-    classes = _classes(fitted)
+    classes = class_labels(fitted)
     if len(classes) > 2:
         raise _one_vs_rest(fitted, len(classes))
-    return _fold_classifier(fitted, frame, inputs, classes, sgd_penalty(fitted))
+    return fold_classifier(fitted, frame, inputs, classes, sgd_penalty(fitted))
 
 
-def _fold_classifier(
-    fitted: Fitted, frame: Frame, inputs: Sequence[str], classes: tuple[str, ...], penalty: Facts
+def fold_classifier(
+    fitted: Fitted,
+    frame: Frame,
+    inputs: Sequence[str],
+    classes: tuple[str, ...],
+    penalty: Facts,
+    *,
+    flat: bool = False,
 ) -> LinearModel:
+    """One score for two classes, told as log-odds, or one score a class.
+
+    ``penalty`` are facts to tell; ``flat``: the coefficients of one score may be a vector, not a matrix of one row.
+    """
     count = 1 if len(classes) == 2 else len(classes)
-    weights: list[list[float]] = _numbers(fitted, "coef_", (count, len(frame))).tolist()
+    stored = fitted.get("coef_")
+    shape = (len(frame),) if flat and isinstance(stored, np.ndarray) and stored.ndim == 1 else (count, len(frame))
+    weights: list[list[float]] = _numbers(fitted, "coef_", shape).reshape(count, len(frame)).tolist()
     intercepts: list[float] = _numbers(fitted, "intercept_", (count,)).tolist()
     scores = fold_scores(fitted, weights, intercepts, frame, inputs)
     facts = MappingProxyType({**penalty, **_class_weight(fitted)})
@@ -61,7 +79,7 @@ def _fold_classifier(
             family="binomial",
             link="logit",
             classes=classes,
-            threshold=_HALF,
+            threshold=HALF,
             estimator=name,
             regularisation=facts,
         )
@@ -77,15 +95,15 @@ def _fold_classifier(
     )
 
 
-def _classes(fitted: Fitted) -> tuple[str, ...]:
+def class_labels(fitted: Fitted, name: str = "classes_") -> tuple[str, ...]:
     """The labels of the target, as text."""
-    value = fitted.required("classes_")
+    value = fitted.required(name)
     items = [plain(item) for item in value.tolist()] if isinstance(value, np.ndarray) and value.ndim == 1 else []
     if len(items) < 2 or not all(isinstance(item, (str, int, float)) for item in items):
-        raise fitted.error("'classes_' is not a list of two or more labels")
+        raise fitted.error(f"'{name}' is not a list of two or more labels")
     labels = tuple(level_label(item) for item in items)
     if len(set(labels)) != len(labels) or any(isinstance(item, float) and not math.isfinite(item) for item in items):
-        raise fitted.error("'classes_' has a label twice, or one that is not finite")
+        raise fitted.error(f"'{name}' has a label twice, or one that is not finite")
     if MISSING_LEVEL in labels:
         raise fitted.refusal(
             f"has a class called '{MISSING_LEVEL}', the name of a missing label here; rename it in the target and fit again."

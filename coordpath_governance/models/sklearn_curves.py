@@ -36,13 +36,13 @@ from coordpath_governance.models.maps import (
     YeoJohnson,
     apply_all,
 )
+from coordpath_governance.models.names import UFUNC_HOMES
 from coordpath_governance.models.sklearn_components import raise_when_missing
 from coordpath_governance.models.tree import ArchivedObject, Named, brief
 
 __all__ = ["CURVES", "clipped", "mapped", "named_function"]
 
 _BSPLINE = "scipy.interpolate._bsplines.BSpline"
-_UFUNCS = ("numpy.", "numpy.core._multiarray_umath.", "numpy._core._multiarray_umath.")
 _MOST_OUTPUTS = 100_000
 _AS_ARRAY = Named("scipy._lib.array_api_compat.numpy._aliases.asarray")
 
@@ -78,11 +78,8 @@ def mapped(fitted: Fitted, flow: Flow, through: Map) -> Flow:
 
 def named_function(value: object) -> str | None:
     """Which of numpy's functions a value is, None if it is none that we know."""
-    if not isinstance(value, Named):
-        return None
-    home = next((home for home in _UFUNCS if value.path.startswith(home)), None)
-    name = value.path.removeprefix(home) if home else ""
-    return {"abs": "absolute"}.get(name, name) or None
+    module, _, name = value.path.rpartition(".") if isinstance(value, Named) else ("", "", "")
+    return {"abs": "absolute"}.get(name, name) if module in UFUNC_HOMES else None
 
 
 def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:

@@ -15,6 +15,7 @@ from coordpath_governance.models.flows import (
     Flow,
     Frame,
     LevelFlow,
+    NumericFlow,
     RawFlow,
     is_missing,
     none_told_from_nan,
@@ -30,13 +31,18 @@ def fold_one_hot_encoder(fitted: Fitted, frame: Frame) -> Frame:
     categories = fitted.required("categories_")
     if not isinstance(categories, list) or len(categories) != len(frame):
         raise fitted.error(f"'categories_' does not have one entry for each of {len(frame)} columns")
-    flows: list[LevelFlow] = []
+    flows: list[Flow] = []
     names: list[str] = []
     encodings: list[Encoding] = []
     for position, flow in enumerate(frame.flows):
-        encoding, suffixes = _encode(fitted, raw_column(fitted, flow), position, levels_of(fitted, categories[position]))
-        encodings.append(encoding)
-        flows.extend(LevelFlow(encoding, f"{flow.label}_{suffix}", output) for output, suffix in enumerate(suffixes))
+        levels = levels_of(fitted, categories[position])
+        if isinstance(flow, NumericFlow) and flow.scale == 0.0:
+            encoding, suffixes = _encode(fitted, RawFlow(flow.source, flow.label), position, levels)
+            flows.extend(_of_indicator(fitted, flow, encoding, suffixes))
+        else:
+            encoding, suffixes = _encode(fitted, raw_column(fitted, flow), position, levels)
+            encodings.append(encoding)
+            flows.extend(LevelFlow(encoding, f"{flow.label}_{suffix}", output) for output, suffix in enumerate(suffixes))
         names.extend(f"{frame.names[position]}_{suffix}" for suffix in suffixes if frame.names is not None)
     named = frame.names is not None and fitted.text("feature_name_combiner", "concat") == "concat"
     return Frame(
@@ -45,6 +51,24 @@ def fold_one_hot_encoder(fitted: Fitted, frame: Frame) -> Frame:
         sparse=fitted.flag("sparse_output" if fitted.has("sparse_output") else "sparse", True),
         encodings=(*frame.encodings, *encodings),
     )
+
+
+def _of_indicator(fitted: Fitted, flow: NumericFlow, encoding: Encoding, suffixes: list[str]) -> list[Flow]:
+    """The dummies of a missing indicator, which has one value where its column is there and another where it is missing."""
+    there = encoding.outputs.get(flow.shift, encoding.unknown)
+    if there is None:
+        raise fitted.error(f"it raises for every row, since {flow.shift:g} is not among the levels of '{flow.label}'")
+    absent = None if flow.missing is None else encoding.outputs.get(flow.missing, encoding.unknown)
+    return [
+        NumericFlow(
+            flow.source,
+            f"{flow.label}_{suffix}",
+            scale=0.0,
+            shift=float(there == output),
+            missing=None if absent is None else float(absent == output),
+        )
+        for output, suffix in enumerate(suffixes)
+    ]
 
 
 def raw_column(fitted: Fitted, flow: Flow) -> RawFlow:

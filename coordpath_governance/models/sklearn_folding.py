@@ -17,8 +17,12 @@ from coordpath_governance.models.flows import Frame, RawFlow, side_by_side
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.maps import Affine
 from coordpath_governance.models.names import unknown_names
+from coordpath_governance.models.sklearn_calibration import CALIBRATED, one_sigmoid
 from coordpath_governance.models.sklearn_columns import column_positions
 from coordpath_governance.models.sklearn_estimators import ESTIMATORS
+from coordpath_governance.models.sklearn_margins import MARGINS
+from coordpath_governance.models.sklearn_refusals import reason_against
+from coordpath_governance.models.sklearn_targets import TARGETED, check_invertible, with_target
 from coordpath_governance.models.sklearn_thresholds import THRESHOLD_CLASSIFIERS, classifier_within, with_threshold
 from coordpath_governance.models.sklearn_transformers import TRANSFORMERS
 from coordpath_governance.models.sklearn_within import FROZEN, SEES_COLUMNS, WITHIN, estimator_within
@@ -99,6 +103,10 @@ def _first_fitted(model: object) -> ArchivedObject:
             parts = [part for _, part in _pairs(Fitted(model, "the FeatureUnion"), "transformer_list")]
         elif sklearn_class(model) in THRESHOLD_CLASSIFIERS:
             parts = [classifier_within(Fitted(model, f"the {model.class_name}"))]
+        elif sklearn_class(model) == CALIBRATED:
+            parts = [one_sigmoid(Fitted(model, f"the {CALIBRATED}")).within]
+        elif sklearn_class(model) == TARGETED:
+            parts = [Fitted(model, f"the {TARGETED}").required("regressor_")]
         elif sklearn_class(model) in WITHIN and sklearn_class(model) not in SEES_COLUMNS:
             parts = [estimator_within(Fitted(model, f"the {model.class_name}"))]
         elif sklearn_class(model) == "SelectFromModel" and "n_features_in_" not in model.attributes:
@@ -127,8 +135,11 @@ class _Folding:
     work_left: int = _MAX_WORK
     beside: int = 0
 
-    def model(self, value: object, frame: Frame, path: tuple[str, ...]) -> LinearModel:
-        """Fold a whole model, or the estimator at its end."""
+    def model(self, value: object, frame: Frame, path: tuple[str, ...], *, margin: bool = False) -> LinearModel:
+        """Fold a whole model, or the estimator at its end.
+
+        ``margin``: its score will be calibrated, so that it need not be a log-odds.
+        """
         value = self._thawed(value, path)
         if not isinstance(value, ArchivedObject):
             raise UnsupportedModelError(_not_linear(value, path))
@@ -136,29 +147,57 @@ class _Folding:
             *steps, (last_name, last) = _pairs(self._open(value, frame, path), "steps")
             for name, step in steps:
                 frame = self._step(step, frame, (*path, name))
-            return self.model(last, frame, (*path, last_name))
+            return self.model(last, frame, (*path, last_name), margin=margin)
         name = sklearn_class(value) or ""
         if name in WITHIN:
             fitted = self._open(value, frame, path)
-            model = self.model(estimator_within(fitted), frame, (*path, WITHIN[name]))
+            model = self.model(estimator_within(fitted), frame, (*path, WITHIN[name]), margin=margin)
             return replace(model, estimator=f"{name} ({model.estimator})")
         if name in THRESHOLD_CLASSIFIERS:
             within = classifier_within(Fitted(value, _where(value, path)))
-            model = self.model(within, frame, (*path, "estimator_"))
+            model = self.model(within, frame, (*path, "estimator_"), margin=margin)
             return with_threshold(self._open(value, frame, path), model)
-        if name not in ESTIMATORS:
+        if name == CALIBRATED:
+            sigmoid = one_sigmoid(Fitted(value, _where(value, path)))
+            if margin:
+                raise sigmoid.fitted.refusal(
+                    "is calibrated once more: the second sigmoid is one of a probability and not of a linear score; "
+                    "calibrate once."
+                )
+            model = self.model(sigmoid.within, frame, (*path, "estimator"), margin=True)
+            self._open(value, frame, path)
+            return sigmoid.calibrated(model)
+        if name == TARGETED:
+            return self._targeted(value, frame, path)
+        estimators = MARGINS if margin else ESTIMATORS
+        if name not in estimators:
             raise UnsupportedModelError(_not_linear(value, path))
         fitted = self._open(value, frame, path)
         self._spend(_scores_of(fitted) * (len(frame) + sum(len(encoding.outputs) for encoding in frame.encodings)))
         version = fitted.get("_sklearn_version")
         library = f"scikit-learn {version}" if isinstance(version, str) else "scikit-learn"
-        return replace(ESTIMATORS[name](fitted, frame, self.inputs), library=library)
+        return replace(estimators[name](fitted, frame, self.inputs), library=library)
+
+    def _targeted(self, value: ArchivedObject, frame: Frame, path: tuple[str, ...]) -> LinearModel:
+        """Fold a regression of a transformed target: its transformer folds like any other, over the target as its column."""
+        fitted = self._open(value, frame, path)
+        if fitted.count("_training_dim") not in (1, 2):
+            raise fitted.error("'_training_dim' is neither 1 nor 2, so that it was not fitted on one target")
+        transformer = fitted.required("transformer_")
+        check_invertible(transformer, (*path, "transformer_"))
+        target = Frame((RawFlow(0, "the target"),), None)
+        transformed = self.transformer(transformer, target, (*path, "transformer_"))
+        model = self.model(fitted.required("regressor_"), frame, (*path, "regressor_"))
+        return with_target(fitted, model, transformed)
 
     def transformer(self, value: object, frame: Frame, path: tuple[str, ...]) -> Frame:
         """Fold one transformer."""
         value = self._thawed(value, path)
         name = sklearn_class(value) or ""
         if not isinstance(value, ArchivedObject) or (name not in TRANSFORMERS and name not in _COMPOSITES):
+            reason = reason_against(value)
+            if reason is not None:
+                raise UnsupportedModelError(f"step '{'/'.join(path)}' {reason}")
             raise UnsupportedModelError(
                 f"step '{'/'.join(path)}' is {describe(value)}, which cannot be written as a linear function of single "
                 f"columns; supported: {', '.join((*_COMPOSITES, *TRANSFORMERS))}."
@@ -284,5 +323,9 @@ def _triples(fitted: Fitted, name: str) -> list[tuple[str, object, object]]:
 def _not_linear(value: object, path: tuple[str, ...]) -> str:
     """Return why this cannot be the end of a model we read."""
     subject = f"the last step '{'/'.join(path)}'" if path else "the model"
-    advice = f"supported: {', '.join((*ESTIMATORS, *THRESHOLD_CLASSIFIERS, *WITHIN))}, alone or at the end of a Pipeline."
+    reason = reason_against(value)
+    if reason is not None:
+        return f"{subject} {reason}"
+    known = (*ESTIMATORS, *THRESHOLD_CLASSIFIERS, CALIBRATED, TARGETED, *WITHIN)
+    advice = f"supported: {', '.join(known)}, alone or at the end of a Pipeline."
     return f"{subject} is {describe(value)} and not a linear model that we read; {advice}"

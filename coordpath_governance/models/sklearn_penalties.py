@@ -36,16 +36,16 @@ def logistic_penalty(fitted: Fitted) -> Facts:
     return {**facts, "chosen_by": "cross-validation"} if chosen else facts
 
 
-def sgd_penalty(fitted: Fitted) -> Facts:
-    """Kind, alpha and, of an elastic net, the share of the lasso."""
-    penalty = _named(fitted, "l2")
+def sgd_penalty(fitted: Fitted, default: str | None = "l2") -> Facts:
+    """Kind, alpha and, of an elastic net, the share of the lasso; ``default`` is the class's own."""
+    penalty = _named(fitted, default)
     if penalty == "none":
         return {"kind": "none"}
     return _facts(fitted, penalty, "alpha", hyperparameter(fitted, "alpha"), as_float(fitted.get("l1_ratio")))
 
 
-def _named(fitted: Fitted, default: str) -> str:
-    return "none" if fitted.get("penalty", default) is None else fitted.text("penalty", default)
+def _named(fitted: Fitted, default: str | None) -> str:
+    return "none" if fitted.get("penalty", default) is None else fitted.text("penalty", default or "")
 
 
 def _facts(fitted: Fitted, penalty: str, name: str, strength: float | None, share: float | None) -> Facts:

@@ -186,6 +186,40 @@ def _indicated(fitted: Fitted, width: int) -> list[int]:
     return list(range(width)) if everything else positions
 
 
+def fold_missing_indicator(fitted: Fitted, frame: Frame) -> Frame:
+    """1 where a column is missing and 0 elsewhere, for the columns that had gaps when it was fitted, or for all."""
+    _marker(fitted)
+    positions = fitted.positions("features_", len(frame))
+    if fitted.count("_n_features") not in (None, len(frame)):
+        raise fitted.error("'_n_features' is not the number of columns that reach it")
+    if len(positions) == len(frame):
+        positions = list(range(len(frame)))
+    elif fitted.text("features", "missing-only") != "missing-only":
+        raise fitted.error("'features_' does not have every column, as 'features' says")
+    else:
+        untold = [frame.flows[position] for position in set(range(len(frame))) - set(positions)]
+        if fitted.flag("error_on_new", True) and any(map(_can_be_missing, untold)):
+            raise fitted.refusal(
+                "raises where a column is missing that had no gap when it was fitted, and has no output for it; use "
+                "MissingIndicator(error_on_new=False), or features='all'."
+            )
+    told = frame.take(positions).renamed("missingindicator_")
+    sparse = fitted.get("sparse", "auto")
+    return replace(
+        told,
+        flows=tuple(_indicator(flow) for flow in told.flows),
+        sparse=frame.sparse if isinstance(sparse, str) else fitted.flag("sparse", False),
+    )
+
+
+def _can_be_missing(flow: Flow) -> bool:
+    if isinstance(flow, RawFlow):
+        return flow.fill is NO_FILL
+    if isinstance(flow, TableFlow):
+        return any(map(math.isnan, flow.values))
+    return not isinstance(flow, LevelFlow | CombinedFlow) and flow.missing is not None and math.isnan(flow.missing)
+
+
 def _indicator(flow: Flow) -> Flow:
     """1 where the column is missing when it reaches the imputer, 0 elsewhere."""
     label = f"missingindicator_{flow.label}"
@@ -207,6 +241,7 @@ TRANSFORMERS: Mapping[str, Callable[[Fitted, Frame], Frame]] = {
     "RobustScaler": fold_robust_scaler,
     "OneHotEncoder": fold_one_hot_encoder,
     "SimpleImputer": fold_simple_imputer,
+    "MissingIndicator": fold_missing_indicator,
     "PolynomialFeatures": fold_polynomial_features,
     **CURVES,
     **CODES,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.models.linear_model import MISSING_LEVEL
+from coordpath_governance.models.maps import apply_all
 from coordpath_governance.reference.design import OTHER_LEVEL, CategoricalColumn
 from coordpath_governance.reference.function_columns import FunctionReadings, function_values
 from coordpath_governance.reference.plan import ReadingPlan
@@ -40,7 +41,8 @@ _BY_POSITION = re.compile(r"x[0-9]+", re.ASCII)
 class EncodedRows:
     """One chunk of rows as numbers; ``segments`` tells the label of every row for each segment column.
 
-    The target of a classifier is the position of the row's class. ``offset`` is zero where the plan names none. ``inputs``
+    The target of a classifier is the position of the row's class; where models predict a function of the target, it is that
+    function of it. ``offset`` is zero where the plan names none. ``inputs``
     are the raw columns that functions read as numbers.
     """
 
@@ -189,6 +191,8 @@ def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: 
     labels = read_classes(batch.column(plan.target), plan.target, plan.classes, null_texts) if plan.classes else None
     target = numbers(plan.target) if labels is None else class_positions(labels, plan.classes)
     _note_missing(plan.target, np.isnan(target), unusable, plan, tally)
+    predicted = apply_all(plan.target_map, target)
+    untransformed = ~np.isfinite(predicted) & ~np.isnan(target)
     weight = np.ones(rows)
     if plan.weight is not None:
         weight = numbers(plan.weight)
@@ -207,6 +211,8 @@ def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: 
     counted = keep.copy() if plan.missing == "drop" else np.ones(rows, dtype=bool)
     if plan.family != "gaussian":
         tally.responses.add(plan, target, labels, offset, counted & ~(weight == 0))
+    tally.responses.add_untransformed(target[untransformed & counted & ~(weight == 0)])
+    keep &= ~untransformed
     for refusal in refusals:
         refusal.count(tally, counted)
         keep &= ~refusal.affected
@@ -215,7 +221,7 @@ def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: 
         keep &= ~affected
     segments = tuple(read_segments(batch.column(name), name, keep, null_texts) for name in plan.segments)
     inputs = np.column_stack([*readings.columns.values(), np.empty((rows, 0))])[keep]
-    return EncodedRows(design[keep], target[keep], weight[keep], _offset(offset, keep, plan), segments, inputs)
+    return EncodedRows(design[keep], predicted[keep], weight[keep], _offset(offset, keep, plan), segments, inputs)
 
 
 def _offset(values: Array | None, keep: NDArray[np.bool_], plan: ReadingPlan) -> Array:

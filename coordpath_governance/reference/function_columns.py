@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coordpath_governance.models.functions import term_values
+from coordpath_governance.models.functions import Piece, term_values
 from coordpath_governance.models.linear_model import MISSING_LEVEL
 from coordpath_governance.reference.design import FunctionColumn
 from coordpath_governance.reference.read_columns import Levels
@@ -17,6 +17,10 @@ __all__ = ["FunctionReadings", "FunctionValues", "function_values"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+_WORTH_A_LOOK = 1e-6
+_ROUNDING = 1e-14
+"""Of the size of their pieces: what two accounts of one function may differ by at a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +71,22 @@ def function_values(function: FunctionColumn, readings: FunctionReadings, rows: 
         present = ~np.logical_or.reduce(list(absent.values()))
         beyond = [("champion", wrong[0] & present), ("candidate", wrong[1] & ~wrong[0] & present)]
     old, new = (np.where(wrong[0] | wrong[1], 0.0, values) for values in sides)
-    columns = ([old] if function.old else []) + ([new - old] if function.new else [])
+    columns = ([old] if function.old else []) + ([_change(function, readings, old, new)] if function.new else [])
     return FunctionValues(
         np.column_stack(columns),
         tuple(each for each in missing if each[1].any()),
         tuple(each for each in beyond if each[1].any()),
     )
+
+
+def _change(function: FunctionColumn, readings: FunctionReadings, old: Array, new: Array) -> Array:
+    """The difference g − f, exactly 0 where it is no more than rounding.
+
+    What rounds are their pieces, which may be much larger than their sum, as those of a polynomial of dates.
+    """
+    change = new - old
+    if not function.old or not (np.abs(change) <= _WORTH_A_LOOK * np.abs(old)).any():
+        return change
+    pieces = [Piece(abs(piece.weight), piece.shapes) for piece in (*function.old, *function.new)]
+    size = term_values(pieces, readings, len(change), np.abs)
+    return np.where(np.abs(change) <= _ROUNDING * size, 0.0, change)

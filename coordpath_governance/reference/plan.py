@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coordpath_governance.errors import UsageError
+from coordpath_governance.models.maps import Map
+from coordpath_governance.models.target_maps import target_text
 from coordpath_governance.reference.design import Design
 
 __all__ = ["CLASSIFIERS", "ReadingPlan"]
@@ -22,7 +24,8 @@ class ReadingPlan:
     """What to read: the design's columns, the target, and optionally a weight and segment columns.
 
     The target of a classifier holds labels of ``classes``; of other families it holds numbers. ``offset`` is a column that
-    is added to the score, ``exposure`` one whose logarithm is.
+    is added to the score, ``exposure`` one whose logarithm is. ``target_map`` is the function of the target that the models
+    predict, where that is not the target itself.
     """
 
     design: Design
@@ -34,6 +37,7 @@ class ReadingPlan:
     family: str = "gaussian"
     offset: str | None = None
     exposure: str | None = None
+    target_map: tuple[Map, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.family in CLASSIFIERS) != (len(self.classes) > 1):
@@ -61,6 +65,11 @@ class ReadingPlan:
     def offset_column(self) -> str | None:
         """The column that gives the offset, as it is or by its logarithm."""
         return self.offset if self.offset is not None else self.exposure
+
+    @property
+    def predicted(self) -> str:
+        """What the models predict, as people write it: the target, or a function of it."""
+        return target_text(self.target_map, self.target)
 
     @property
     def columns(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Targets and exposures of generalised linear models: what a pass over the rows finds wrong with them."""
+"""Targets and exposures: what a pass over the rows finds wrong with them, by family and predicted function."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ class ResponseTally:
     lowest: float = np.inf
     positive: int = 0
     not_exposed: int = 0
+    untransformed: int = 0
 
     def add(self, plan: ReadingPlan, target: Array, levels: Levels | None, offset: Array | None, counted: Mask) -> None:
         """Take in one chunk: targets, the labels of a classifier's, offsets or exposures, and which rows count."""
@@ -70,6 +71,12 @@ class ResponseTally:
             positive = int((values > 0).sum())
             self.positive += positive
             self.outside += int((values < 0).sum()) if _RANGES[plan.family][1] else len(values) - positive
+            self.lowest = min(self.lowest, float(values.min()))
+
+    def add_untransformed(self, values: Array) -> None:
+        """Count targets that the function which the models predict does not take to a finite number."""
+        if len(values):
+            self.untransformed += len(values)
             self.lowest = min(self.lowest, float(values.min()))
 
     def _add_classes(self, values: Array, levels: Levels, strange: Mask) -> None:
@@ -106,6 +113,14 @@ class ResponseTally:
                 Fault(
                     f"all {self.rows} rows of '{plan.target}' are 0, so that every lower rate fits better",
                     "give reference data in which something was observed",
+                )
+            )
+        if self.untransformed:
+            found.append(
+                Fault(
+                    f"column '{plan.target}' has no finite {plan.predicted}, which the models predict, in "
+                    f"{self.untransformed} of {rows_read} rows ({self.lowest:.6g} at its lowest)",
+                    f"mend or remove those rows, or name another target column than '{plan.target}'",
                 )
             )
         if self.not_exposed:

@@ -126,11 +126,15 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
         ),
         picture=dumbbell(chart) if chart else None,
         picture_note=_not_drawn(len(_drawable(exercised)) - len(chart.rows)) if chart else "",
-        score="" if words is None else f" ({words.score})",
+        score=_in_brackets(wording.predicted(document) if words is None else words.score),
         ratio="" if words is None else wording.sentence_start(words.ratio),
         ratio_note="" if words is None else _ratio_note(words, document.data),
         functions=functions_view(document, caps),
     )
+
+
+def _in_brackets(score: str) -> str:
+    return f" ({score})" if score else ""
 
 
 def _ratio_note(words: FamilyWords, data: DataFacts) -> str:

@@ -84,14 +84,16 @@ def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
     """Section 7 of the report."""
     impact = document.impact
     words = family_words(document, caps)
-    title = SQUARED_ERROR if words is None else wording.sentence_start(wording.cost_name(document))
+    predicted = wording.predicted(document)
+    of = f" of {predicted}" if predicted else ""
+    title = f"{SQUARED_ERROR}{of}" if words is None else wording.sentence_start(wording.cost_name(document))
     column = _segment_column(impact.segments)
     known = impact.segments[: caps.entries]
     return ImpactView(
-        metrics=metric_rows(impact, title, rate_unit(document, caps)),
+        metrics=metric_rows(impact, title, rate_unit(document, caps), predicted),
         weighted=by_weight(document, caps),
         calibration=calibration_view(document, caps),
-        score="" if words is None else words.own_score,
+        score=predicted if words is None else words.own_score,
         shift=_shift(impact.shift, moments=document.glm is None or document.glm.link != "softmax"),
         flips=flips_view(document, caps),
         segments=Shown(tuple(_segment(s, column, caps) for s in known), len(impact.segments) - len(known)),

@@ -28,26 +28,30 @@ class MetricRow:
     direction: str
 
 
-def metric_rows(impact: Impact, loss: str, per: str = "") -> tuple[MetricRow, ...]:
-    """The table of section 7; ``loss`` is what the cost is called, ``per`` what predictions are told for one unit of."""
+def metric_rows(impact: Impact, loss: str, per: str = "", predicted: str = "") -> tuple[MetricRow, ...]:
+    """The table of section 7; ``loss`` is what the cost is called, ``per`` what predictions are told for one unit of.
+
+    ``predicted`` is the function of the target that errors are of, "" for the target itself.
+    """
     old, new = impact.champion, impact.candidate
     judged = judge(impact.delta, impact.delta_se)
     rows = [_metric(loss, old.cost, new.cost, judged, impact.delta_se)]
     if isinstance(old, ModelMetrics) and isinstance(new, ModelMetrics):
-        rows += _of_squared_errors(old, new, judged)
+        rows += _of_squared_errors(old, new, judged, predicted)
     if isinstance(old, GlmMetrics) and isinstance(new, GlmMetrics):
         rows += _of_predictions(old, new, judged, per)
     return tuple(rows)
 
 
-def _of_squared_errors(old: ModelMetrics, new: ModelMetrics, judged: str) -> list[MetricRow]:
+def _of_squared_errors(old: ModelMetrics, new: ModelMetrics, judged: str, predicted: str) -> list[MetricRow]:
     """Figures without a standard error are just smaller or larger."""
+    of = f" of {predicted}" if predicted else ""
     bias = _size(abs(old.bias), abs(new.bias)) + " in size"
     return [
-        _metric("Root mean squared error", old.rmse, new.rmse, judged),
-        _metric("R²", old.r2, new.r2, judged),
-        _metric("Mean absolute error", old.mae, new.mae, _size(old.mae, new.mae), absent=NEEDS_ROWS),
-        _metric("Bias (average target minus average score)", old.bias, new.bias, bias),
+        _metric(f"Root mean squared error{of}", old.rmse, new.rmse, judged),
+        _metric(f"R²{of}", old.r2, new.r2, judged),
+        _metric(f"Mean absolute error{of}", old.mae, new.mae, _size(old.mae, new.mae), absent=NEEDS_ROWS),
+        _metric(f"Bias (average {predicted or 'target'} minus average score)", old.bias, new.bias, bias),
     ]
 
 

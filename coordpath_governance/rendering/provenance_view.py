@@ -151,7 +151,13 @@ def _data(document: ChangeReportDocument, caps: Caps) -> tuple[FactRow, ...]:
         FactRow("Rows", rows),
         FactRow("Target", caps.label(data.target)),
     ]
-    if glm is None or glm.family != "multinomial":
+    of = wording.predicted(document)
+    if of:
+        facts += [
+            FactRow("Predicted", f"{of}, which is taken back to the target"),
+            FactRow(f"Mean and standard deviation of {of}", spread),
+        ]
+    elif glm is None or glm.family != "multinomial":
         facts.append(FactRow("Target mean and standard deviation", spread))
     facts.append(FactRow("Weights", caps.label(data.weight) if data.weight else "none: every row counts the same"))
     return (*facts, *_cost(glm, data, caps)) if glm else tuple(facts)

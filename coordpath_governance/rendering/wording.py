@@ -21,6 +21,7 @@ __all__ = [
     "cost_name",
     "cuts",
     "order_free",
+    "predicted",
     "reading",
     "sentence_start",
     "version_label",
@@ -156,7 +157,7 @@ def reading(document: ChangeReportDocument, words: FamilyWords | None) -> tuple[
     """Section 4: terms and what they mean."""
     entries = (*READING_STEPS, order_free(document), MARKS)
     if words is None:
-        return entries
+        return (*entries, _transformed(document)) if predicted(document) else entries
     return (
         *entries,
         (
@@ -167,6 +168,17 @@ def reading(document: ChangeReportDocument, words: FamilyWords | None) -> tuple[
             ),
         ),
         _order_of_rows(document),
+    )
+
+
+def _transformed(document: ChangeReportDocument) -> tuple[str, str]:
+    """What score and prediction are where models predict a function of the target."""
+    return (
+        "Score and prediction",
+        (
+            f"Both versions predict {predicted(document)}, the score, and take it back to the target. Coefficients, costs "
+            "and shifts are on the score's scale; equal scores are equal predictions."
+        ),
     )
 
 
@@ -207,7 +219,13 @@ def cost_name(document: ChangeReportDocument) -> str:
         return cut(document.glm.loss, LOSS_LENGTH)
     cost = document.problem.get("cost")
     halved = isinstance(cost, dict) and cost.get("scale") == "1/2n"
-    return "half the mean squared error" if halved else "mean squared error"
+    name = "half the mean squared error" if halved else "mean squared error"
+    return f"{name} of {predicted(document)}" if predicted(document) else name
+
+
+def predicted(document: ChangeReportDocument) -> str:
+    """The function of the target that the models predict, "" where it is the target itself."""
+    return cut(document.data.predicted, LOSS_LENGTH) if document.data.predicted else ""
 
 
 def certificate(document: ChangeReportDocument, column: CostColumn) -> str:

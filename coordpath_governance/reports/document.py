@@ -133,9 +133,11 @@ class DataFacts(Sparse):
 
     ``offset`` is a column that is added to the score, ``exposure`` one whose logarithm is. The target of a classifier is
     1 for the class it predicts (of several classes: their position), and so are mean and standard deviation.
+    ``predicted`` is the function of the target that the models predict, such as log1p(price), where it is not the target:
+    costs, mean and standard deviation are of that function.
     """
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("offset", "exposure", "inputs"))
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("offset", "exposure", "inputs", "predicted"))
 
     kind: Literal["file", "folder", "table", "moments"]
     name: str
@@ -154,6 +156,7 @@ class DataFacts(Sparse):
     offset: str | None = None
     exposure: str | None = None
     inputs: tuple[InputFacts, ...] = ()
+    predicted: str | None = None
 
 
 class Settings(Sparse):

@@ -18,6 +18,7 @@ from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.glm import check_thresholds, decides_for_a_class, family_of_models, is_glm, thresholds
+from coordpath_governance.reports.transformed_target import predicted_function
 
 __all__ = ["Evidence", "evidence_of"]
 
@@ -62,6 +63,8 @@ def evidence_of(document: ChangeReportDocument) -> Evidence:
     if is_glm(pair) != (document.glm is not None) or not _is_cost_of(pair, problem):
         raise ReportFormatError(f"what the report says of its cost does not fit models of the family '{new.family}'")
     _check_target(document)
+    if document.data.predicted != predicted_function(new, document.data.target):
+        raise ReportFormatError("data.predicted: is not the function of the target that the models predict")
     if document.rows is not None:
         segments = {segment.segment for segment in document.rows.segments}
         if not _decides_as_asked(document, pair) or segments - set(document.settings.segments):

@@ -46,6 +46,7 @@ from coordpath_governance.reports.problem import problem_on_moments, problem_on_
 from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.row_evidence import glm_row_evidence, row_evidence
 from coordpath_governance.reports.steps import Labels, steps_as_units
+from coordpath_governance.reports.transformed_target import predicted_function, score_threshold
 
 __all__ = [
     "DEFAULT_MAX_STEPS",
@@ -161,7 +162,7 @@ def _make(reference: Reference, request: Request, flow: _Flow, replay: Replay | 
     facts = ReportFacts(
         subject=request.subject,
         facts=request.facts,
-        data=_data_facts(reference, findings),
+        data=_data_facts(reference, findings, flow.pair.candidate),
         settings=request.settings,
         versions={
             "coordpath-governance": __version__,
@@ -206,6 +207,12 @@ class _Flow:
             raise UsageError(
                 f"the {self.pair.candidate.family} loss needs rows; the reference data are logged moments only: give --data"
             )
+        if self.pair.candidate.target_map:
+            predicted = predicted_function(self.pair.candidate, self.reference.target)
+            raise UsageError(
+                f"the models predict {predicted}, whose error needs rows; the reference data are logged moments of the "
+                "target itself: give --data"
+            )
         design = lay_out(self.pair)
         if design.functions:
             raise UsageError(
@@ -230,6 +237,7 @@ class _Flow:
             family=model.family,
             offset=reference.offset,
             exposure=reference.exposure,
+            target_map=model.target_map,
         )
         collected = collect_moments(source, plan, lambda n: self.told("reading rows", n))
         weighted = self.pair.weighted(merge_rare_levels(self.pair, collected.moments))
@@ -242,7 +250,7 @@ class _Flow:
             return self._generalised(source, plan, collected, change, replay)
         problem = problem_on_moments(change, self.settings)
         solution = self._solve(problem)
-        on_rows = _path_on_rows(change, problem, solution, self.settings.threshold)
+        on_rows = _path_on_rows(change, problem, solution, score_threshold(self.pair, self.settings))
         scores = UnitScores.of(self.pair, collected.moments, change)
         measures = measure_rows(source, plan, scores, on_rows, lambda n: self.told("measuring rows", n), collected.kept)
         rows = row_evidence(measures, self.settings.threshold)
@@ -286,7 +294,7 @@ def _path_on_rows(change: Change, problem: PathProblem, solution: Solution, thre
     )
 
 
-def _data_facts(reference: Reference, findings: _Findings) -> DataFacts:
+def _data_facts(reference: Reference, findings: _Findings, model: LinearModel) -> DataFacts:
     source, moments = reference.data, findings.moments
     logged = isinstance(source, LoggedReference)
     return DataFacts(
@@ -306,5 +314,6 @@ def _data_facts(reference: Reference, findings: _Findings) -> DataFacts:
         target_sd=max(moments.target_variance, 0.0) ** 0.5,
         offset=reference.offset,
         exposure=reference.exposure,
+        predicted=predicted_function(model, reference.target),
         inputs=tuple(InputFacts(column=each.column, p05=each.p05, p50=each.p50, p95=each.p95) for each in findings.inputs),
     )

@@ -30,6 +30,9 @@ _CHANCE = 0.5
 _LABEL = 40
 """Characters of a class's name in a sentence."""
 
+_PREDICTED = 60
+"""Characters of the function of the target in a sentence."""
+
 LOSS = "mean squared error"
 Direction = Literal["better", "worse", "no difference", "not known", "no change"]
 
@@ -51,7 +54,7 @@ def summarise(
     own: OwnThresholds = NOWHERE,
 ) -> Summary:
     """Headline and sentences; ``versions`` are the labels of champion (None: from zero) and candidate."""
-    loss = LOSS if glm is None else glm.loss
+    loss = _loss(data, glm)
     direction = _direction(path, impact)
     column = cost_column([path.start_cost, *(s.cost for s in path.steps)], [s.delta for s in path.steps])
     before, after = (column.cost(cost) + column.suffix for cost in (impact.champion.cost, impact.candidate.cost))
@@ -79,6 +82,13 @@ def summarise(
         headline=_headline(direction, versions, counts, path, impact, loss, own),
         sentences=tuple(s for s in sentences if s),
     )
+
+
+def _loss(data: DataFacts, glm: GlmFacts | None) -> str:
+    """What the cost is called, with the function of the target that it is an error of."""
+    if glm is not None:
+        return glm.loss
+    return LOSS if data.predicted is None else f"{LOSS} of {shorten(data.predicted, _PREDICTED)}"
 
 
 def _direction(path: PathFacts, impact: Impact) -> Direction:
@@ -198,6 +208,11 @@ def limits(
             "Moving a slope leaves the average score where it is; the average prediction still moves, because "
             "predictions do not follow the score in a straight line."
         )
+    if data.predicted is not None:
+        out.append(
+            f"The versions predict {shorten(data.predicted, _PREDICTED)} and take it back to the target. Coefficients, "
+            "scores, costs and errors are all on that scale; what they are in units of the target is not told here."
+        )
     if data.role == "training":
         out.append("The reference data were used for training: accuracy on new data will be worse, for either version.")
     if data.role == "not stated":
@@ -219,12 +234,12 @@ def limits(
         why = "with a rare level or a missing value" if data.kind == "moments" else "with a missing value"
         out.append(f"{count(data.rows_dropped)} rows {why} were left out; the models were not judged on such rows.")
     out += _constant_target(data, glm)
-    out += _training(models, LOSS if glm is None else glm.loss)
+    loss = _loss(data, glm)
+    out += _training(models, loss)
     for who, model in (("champion", models.champion), ("candidate", models.candidate)):
-        loss = model.regularisation.get("loss")
-        if loss:
-            judged = LOSS if glm is None else glm.loss
-            out.append(f"The {who} was fitted by another loss ({loss}) than the {judged} by which it is judged here.")
+        fitted_by = model.regularisation.get("loss")
+        if fitted_by:
+            out.append(f"The {who} was fitted by another loss ({fitted_by}) than the {loss} by which it is judged here.")
         if "declared" in model.source:
             out.append(
                 f"The coefficients of the {who} are {model.source}; nobody checked that the model predicts with them."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.special import inv_boxcox
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
@@ -27,6 +28,7 @@ from sklearn.preprocessing import (
 
 from coordpath_governance.models.functions import term_values
 from coordpath_governance.models.linear_model import LinearModel, level_label
+from coordpath_governance.models.maps import Affine, BoxCox, Elementary
 
 NUMBERS = ["a", "b", "c"]
 GROUPS = ["g", "h"]
@@ -125,3 +127,20 @@ def score(model: LinearModel, frame: pd.DataFrame) -> np.ndarray:
     for term in model.functions:
         out += term_values(term.pieces, rows, len(frame))
     return out
+
+
+def taken_back(model: LinearModel, values: np.ndarray) -> np.ndarray:
+    """The inverse of the function of the target, by scikit-learn's own formulas or numpy's."""
+    inverse = {"log": np.exp, "log1p": np.expm1, "sqrt": np.square, "exp": np.log, "expm1": np.log1p}
+    for each in reversed(model.target_map):
+        if isinstance(each, Affine):
+            values = (values - each.shift) / each.scale
+        elif isinstance(each, Elementary):
+            values = inverse[each.name](values)
+        elif isinstance(each, BoxCox):
+            values = inv_boxcox(values, each.power)
+        else:
+            transformer = PowerTransformer(standardize=False).fit([[0.0], [1.0]])
+            transformer.lambdas_ = np.array([each.power])
+            values = transformer.inverse_transform(values.reshape(-1, 1)).reshape(values.shape)
+    return values

@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.office import Office
-from sklearn.compose import make_column_transformer
-from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
 
 import coordpath_governance as cg
 from coordpath_governance.errors import ReferenceDataError
@@ -280,3 +282,28 @@ def test_a_report_with_another_exposure_than_pinned_fails(data, registered):
     }
     policy = read_policy(json.dumps(content), "test")
     assert [assess(document, policy).assessment.verdict for document in documents] == ["pass", "fail", "fail"]
+
+
+@pytest.mark.parametrize("form", ["skops", "cloudpickle"])
+def test_a_transformed_target_and_a_calibrated_classifier_in_a_registry(form, store, frame, data, coordpath, tmp_path):
+    """From `coordpath report` to `verify`; the function of the target and the calibration are said on the way."""
+    trusted = {"skops_trusted_types": [f"sklearn.calibration.{n}" for n in ("_CalibratedClassifier", "_SigmoidCalibration")]}
+    options = {"serialization_format": form, **(trusted if form == "skops" else {})}
+    encode = make_column_transformer((StandardScaler(), ["income", "debt"]), (OneHotEncoder(drop="first"), ["town"]))
+    logarithm = TransformedTargetRegressor(make_pipeline(encode, Ridge()), func=np.log, inverse_func=np.exp)
+    sigmoid = CalibratedClassifierCV(make_pipeline(encode, LinearSVC()), ensemble=False)
+    told = {"cost": ("log(cost)", "mean squared error of log(cost)"), "default": (None, "log loss")}
+    for target, model in (("cost", logarithm), ("default", sigmoid)):
+        versions = [store.log(model.fit(rows[INPUTS], rows[target]), **options) for rows in (frame[:200], frame[50:])]
+        name = store.register(f"{target} {form} {uuid.uuid4().hex[:8]}", *versions)
+        store.client.set_registered_model_alias(name, "champion", "1")
+        folder = tmp_path / target
+        made = coordpath("report", name, "--data", data, "--target", target, "--no-attach", "--out", folder)
+        assert made.code == 0, made.err
+        path = next(folder.rglob("change_report.json"))
+        document = cg.ChangeReport.from_bytes(path.read_bytes()).document
+        predicted, loss = told[target]
+        assert document.data.predicted == predicted
+        assert loss in " ".join(made.plain.split())
+        checked = coordpath("verify", path, "--data", data)
+        assert checked.out.splitlines()[-1] == "verified", checked.plain

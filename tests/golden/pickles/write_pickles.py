@@ -11,9 +11,10 @@ import zipfile
 import cloudpickle
 import numpy as np
 import pandas as pd
-from sklearn import feature_selection, linear_model, model_selection, svm
+from sklearn import feature_selection, linear_model, model_selection, preprocessing, svm
 from sklearn.base import is_classifier
-from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - makes the searches importable
@@ -26,6 +27,7 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
+    PowerTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -139,6 +141,58 @@ def models() -> dict[str, tuple[object, list[str], str]]:
         "tweedie": (prepared(linear_model.TweedieRegressor(power=1.5, alpha=0.1)), columns, "count"),
         "identity": (make_pipeline(StandardScaler(), linear_model.TweedieRegressor(power=0)), NUMBERS, "price"),
         **thresholds(columns),
+        **reframed(columns),
+        **curves(),
+    }
+
+
+def reframed(columns: list[str]) -> dict[str, tuple[object, list[str], str]]:
+    """Calibrated classifiers, and regressions of a transformed target."""
+    classifiers = {
+        "logistic": LogisticRegression(),
+        "ridge": linear_model.RidgeClassifier(),
+        "ridge-cv": linear_model.RidgeClassifierCV(),
+        "vectors": svm.LinearSVC(),
+        "perceptron": linear_model.Perceptron(),
+        "aggressive": linear_model.PassiveAggressiveClassifier(random_state=0),
+        "hinge": linear_model.SGDClassifier(random_state=0),
+        "modified": linear_model.SGDClassifier(loss="modified_huber", random_state=0),
+    }
+    before = prepared(svm.LinearSVC(max_iter=5000))
+    data = training_data()
+    before.fit(data[columns], data["good"])
+    fitted_before: object = CalibratedClassifierCV(before, cv="prefit")
+    try:
+        from sklearn.frozen import FrozenEstimator
+
+        fitted_before = CalibratedClassifierCV(FrozenEstimator(before))
+    except ImportError:
+        pass
+    targets: dict[str, dict[str, object]] = {
+        "log1p": {"func": np.log1p, "inverse_func": np.expm1},
+        "sqrt": {"func": np.sqrt, "inverse_func": np.square},
+        "standard": {"transformer": StandardScaler()},
+        "robust": {"transformer": RobustScaler()},
+        "power": {"transformer": PowerTransformer()},
+        "steps": {"transformer": make_pipeline(FunctionTransformer(np.log1p, np.expm1), MinMaxScaler())},
+    }
+    return {
+        **{
+            f"calibrated-{name}": (CalibratedClassifierCV(prepared(model), ensemble=False, cv=2), columns, "good")
+            for name, model in classifiers.items()
+        },
+        "calibrated-before": (fitted_before, columns, "good"),
+        **{
+            f"target-{name}": (TransformedTargetRegressor(prepared(Ridge()), **options), columns, "count")
+            for name, options in targets.items()
+        },
+        "target-search": (
+            model_selection.GridSearchCV(
+                TransformedTargetRegressor(Ridge(), func=np.log1p, inverse_func=np.expm1), {"regressor__alpha": [0.1, 1.0]}
+            ),
+            NUMBERS,
+            "count",
+        ),
     }
 
 
@@ -150,13 +204,49 @@ def thresholds(columns: list[str]) -> dict[str, tuple[object, list[str], str]]:
     return {"fixed": (fixed, columns, "good")}
 
 
-def fitted() -> dict[str, tuple[object, list[dict[str, object]], list[list[float] | None]]]:
-    """Every model fitted, with rows and what it predicts for them."""
+def curves() -> dict[str, tuple[object, list[str], str]]:
+    """Preprocessing that bends columns, or multiplies them."""
+    steps = {
+        "polynomial": [StandardScaler(), preprocessing.PolynomialFeatures(2)],
+        "splines": [preprocessing.SplineTransformer(4)],
+        "linear-splines": [preprocessing.SplineTransformer(4, extrapolation="linear")],
+        "bins": [preprocessing.KBinsDiscretizer(3, strategy="uniform")],
+        "ordinal-bins": [preprocessing.KBinsDiscretizer(3, encode="ordinal", strategy="uniform")],
+        "square-log1p": [FunctionTransformer(np.square), FunctionTransformer(np.log1p)],
+        "absolute-sqrt": [FunctionTransformer(np.abs), FunctionTransformer(np.sqrt)],
+        "power": [PowerTransformer()],
+        "quantiles": [preprocessing.QuantileTransformer(n_quantiles=20)],
+        "binarizer": [StandardScaler(), preprocessing.Binarizer()],
+    }
+    found = {
+        f"curve-{name}": (make_pipeline(*each, StandardScaler(with_mean=False), Ridge()), NUMBERS, "price")
+        for name, each in steps.items()
+    }
+    unknown = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
+    codes = [("o", preprocessing.OrdinalEncoder(**unknown), ["city"]), ("n", StandardScaler(), ["age"])]
+    if hasattr(preprocessing, "TargetEncoder"):
+        codes.append(("t", preprocessing.TargetEncoder(random_state=0), ["city", "tier"]))
+    products = ColumnTransformer([("c", OneHotEncoder(drop="first"), ["city"]), ("n", StandardScaler(), ["age"])])
+    return {
+        **found,
+        "curve-codes": (make_pipeline(ColumnTransformer(codes), Ridge()), ["city", "tier", "age"], "price"),
+        "curve-products": (
+            make_pipeline(products, preprocessing.PolynomialFeatures(2, interaction_only=True), Ridge()),
+            ["city", "age"],
+            "price",
+        ),
+    }
+
+
+def fitted(only: tuple[str, ...] = ("",)) -> dict[str, tuple[object, list[dict[str, object]], list[list[float] | None]]]:
+    """Every model whose name starts so, fitted, with rows and what it predicts for them."""
     frame = training_data()
     rows = frame.head(6).copy()
     rows.loc[0, "gaps"], rows.loc[1, "city"] = np.nan, "Lugano"
     found = {}
     for name, (model, columns, target) in models().items():
+        if not name.startswith(only):
+            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(frame[columns], frame[target])
@@ -175,10 +265,10 @@ def predictions(model: object, row: pd.DataFrame) -> list[float] | None:
     return [float(value) for value in np.ravel(values)]
 
 
-def main(path: str) -> None:
+def main(path: str, *only: str) -> None:
     described = {}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, (model, rows, told) in fitted().items():
+        for name, (model, rows, told) in fitted(only or ("",)).items():
             described[name] = {"rows": rows, "predictions": told}
             archive.writestr(f"{name}.cloudpickle.pkl", cloudpickle.dumps(model))
             for protocol in range(6) if name in ("prepared", "GridSearchCV", "poisson") else ():
@@ -187,4 +277,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

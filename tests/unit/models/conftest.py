@@ -8,10 +8,14 @@ import math
 import zipfile
 from collections.abc import Callable, Mapping
 
+import numpy as np
+import pandas as pd
 import pytest
+from helpers.bent_models import Frame, taken_back
 
 from coordpath_governance.models import LinearModel, fold_stored, level_label
 from coordpath_governance.models.archive import read_archive_bytes
+from coordpath_governance.models.functions import term_values
 
 
 def _is_missing(value: object) -> bool:
@@ -31,6 +35,9 @@ def _score(model: LinearModel, row: Mapping[str, object]) -> float | None:
         if part is None:
             return None
         total += part
+    if model.functions:
+        values = term_values([p for term in model.functions for p in term.pieces], Frame(pd.DataFrame([row])), 1)
+        return total + float(values[0]) if np.isfinite(values[0]) else None
     return total
 
 
@@ -49,6 +56,8 @@ def _predict(model: LinearModel, row: Mapping[str, object]) -> list[float] | Non
         return [part / sum(parts) for part in parts]
     if model.link == "logit":
         return [1 / (1 + math.exp(scores[0])), 1 / (1 + math.exp(-scores[0]))]
+    if model.target_map:
+        return [float(taken_back(model, np.array(scores))[0])]
     return [math.exp(scores[0]) if model.link == "log" else scores[0]]
 
 

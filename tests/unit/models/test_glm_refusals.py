@@ -42,11 +42,11 @@ def of_my_own(truth, found):
 @pytest.mark.parametrize(
     ("model", "target", "message"),
     [
-        (SGDClassifier(), BINARY, "a SGDClassifier with the loss 'hinge', whose score is no log-odds"),
+        (SGDClassifier(), BINARY, "a SGDClassifier with the loss 'hinge', whose score is no log-odds but a margin"),
         (SGDClassifier(loss="modified_huber"), BINARY, "the loss 'modified_huber'"),
         (SGDClassifier(loss="log_loss"), THREE, "tells 3 classes apart one against the rest"),
-        (RidgeClassifier(), BINARY, "is a RidgeClassifier and not a linear model"),
-        (CalibratedClassifierCV(LogisticRegression()), BINARY, "is a CalibratedClassifierCV and not a linear model"),
+        (RidgeClassifier(), BINARY, "is a RidgeClassifier, whose score is a margin"),
+        (CalibratedClassifierCV(LogisticRegression()), BINARY, "averages the probabilities of 5 calibrated classifiers"),
         (GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2, refit=False), BINARY, "refit=False"),
         (FixedThresholdClassifier(RandomForestClassifier(2)), BINARY, "last step 'estimator_' is a RandomForestClassifier"),
         (

@@ -173,7 +173,7 @@ def test_older_versions_predict_as_they_did(path, predict):
         assert "scikit-learn before 1.5" in refused[0][1]
     else:
         assert refused == []
-    assert len(described) >= 40
+    assert len(described) >= (25 if "reframed" in path.stem else 40)
 
 
 def test_this_version_predicts_as_it_does_from_pickles_archives_and_memory(predict, dumps, fold_bytes):

@@ -62,7 +62,7 @@ Y = np.array([1.0, 2.0, 2.5, 4.0])
         (DecisionTreeRegressor(), "the model is a DecisionTreeRegressor and not a linear model"),
         (make_pipeline(StandardScaler(), DecisionTreeRegressor()), "last step 'decisiontreeregressor' is a Dec"),
         (GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=2, refit=False), "refit=False, which cannot predict"),
-        (TransformedTargetRegressor(Ridge(), func=np.log, inverse_func=np.exp), "TransformedTargetRegressor"),
+        (TransformedTargetRegressor(Ridge(), func=np.cbrt, inverse_func=np.exp), "the target with numpy.cbrt and numpy.exp"),
         (make_pipeline(StandardScaler()), "a StandardScaler and not a linear model"),
         (Pipeline([("s", StandardScaler()), ("m", "passthrough")]), "last step 'm' is a str and not"),
     ],

@@ -12,13 +12,15 @@ import pytest
 import skops.io
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.compose import ColumnTransformer
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Ridge, TweedieRegressor
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier, TweedieRegressor
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PowerTransformer, RobustScaler, StandardScaler
+from sklearn.svm import LinearSVC
 
 from coordpath_governance.errors import ModelReadError
 from coordpath_governance.models import level_label
@@ -116,8 +118,30 @@ KINDS = {
     ),
     "tuned": (TunedThresholdClassifierCV(LogisticRegression(), thresholds=3, cv=2, scoring="f1"), [0, 1, 1, 0]),
     "rate": (TweedieRegressor(power=1.5), [1.0, 2.0, 0.0, 3.0]),
+    "calibrated": (CalibratedClassifierCV(RidgeClassifier(), ensemble=False, cv=2), [1, 1, 2, 2]),
+    "calibrated margin": (
+        FixedThresholdClassifier(CalibratedClassifierCV(LinearSVC(), ensemble=False, cv=2), threshold=0.4, pos_label=1),
+        [1, 2, 1, 2],
+    ),
+    "logarithm": (TransformedTargetRegressor(Ridge(), func=np.log1p, inverse_func=np.expm1), [1.0, 2.0, 0.5, 3.0]),
+    "power": (TransformedTargetRegressor(Ridge(), transformer=PowerTransformer()), [1.0, 2.0, 0.5, 3.0]),
+    "scaled": (TransformedTargetRegressor(Ridge(), transformer=MinMaxScaler()), [1.0, 2.0, 0.5, 3.0]),
 }
-KIND_WORDS = [*WORDS, "auto", "ovr", "multinomial", "liblinear", "decision_function", "predict_proba", "log", "identity"]
+KIND_WORDS = [
+    *WORDS,
+    "sigmoid",
+    "isotonic",
+    "box-cox",
+    "yeo-johnson",
+    "auto",
+    "ovr",
+    "multinomial",
+    "liblinear",
+    "decision_function",
+    "predict_proba",
+    "log",
+    "identity",
+]
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +157,7 @@ def served(archive: bytes) -> tuple[list[list[float]], list[str]] | None:
         model = skops.io.loads(archive, trusted=skops.io.get_untrusted_types(data=archive))
         decisions = model.predict(ROWS[["b", "k"]].copy())
         if not hasattr(model, "predict_proba"):
-            return decisions[:, None].tolist(), []
+            return np.reshape(decisions, (len(ROWS), -1)).tolist(), []
         return model.predict_proba(ROWS[["b", "k"]].copy()).tolist(), [level_label(label) for label in decisions]
     return None
 
