@@ -114,7 +114,8 @@ def align(pair: ModelPair, moments: Moments) -> Change:
         by_one = np.isnan(old[i]) != np.isnan(new[i])
         if column.kind == "other" and not moments.counts[i] and not changed[:, i].any() and not by_one:
             continue
-        if same_function[i] and _in_both(pair, column.column):
+        apart_by_a_constant = abs(mean[i]) > SCORE_TOLERANCE * scale
+        if same_function[i] and _in_both(pair, column.column) and not apart_by_a_constant:
             continue
         for scores, (before, after), differs in zip(pair.scores, both, changed[:, i], strict=True):
             unchanged_rare = column.kind.startswith("rare") and not differs

@@ -14,7 +14,7 @@ from coordpath_governance.errors import UnsupportedModelError
 from coordpath_governance.models.fitted import Fitted, named, sklearn_class
 from coordpath_governance.models.flows import CurveFlow, Frame, NumericFlow, RawFlow
 from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.models.maps import Affine, Map, folded
+from coordpath_governance.models.maps import Affine, Map
 from coordpath_governance.models.rescaling import rescaled
 from coordpath_governance.models.sklearn_curves import named_function
 from coordpath_governance.models.target_maps import canonical_target, fault_of_target
@@ -109,4 +109,4 @@ def _chain(fitted: Fitted, transformed: Frame) -> tuple[Map, ...]:
     if not isinstance(flow, NumericFlow | CurveFlow):
         raise fitted.error("its transformer does not make one column of the target")
     before = flow.maps if isinstance(flow, CurveFlow) else ()
-    return folded((*before, Affine(flow.scale, flow.shift)))
+    return (*before, Affine(flow.scale, flow.shift))

@@ -10,7 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from coordpath_governance.models.maps import Affine, BoxCox, Elementary, Map, YeoJohnson, finite, folded
+from coordpath_governance.models.maps import (
+    Affine,
+    BoxCox,
+    Elementary,
+    Map,
+    Scaled,
+    YeoJohnson,
+    finite,
+    without_identities,
+)
 
 __all__ = ["canonical_target", "fault_of_target", "target_text"]
 
@@ -24,7 +33,7 @@ def canonical_target(maps: Sequence[Map]) -> tuple[tuple[Map, ...], Affine]:
     A box-cox map with λ = 0 is a logarithm, one with λ = 1 is affine; logarithms of other bases are multiples of one, and
     the logarithm of a multiple is one plus a constant.
     """
-    chain, last = list(folded(maps)), Affine(1.0)
+    chain, last = _merged(maps), Affine(1.0)
     while chain:
         *before, end = chain
         if isinstance(end, Affine):
@@ -42,8 +51,21 @@ def canonical_target(maps: Sequence[Map]) -> tuple[tuple[Map, ...], Affine]:
         else:
             break
         last = Affine(last.scale * rest.scale, last.scale * rest.shift + last.shift)
-        chain = list(folded(before))
+        chain = _merged(before)
     return tuple(chain), last
+
+
+def _merged(maps: Sequence[Map]) -> list[Map]:
+    """The same chain with neighbouring affine maps made one: nothing in it jumps, so that the last digit decides nothing."""
+    out: list[Map] = []
+    for each in maps:
+        last = out[-1] if out else None
+        own = Affine(each.scale, each.shift) if isinstance(each, Scaled) else each
+        if isinstance(own, Affine) and isinstance(last, Affine):
+            out[-1] = Affine(own.scale * last.scale, own.scale * last.shift + own.shift)
+        else:
+            out.append(own)
+    return list(without_identities(out))
 
 
 def _multiple(each: Map) -> float | None:

@@ -277,3 +277,16 @@ def test_a_report_whose_function_was_renamed_is_a_mismatch(tmp_path):
     forged = forge(changed(base, ("coordinates", at, "column"), "ax"))
     findings = [finding for check in verify_report(forged).checks for finding in check.findings]
     assert any("neither model has a function of 'ax'" in finding for finding in findings)
+
+
+def test_functions_that_a_constant_parts_are_a_step_of_the_baseline_and_verify(tmp_path):
+    DATA.to_parquet(tmp_path / "rows.parquet")
+
+    def model(constant):
+        steps = Steps((1.0,), (constant, 1.0 + constant))
+        return LinearModel(0.0, functions=(FunctionTerm(("a",), (Piece(1.0, (Curve("a", (steps,)),)),)),))
+
+    report = explain_change(model(0.0), model(5.0), data=tmp_path / "rows.parquet", target="y")
+    assert [step.kind for step in report.document.path.steps] == ["baseline"]
+    assert report.document.counts.changed == 1
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
