@@ -16,6 +16,7 @@ from sklearn.linear_model import (
     LogisticRegression,
     PassiveAggressiveClassifier,
     Perceptron,
+    Ridge,
     RidgeClassifier,
     RidgeClassifierCV,
     SGDClassifier,
@@ -230,6 +231,33 @@ def forged(change):
             "in two places which classes there are",
         ),
         (lambda model, pair, sigmoid: setattr(pair.estimator[-1], "_label_binarizer", StandardScaler()), "LabelBinarizer"),
+        (
+            lambda model, pair, sigmoid: (setattr(model, "method", "magic"), setattr(pair, "method", "magic")),
+            "'method' is 'magic'",
+        ),
+        (
+            lambda model, pair, sigmoid: (
+                setattr(pair.estimator[-1]._label_binarizer, "classes_", np.array(["n", "y"])),
+                setattr(pair.estimator[-1], "classes_", np.array(["n", "y"])),
+            ),
+            "its classes are not those of the classifier within",
+        ),
+        (
+            lambda model, pair, sigmoid: setattr(pair, "estimator", fit(prepared(Ridge()), DATA.y)),
+            "a Ridge and not a linear model",
+        ),
+        (
+            lambda model, pair, sigmoid: setattr(pair, "estimator", fit(prepared(LogisticRegression()), KINDS)),
+            "no classifier of two classes",
+        ),
+        (
+            lambda model, pair, sigmoid: setattr(pair, "estimator", fit(prepared(RidgeClassifier()), KINDS)),
+            "has one score for each of 3 classes",
+        ),
+        (
+            lambda model, pair, sigmoid: setattr(pair, "estimator", fit(prepared(LinearSVC()), KINDS)),
+            "tells 3 classes apart one against the rest",
+        ),
     ],
 )
 def test_forged_calibrations_are_refused_in_every_form(change, message, dumps, fold_bytes):

@@ -48,6 +48,7 @@ def fitted(**options):
 
 TARGETS = {
     "nothing": {},
+    "handed on": {"transformer": FunctionTransformer()},
     "standard": {"transformer": StandardScaler()},
     "only mean": {"transformer": StandardScaler(with_std=False)},
     "min max": {"transformer": MinMaxScaler((-1, 3))},
@@ -70,7 +71,7 @@ TARGETS = {
     "box-cox": {"transformer": PowerTransformer("box-cox")},
     "box-cox, not standardised": {"transformer": PowerTransformer("box-cox", standardize=False)},
 }
-LINEAR = ("nothing", "standard", "only mean", "min max", "max abs", "robust", "negative")
+LINEAR = ("nothing", "handed on", "standard", "only mean", "min max", "max abs", "robust", "negative")
 
 
 @pytest.mark.parametrize("name", TARGETS)
