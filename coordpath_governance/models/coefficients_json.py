@@ -211,6 +211,8 @@ def _map(fields: _Fields) -> Map:
             values[field.name] = fields.numbers(field.name)
         elif field.type == "float":
             values[field.name] = fields.number(field.name)
+        elif field.type == "float | None":
+            values[field.name] = fields.optional_number(field.name)
         elif field.type == "int":
             number = fields.number(field.name)
             values[field.name] = int(number) if number.is_integer() else number
