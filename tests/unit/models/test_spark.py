@@ -7,19 +7,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.spark_models import ARCHIVES, expected_of, predicted, unpack
+from helpers.spark_models import ARCHIVES, MODELS, check_scores, expected_of, predicted, unpack
 
 import coordpath_governance as cg
 from coordpath_governance.errors import UnsupportedModelError
 from coordpath_governance.models import from_document, read_model, to_document
-from coordpath_governance.models.kinds import fault_of_kind
-
-MODELS = (
-    *("linear", "huber", "logistic", "weighed", "softmax", "pair", "sparse", "gaussian", "binomial", "poisson", "gamma"),
-    *("tweedie", "several", "nested", "alone"),
-)
-NULL_TO_BUCKETS = {("gamma", 8)}
-"""Rows with a null in a column whose NaN has a bucket: Spark scores NaN only, and files do not tell the two apart."""
 
 
 @pytest.fixture(scope="module", params=ARCHIVES, ids=lambda path: path.name.removesuffix(".tar.xz"))
@@ -37,18 +29,7 @@ def test_both_generations_and_every_model_are_there(tmp_path):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_scores_are_those_of_spark(fitted, name):
-    folder, document = fitted
-    model = read_model(folder / name)
-    assert fault_of_kind(model) is None
-    assert model.library == f"Spark {document['spark']}"
-    rows, expected = expected_of(document, name)
-    assert sum(number is not None for number in expected) >= 6
-    for place, (row, found, number) in enumerate(zip(rows, predicted(model, rows), expected, strict=True)):
-        if (name, place) in NULL_TO_BUCKETS:
-            assert row["a"] is None
-            assert (found is None, number is None) == (False, True)
-            continue
-        assert found == (None if number is None else pytest.approx(number, rel=1e-9)), row
+    check_scores(*fitted, name)
 
 
 @pytest.mark.parametrize("name", ["logistic", "weighed", "pair", "sparse", "softmax"])
