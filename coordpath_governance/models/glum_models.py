@@ -35,6 +35,7 @@ _SETTINGS = (
 )
 _FITTED = (
     *("_align_info_logs_emitted", "_feature_dtypes_", "_categorical_levels_", "has_missing_category_", "n_features_in_"),
+    "feature_dtypes_",
     *("feature_names_", "term_names_", "_family_instance", "_link_instance", "_center_predictors", "_num_obs", "_solver"),
     *("_gradient_tol", "col_means_", "col_stds_", "n_iter_", "_n_cycles", "diagnostics_", "intercept_", "coef_"),
     *("covariance_matrix_", "_alphas", "coef_path_", "intercept_path_", "alphas_", "alpha_", "l1_ratio_", "_info_criteria"),
@@ -110,8 +111,6 @@ def _check_attributes(fitted: Fitted) -> None:
             "was fitted with formula=, whose text is code that glum evaluates; make the columns before the model and fit it "
             "without a formula."
         )
-    if fitted.has("feature_dtypes_"):
-        raise fitted.refusal("was stored by a glum before 3.2, which keeps its levels in another way; fit it again.")
     for name in fitted.archived.attributes:
         if name not in _KNOWN:
             raise fitted.refusal(f"has the attribute '{name}', which glum does not give it; fit and log the model again.")
@@ -166,13 +165,34 @@ def _check_setting(fitted: Fitted, setting: str, made: ArchivedObject) -> None:
 
 
 def _columns(fitted: Fitted) -> Mapping[str, object] | None:
-    """The columns of the data frame it was fitted on with their types; None if it was an array."""
-    dtypes = fitted.get("_feature_dtypes_")
+    """The columns of the data frame it was fitted on with their types; None if it was an array.
+
+    Before 3.2 glum kept them under another name, and the levels in the types alone.
+    """
+    if fitted.has("feature_dtypes_") and (fitted.has("_feature_dtypes_") or fitted.has("_categorical_levels_")):
+        raise fitted.error("it has the types of its columns twice")
+    dtypes = fitted.get("feature_dtypes_", fitted.get("_feature_dtypes_"))
     if dtypes is None:
         return None
     if not isinstance(dtypes, dict) or not dtypes or not all(isinstance(name, str) for name in dtypes):
         raise fitted.error("'_feature_dtypes_' is not a table of columns")
     return dtypes
+
+
+def _all_levels(fitted: Fitted, columns: Mapping[str, object]) -> Mapping[str, object]:
+    """The levels of every categorical column."""
+    if not fitted.has("feature_dtypes_"):
+        levels = fitted.get("_categorical_levels_", {})
+        if not isinstance(levels, dict) or not set(levels) <= set(columns):
+            raise fitted.error("'_categorical_levels_' is not a table of its columns")
+        return levels
+    if fitted.text("cat_missing_method", "fail") != "fail":
+        raise fitted.refusal("was stored by a glum before 3.2, whose missing levels meant something else; fit it again.")
+    categorical = {name: dtype for name, dtype in columns.items() if not isinstance(dtype, np.dtype)}
+    return {
+        name: _categories(dtype.attributes.get("categories")) if isinstance(dtype, ArchivedObject) else None
+        for name, dtype in categorical.items()
+    }
 
 
 def _expanded(fitted: Fitted, frame: Frame) -> Frame:
@@ -182,9 +202,9 @@ def _expanded(fitted: Fitted, frame: Frame) -> Frame:
         return frame
     if len(columns) != len(frame) or (frame.names is not None and tuple(columns) != frame.names):
         raise fitted.error("its columns are not those that reach it")
-    levels, absent = fitted.get("_categorical_levels_", {}), fitted.get("has_missing_category_", {})
-    if not isinstance(levels, dict) or not isinstance(absent, dict) or not set(levels) <= set(columns):
-        raise fitted.error("'_categorical_levels_' is not a table of its columns")
+    levels, absent = _all_levels(fitted, columns), fitted.get("has_missing_category_", {})
+    if not isinstance(absent, dict):
+        raise fitted.error("'has_missing_category_' is not a table of its columns")
     flows: list[Flow] = []
     encodings: list[Encoding] = []
     names: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import tempfile
+import zipfile
 from pathlib import Path
 
 import cloudpickle
@@ -24,6 +25,7 @@ from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import fold_stored, from_estimator, read_model
 from coordpath_governance.models.pickle_stream import read_pickle
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "glum"
 NUMBERS = ["a", "b"]
 
 
@@ -235,7 +237,7 @@ FORGED = {
     "model spec": (_set(X_model_spec_=3), "was fitted with formula="),
     "attribute": (_set(_hidden=3), "the attribute '_hidden', which glum does not give it"),
     "method": (_set(predict=3), "the attribute 'predict', which glum does not give it"),
-    "old levels": (_set(feature_dtypes_={}), "by a glum before 3.2"),
+    "types twice": (_set(feature_dtypes_={}), "has the types of its columns twice"),
     "foreign link": (_set(_link_instance=_Odd(), link="log"), "as '_link_instance', which is not read"),
     "odd link": (_odd_link, "attributes that glum does not give it"),
     "another link": (_set(_link_instance=glum.IdentityLink(), link=glum.LogLink()), "'link' is not what its"),
@@ -293,6 +295,25 @@ def test_a_foreign_name_anywhere_is_refused(fitted):
     model.diagnostics_.append({"n_iter": pytest.approx})
     with pytest.raises(UnsupportedModelError, match="which we do not know"):
         WAYS["pickle"](model)
+
+
+@pytest.mark.parametrize("name", ["levels", "numbers", "array"])
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.zip")), ids=lambda path: path.stem)
+def test_older_versions_predict_as_they_did(path, name):
+    with zipfile.ZipFile(path) as packed:
+        expected = json.loads(packed.read("models.json"))
+        model = fold_stored(read_pickle_bytes(packed.read(f"{name}.pkl")))
+    assert expected["glum"].startswith(path.stem.removeprefix("glum-"))
+    found = _prediction(model, pd.DataFrame(expected[name]["rows"]))
+    assert found == pytest.approx(np.array(expected[name]["predictions"]), rel=1e-9)
+
+
+def test_older_version_whose_missing_levels_meant_something_else():
+    with zipfile.ZipFile(GOLDEN / "glum-3.1.zip") as packed:
+        content = packed.read("levels.pkl")
+    assert content.count(b"\x8c\x04fail") == 1
+    with pytest.raises(UnsupportedModelError, match=r"stored by a glum before 3\.2"):
+        fold_stored(read_pickle_bytes(content.replace(b"\x8c\x04fail", b"\x8c\x04zero")))
 
 
 def test_refusals_say_what_to_do(fitted):
