@@ -11,7 +11,7 @@ from coordpath_governance.models.tree import brief
 
 __all__ = ["Column", "Columns", "in_and_out"]
 
-_MAX_COLUMNS = 1_000_000
+_MAX_COLUMNS = 100_000
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Columns:
     _raw: dict[str, Column] = field(default_factory=dict)
     _made: dict[str, Column] = field(default_factory=dict)
     _spelled: dict[str, str] = field(default_factory=dict)
+    _named: set[str] = field(default_factory=set)
     _width: int = 0
 
     def scalar(self, stage: SparkStage, name: str) -> Column:
@@ -50,8 +51,10 @@ class Columns:
     def vector(self, stage: SparkStage, name: str, size: int) -> Column:
         """A column of vectors; the entries of a raw one are called name[0], name[1], …."""
         column = self._known(stage, name)
-        if column is None:
+        if column is None and size <= _MAX_COLUMNS:
             column = self._add_raw(stage, name, [f"{name}[{i}]" for i in range(size)], is_vector=True)
+        if column is None:
+            raise stage.fitted.error("it takes vectors of more columns than we read")
         if not column.is_vector:
             raise stage.fitted.error(f"it takes the column '{name}' for vectors, and it holds single values")
         if len(column.flows) != size:
@@ -91,6 +94,7 @@ class Columns:
         for each in names:
             self._spell(stage, each)
         self._spell(stage, name)
+        self._named.update(names)
         first = len(self.inputs)
         self.inputs.extend(names)
         column = Column(tuple(RawFlow(first + i, each) for i, each in enumerate(names)), is_vector)
@@ -99,7 +103,7 @@ class Columns:
         return column
 
     def _spell(self, stage: SparkStage, name: str) -> None:
-        if self._spelled.setdefault(name.casefold(), name) != name or (name in self.inputs):
+        if self._spelled.setdefault(name.casefold(), name) != name or name in self._named:
             raise stage.fitted.refusal(f"uses the column '{name}' under two names; rename one of them.")
 
     def _count(self, stage: SparkStage, column: Column) -> None:

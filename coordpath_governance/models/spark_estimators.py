@@ -56,9 +56,6 @@ def fold_generalised(stage: SparkStage, columns: Columns) -> LinearModel:
 
 def _family(stage: SparkStage) -> tuple[str, str, float | None]:
     """Family, link and Tweedie's power, as Spark derives them from what the author has set."""
-    for name in ("link", "linkPower"):
-        if stage.fitted.has(name) and name not in stage.set_by_author:
-            raise stage.fitted.error(f"'{name}' is among its defaults, and Spark has none")
     family = _word(stage, "family", "gaussian")
     if family != "tweedie":
         if family not in _DEFAULT_LINKS or family == "multinomial":
@@ -123,8 +120,6 @@ def _threshold(stage: SparkStage, *, softmax: bool) -> float:
     if several is not None:
         if softmax:
             raise stage.fitted.refusal(f"divides probabilities by thresholds before it compares them. {WAY_OUT}")
-        if "thresholds" not in stage.set_by_author:
-            raise stage.fitted.error("'thresholds' are among its defaults, and Spark has none")
         pair = [number(stage, "thresholds", each) for each in several] if isinstance(several, list) else []
         if len(pair) != 2 or min(pair) < 0.0 or max(pair) <= 0.0:
             raise stage.fitted.error("'thresholds' are not two numbers")

@@ -41,6 +41,15 @@ _PART = re.compile(r"part-00000(-[A-Za-z0-9\-]+)?(\.txt)?|part-00000-[A-Za-z0-9\
 _COMMIT = re.compile(r"_SUCCESS|\._SUCCESS\.crc|\.?_(committed|started)_\d{1,30}(\.crc)?")
 """What Spark, and Databricks, write beside the parts; no reader takes numbers from there."""
 
+_BOUNDS = tuple(f"{side}BoundsOn{what}" for side in ("lower", "upper") for what in ("Coefficients", "Intercepts"))
+_NO_DEFAULT = frozenset(
+    (
+        *("inputCol", "inputCols", "outputCols", "splits", "splitsArray", "stageUids", "language", "weightCol", "offsetCol"),
+        *("link", "linkPower", "linkPredictionCol", "thresholds", *_BOUNDS),
+    )
+)
+"""Settings that Spark heeds only where the author has set them."""
+
 _METADATA = ("class", "timestamp", "sparkVersion", "uid", "paramMap", "defaultParamMap")
 
 
@@ -57,7 +66,6 @@ _MANY = (*_ONE, "inputCols", "outputCols")
 _FIT = ("featuresCol", "fitIntercept", "labelCol", "maxIter", "predictionCol", "regParam", "tol", "weightCol")
 _BLOCKS = ("aggregationDepth", "blockSize", "elasticNetParam", "maxBlockSizeInMB", "standardization")
 _LINKED = ("link", "linkPower", "linkPredictionCol", "offsetCol", "variancePower")
-_BOUNDS = tuple(f"{side}BoundsOn{what}" for side in ("lower", "upper") for what in ("Coefficients", "Intercepts"))
 
 _KINDS: Mapping[str, _Kind] = MappingProxyType(
     {
@@ -108,6 +116,8 @@ def open_stages(files: ModelFiles) -> list[SparkStage]:
     """The stages of the model in order, those of pipelines within it included; every file must be one that Spark writes."""
     _check_flavours(files)
     root = files.path(files.flavours[SPARK].get("model_data"))
+    if root.is_symlink():
+        raise UnsupportedModelError(f"{root}: the model's folder is a link; log the model again.")
     folder = _Folder(files.folder)
     stages = folder.pipeline(root, folder.node(root, "the model"), 0)
     if not stages:
@@ -171,6 +181,11 @@ class _Folder:
                     f"{named} has the setting {brief(name)}, which we do not know and which could change what it predicts. "
                     f"{WAY_OUT}"
                 )
+        unset = next((name for name in metadata["defaultParamMap"] if name in _NO_DEFAULT), None)
+        if unset is not None:
+            raise ModelReadError(
+                f"{folder}: {named} has '{unset}' among its defaults, where Spark has none. The model is damaged or forged."
+            )
         row = read_row(self._part(folder / "data", named)) if kind.columns is not None else {}
         if kind.columns and set(row) != set(kind.columns):
             raise ModelReadError(
@@ -232,7 +247,7 @@ class _Folder:
         """The only file of a folder that Spark reads."""
         entries = self._entries(folder, where)
         parts = [name for name in entries if _PART.fullmatch(name)]
-        if len(parts) != 1:
+        if len(parts) != 1 or not (folder / parts[0]).is_file():
             raise UnsupportedModelError(
                 f"{folder}: {where} has {len(parts)} files of data, and Spark writes one; log the model again."
             )

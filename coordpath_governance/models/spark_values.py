@@ -13,7 +13,7 @@ from coordpath_governance.models.tree import brief
 __all__ = ["double", "matrix", "number", "texts", "vector", "whole"]
 
 _SPARSE, _DENSE = 0, 1
-_MAX_ENTRIES = 2_000_000
+_MAX_ENTRIES = 100_000
 _INFINITE = {"Inf": math.inf, "-Inf": -math.inf}
 
 
@@ -35,7 +35,7 @@ def double(stage: SparkStage, name: str, value: object) -> float:
 def whole(stage: SparkStage, name: str, value: object) -> int:
     """A count."""
     if type(value) is not int or not 0 <= value <= _MAX_ENTRIES:
-        raise stage.fitted.error(f"'{name}' is {brief(value)}, not a count")
+        raise stage.fitted.error(f"'{name}' is {brief(value)}, not a count up to {_MAX_ENTRIES}")
     return value
 
 

@@ -113,6 +113,17 @@ def _link(folder):
     path.symlink_to(target)
 
 
+def _linked_model(folder):
+    (folder / "sparkml").rename(folder / "other")
+    (folder / "sparkml").symlink_to(folder / "other")
+
+
+def _folder_for_a_file(folder):
+    path = part(stage(folder, "Logistic") / "data")
+    path.unlink()
+    path.mkdir()
+
+
 def _swap_folders(folder):
     stages = folder / "sparkml" / "stages"
     first, second = stage(folder, "StringIndexer"), stage(folder, "Bucketizer")
@@ -187,6 +198,8 @@ UNSUPPORTED = {
     "data of a stage without": (file("Bucketizer", "data/part-00000"), "has 'data', which Spark does not write"),
     "no data": (_drop_data, "lacks 'data', which Spark writes"),
     "link": (_link, "has a link in its folder"),
+    "linked model": (_linked_model, "the model's folder is a link"),
+    "folder for a file": (_folder_for_a_file, "has 1 files of data, and Spark writes one|cannot be read"),
     "overwritten column": (params("Bucketizer", outputCol="city_i"), "writes the column 'city_i', which is there before"),
     "shadowed raw column": (params("StandardScaler", outputCol="b"), "writes the column 'b', which is there before it"),
     "prediction over a raw column": (params("VectorAssembler", inputCols=["c", "prediction"]), None),
@@ -257,7 +270,9 @@ DAMAGED = {
     "flag": (params("StandardScaler", withMean="yes"), "not true or false"),
     "threshold": (params("Logistic", threshold=7.0), "'threshold' is 7"),
     "threshold of text": (params("Logistic", threshold="Inf"), "not one finite number"),
-    "default thresholds": (defaults("Logistic", thresholds=[0.5, 0.5]), "are among its defaults"),
+    "default thresholds": (defaults("Logistic", thresholds=[0.5, 0.5]), "'thresholds' among its defaults"),
+    "default columns": (defaults("Bucketizer", inputCols=["c"]), "'inputCols' among its defaults"),
+    "vectors without end": (row("Logistic", numFeatures=400_000), "not a count"),
     "thresholds": (params("Logistic", thresholds=[0.0, 0.0]), "are not two numbers"),
     "family": (params("Logistic", family="evil"), "'family' is 'evil'"),
     "features": (params("Logistic", featuresCol="city_i"), "takes the column 'city_i' for vectors"),
@@ -298,7 +313,7 @@ def test_damaged_folder(copy, name):
 @pytest.mark.parametrize(
     ("model", "forge", "said"),
     [
-        ("poisson", defaults("Generalized", link="log"), "'link' is among its defaults"),
+        ("poisson", defaults("Generalized", link="log"), "'link' among its defaults"),
         ("gamma", params("Generalized", link="probit"), "the family gamma with the link probit"),
         ("gamma", params("Generalized", family="evil"), "'family' is 'evil'"),
         ("tweedie", params("Generalized", variancePower=1.5, linkPower=0.25), r"the link power 0\.25"),
@@ -422,7 +437,7 @@ def test_one_long_text_in_many_places_is_kept_once(copy):
         read_model(folder)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1), flipped=st.integers(1, 255), which=st.sampled_from(["StandardScaler", "Logistic", "StringI"]))
 def test_no_byte_of_a_file_makes_anything_but_a_model_or_an_error(models, tmp_path_factory, place, flipped, which):
     folder = tmp_path_factory.mktemp("flipped") / "model"
