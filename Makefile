@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types unit bench schemas clean
+.PHONY: help demo test lint types unit acceptance bench schemas clean
 
 help:
 	@echo "make demo     the whole story on an embedded store, with data that ship with scikit-learn"
 	@echo "make test     ruff, mypy, all tests, coverage floors"
+	@echo "make acceptance  models that a real Spark fits (needs Java), read without it"
 	@echo "make bench    what the issues promise, measured as ratios in one run"
 	@echo "make schemas  write docs/schemas/*.json again"
 	@echo "make clean    remove what the other targets made"
@@ -44,6 +45,16 @@ unit: $(VENV)/.ready-to-test
 
 test: lint types unit
 
+# Spark is large and needs Java, so it has an environment of its own; `make test` reads models that it has written before.
+.venv-acceptance/.ready: pyproject.toml
+	@echo "Installing into .venv-acceptance, once: a few minutes"
+	$(PYTHON) -m venv .venv-acceptance
+	.venv-acceptance/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[acceptance]'
+	@touch $@
+
+acceptance: .venv-acceptance/.ready
+	.venv-acceptance/bin/python -m pytest tests/acceptance
+
 bench: $(VENV)/.ready-to-test
 	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/glm.py
@@ -54,4 +65,4 @@ schemas: $(VENV)/.ready-to-run
 	$(BIN)/python docs/schemas/write.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* demo-store
+	rm -rf $(VENV) .venv-acceptance .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* demo-store

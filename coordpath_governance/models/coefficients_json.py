@@ -221,6 +221,8 @@ def _map(fields: _Fields) -> Map:
                 raise fields.error(field.name, f"has {len(values[field.name])} numbers; at most {_MOST_NUMBERS} are read")
         elif field.type == "float":
             values[field.name] = fields.number(field.name)
+        elif field.type == "float | None":
+            values[field.name] = fields.optional_number(field.name)
         elif field.type == "int":
             number = fields.number(field.name)
             values[field.name] = int(number) if number.is_integer() else number

@@ -26,6 +26,8 @@ _OBJECTS = frozenset(
     (
         *("_base_loss", "_checked_cv_orig", "_curve_scorer", "_loss_function_", "_metadata_request", "class_weight"),
         *("coefs_paths_", "cv", "regressor", "regressor_", "transformer", "transformer_", "_label_binarizer"),
+        *("family", "link", "_family_instance", "_link_instance", "_align_info_logs_emitted"),
+        *("X_model_spec_", "y_model_spec_"),
         *("estimator", "estimator_", "base_estimator", "base_estimator_", "best_estimator_", "indicator_", "loss_function_"),
         *(
             "_encoder",

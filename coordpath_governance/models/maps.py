@@ -3,6 +3,7 @@
     affine           scale·x + shift              power       xᵏ for a whole k ≥ 2
     scaled           (x − centre) / divisor
     log, sqrt, …     numpy's functions by name    clip        x within [low, high]
+    within           x, defined in [low, high] only
     steps            a value for every interval between edges
     spline           Σ c_i B_i(x) with B-splines on knots, and what it is beyond them
     yeo-johnson      box-cox                      quantile    an interpolated distribution function
@@ -38,6 +39,7 @@ __all__ = [
     "Scaled",
     "Spline",
     "Steps",
+    "Within",
     "YeoJohnson",
     "apply_all",
     "finite",
@@ -205,6 +207,33 @@ class Clip:
 
 
 @dataclass(frozen=True)
+class Within:
+    """x itself, from ``low`` to ``high``; outside it is not defined. None is an end that is not there."""
+
+    kind: ClassVar[str] = "within"
+    low: float | None
+    high: float | None
+
+    def __post_init__(self) -> None:
+        ends = [end for end in (self.low, self.high) if end is not None]
+        if not ends or any(low > high for low, high in pairwise(ends)):
+            raise ValueError("a range has an end, and its lower end is not above its upper end")
+
+    def apply(self, x: Array) -> Array:
+        """The map of every number."""
+        low, high = -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+        return np.where((x >= low) & (x <= high), x, np.nan)
+
+    def preimage(self, points: Array) -> Array:
+        """The numbers that the map takes to these points."""
+        return points[np.isfinite(self.apply(points))]
+
+    def breaks(self) -> Array:
+        """The ends that there are."""
+        return np.array([end for end in (self.low, self.high) if end is not None], dtype=np.float64)
+
+
+@dataclass(frozen=True)
 class Steps:
     """``values[i]`` where x lies behind i of the ``edges``; an edge belongs to the interval behind it, or before it."""
 
@@ -224,7 +253,8 @@ class Steps:
     def apply(self, x: Array) -> Array:
         """The map of every number."""
         side: Literal["left", "right"] = "right" if self.edge_belongs == "behind" else "left"
-        return np.asarray(self.values)[np.searchsorted(np.asarray(self.edges), x, side=side)]
+        values = np.asarray(self.values, dtype=np.float64)[np.searchsorted(np.asarray(self.edges), x, side=side)]
+        return np.where(np.isnan(x), np.nan, values)
 
     def preimage(self, points: Array) -> Array:
         """None: what comes behind it takes a few values only."""
@@ -392,10 +422,10 @@ class Quantile:
         return np.unique(np.asarray(self.quantiles))
 
 
-Map: TypeAlias = Affine | Scaled | Elementary | Power | Clip | Steps | Spline | YeoJohnson | BoxCox | Quantile
+Map: TypeAlias = Affine | Scaled | Elementary | Power | Clip | Within | Steps | Spline | YeoJohnson | BoxCox | Quantile
 
-_CLASSES: tuple[type[Map], ...] = (Affine, Scaled, Elementary, Power, Clip, Steps, Spline, YeoJohnson, BoxCox, Quantile)
-MAPS: Mapping[str, type[Map]] = MappingProxyType({each.kind: each for each in _CLASSES})
+_MAPS = (Affine, Scaled, Elementary, Power, Clip, Within, Steps, Spline, YeoJohnson, BoxCox, Quantile)
+MAPS: Mapping[str, type[Map]] = MappingProxyType({each.kind: each for each in _MAPS})
 """Every map by the word a document has for it; its other keys are the fields of the class."""
 
 

@@ -67,6 +67,12 @@ _UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
     "sklearn.frozen._frozen": ("FrozenEstimator",),
     "sklearn._loss.loss": ("HalfPoissonLoss", "HalfGammaLoss", "HalfTweedieLoss", "HalfTweedieLossIdentity"),
     "sklearn._loss.link": ("LogLink", "IdentityLink"),
+    "glum._glm": ("GeneralizedLinearRegressor",),
+    "glum._glm_cv": ("GeneralizedLinearRegressorCV",),
+    "glum._distribution": (
+        *("NormalDistribution", "BinomialDistribution", "PoissonDistribution", "GammaDistribution", "TweedieDistribution"),
+    ),
+    "glum._link": ("IdentityLink", "LogLink", "LogitLink"),
 }
 
 _LOSSES = (
@@ -106,6 +112,13 @@ _TOLD: Mapping[str, tuple[str, ...]] = {
     "scipy.stats._discrete_distns": ("randint_gen",),
     "pandas._libs.missing": ("NAType", "NA"),
     "pandas.api.typing": ("NAType",),
+    "pandas": ("CategoricalDtype", "Index", "StringDtype"),
+    "pandas.arrays": ("ArrowStringArray",),
+    "pandas.core.dtypes.dtypes": ("CategoricalDtype",),
+    "pandas.core.indexes.base": ("Index", "_new_Index"),
+    "pandas.core.arrays.string_": ("StringDtype",),
+    "pandas.core.arrays.string_arrow": ("ArrowStringArray",),
+    "pyarrow.lib": ("_restore_array", "py_buffer", "type_for_alias"),
 }
 
 _REBUILT: Mapping[str, tuple[str, ...]] = {
@@ -198,7 +211,7 @@ def skops_name(loader: str, path: str) -> str:
 
 
 def class_of(path: str) -> str | None:
-    """The name of a scikit-learn class that a reader understands, None for anything else."""
+    """The name of a class of scikit-learn or glum that a reader understands, None for anything else."""
     return _CLASS_NAMES.get(path)
 
 

@@ -16,6 +16,7 @@ from coordpath_governance.models.coefficients_json import read_coefficients
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.models.model_files import ModelFiles, open_model_files
 from coordpath_governance.models.sklearn_reader import SklearnReader
+from coordpath_governance.models.spark_reader import SparkReader
 
 __all__ = ["ModelReader", "read_model", "register_reader"]
 
@@ -35,7 +36,7 @@ class ModelReader(Protocol):
         ...
 
 
-_READERS: list[ModelReader] = [SklearnReader()]
+_READERS: list[ModelReader] = [SklearnReader(), SparkReader()]
 
 
 def register_reader(reader: ModelReader) -> None:
@@ -97,7 +98,8 @@ def _why_not(files: ModelFiles) -> str:
     if not files.flavours:
         return f"there is neither an MLmodel file nor a {_COEFFICIENTS} here; give the folder of a logged model."
     names = [name for name in files.flavours if name != "python_function"] or ["python_function"]
+    flavours = [flavour for flavour in (getattr(reader, "flavour", None) for reader in _READERS) if flavour is not None]
     return (
-        f"the model has the flavour {', '.join(names)}, which is not supported; supported is sklearn. "
+        f"the model has the flavour {', '.join(names)}, which is not supported; supported: {', '.join(flavours)}. "
         f"Log it that way, or put a {_COEFFICIENTS} beside it."
     )

@@ -13,13 +13,15 @@ from pathlib import Path
 from coordpath_governance.errors import UnsupportedModelError
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
+from coordpath_governance.models.tree import brief
 
-__all__ = ["SKLEARN", "check_method", "served_file"]
+__all__ = ["SKLEARN", "check_alone", "check_method", "check_served", "check_settings", "served_file"]
 
 SKLEARN, _PYFUNC = "sklearn", "python_function"
 _LOADER = "mlflow.sklearn"
 _SETTINGS: Mapping[str, tuple[str, ...]] = {
     SKLEARN: ("code", "pickled_model", "serialization_format", "sklearn_version", "skops_trusted_types"),
+    "spark": ("code", "model_class", "model_data", "pyspark_version"),
     _PYFUNC: (
         *("code", "config", "data", "env", "loader_module", "model_code_path", "model_path", "predict_fn"),
         *("python_version", "streamable"),
@@ -36,27 +38,37 @@ def served_file(files: ModelFiles) -> tuple[Path, str]:
     settings = files.flavours[SKLEARN]
     name = settings.get("pickled_model")
     path = files.path(name)
-    _check_settings(files)
-    _check_alone(files, str(name))
-    served = files.flavours.get(_PYFUNC, {})
-    for key, value in {"loader_module": _LOADER, "model_path": name, "data": name}.items():
-        if served.get(key, value) not in (value, None):
-            raise UnsupportedModelError(
-                f"{files.folder}: MLmodel serves predictions with {key}={served[key]!r} and not from the file {name!r} "
-                f"({key}={value!r}); log the model again with mlflow.sklearn.log_model."
-            )
+    check_settings(files, SKLEARN)
+    if "/" in str(name):
+        raise UnsupportedModelError(
+            f"{files.folder}: the model's file {name!r} lies in a folder of its own, where MLflow takes it for a pickle "
+            "whatever MLmodel says; log the model again with mlflow.sklearn.log_model."
+        )
+    check_alone(files)
+    check_served(files, SKLEARN, {"loader_module": _LOADER, "model_path": name, "data": name})
     return path, str(settings.get("serialization_format") or "pickle")
 
 
-def _check_settings(files: ModelFiles) -> None:
+def check_served(files: ModelFiles, flavour: str, expected: Mapping[str, object]) -> None:
+    """Refuse settings of ``python_function`` that are there and are not the expected ones."""
+    served = files.flavours.get(_PYFUNC, {})
+    for key, value in expected.items():
+        if served.get(key, value) not in (value, None):
+            raise UnsupportedModelError(
+                f"{files.folder}: MLmodel serves predictions with {key}={brief(served[key])} and not as mlflow.{flavour} "
+                f"does ({key}={brief(value)}); log the model again with mlflow.{flavour}.log_model."
+            )
+
+
+def check_settings(files: ModelFiles, flavour: str) -> None:
     """Refuse what brings code, and settings that MLflow does not write: another version of it could heed them."""
-    for flavour, known in _SETTINGS.items():
-        found = files.flavours.get(flavour, {})
+    for each, known in ((each, _SETTINGS[each]) for each in (flavour, _PYFUNC)):
+        found = files.flavours.get(each, {})
         for key in found:
             if key not in known:
                 raise UnsupportedModelError(
-                    f"{files.folder}: MLmodel has the setting {flavour}.{key}, which is not known here and could change "
-                    "what is served; log the model again with mlflow.sklearn.log_model."
+                    f"{files.folder}: MLmodel has the setting {each}.{key}, which is not known here and could change "
+                    f"what is served; log the model again with mlflow.{flavour}.log_model."
                 )
         for key in _NOTHING_OF:
             if found.get(key) is not None:
@@ -66,13 +78,8 @@ def _check_settings(files: ModelFiles) -> None:
                 )
 
 
-def _check_alone(files: ModelFiles, name: str) -> None:
-    """Refuse a file in a folder of its own, and a second MLmodel: the loader looks for the format beside the file."""
-    if "/" in name:
-        raise UnsupportedModelError(
-            f"{files.folder}: the model's file {name!r} lies in a folder of its own, where MLflow takes it for a pickle "
-            "whatever MLmodel says; log the model again with mlflow.sklearn.log_model."
-        )
+def check_alone(files: ModelFiles) -> None:
+    """Refuse a second MLmodel."""
     for path in files.folder.rglob("MLmodel"):
         if path.parent != files.folder:
             raise UnsupportedModelError(

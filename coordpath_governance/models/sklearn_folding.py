@@ -14,6 +14,7 @@ import numpy as np
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.fitted import Fitted, as_float, sklearn_class
 from coordpath_governance.models.flows import Frame, RawFlow, side_by_side
+from coordpath_governance.models.glum_models import GLUM, glum_inputs
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.maps import Affine
 from coordpath_governance.models.names import unknown_names
@@ -77,6 +78,8 @@ def _inputs(model: object) -> tuple[tuple[str, ...] | None, int]:
         return None, 1  # the fold will refuse it by name
     fitted = Fitted(first, f"the {first.class_name}")
     names, count = fitted.feature_names(), fitted.count("n_features_in_")
+    if sklearn_class(first) in GLUM:
+        names, count = glum_inputs(fitted)
     count = count if count is not None else len(names or ())
     if names is not None and count != len(names):
         raise fitted.error(f"it has {len(names)} column names for {count} columns")
@@ -176,7 +179,8 @@ class _Folding:
         self._spend(_scores_of(fitted) * (len(frame) + sum(len(encoding.outputs) for encoding in frame.encodings)))
         version = fitted.get("_sklearn_version")
         library = f"scikit-learn {version}" if isinstance(version, str) else "scikit-learn"
-        return replace(estimators[name](fitted, frame, self.inputs), library=library)
+        model = estimators[name](fitted, frame, self.inputs)
+        return model if model.library else replace(model, library=library)
 
     def _targeted(self, value: ArchivedObject, frame: Frame, path: tuple[str, ...]) -> LinearModel:
         """Fold a regression of a transformed target: its transformer folds like any other, over the target as its column."""
@@ -280,7 +284,8 @@ class _Folding:
         """Check an object of a known class against the number of columns that reach it."""
         self._spend(_WORK_PER_STEP + len(frame) + len(value.attributes))
         fitted = Fitted(value, _where(value, path))
-        fitted.check_width(len(frame))
+        if sklearn_class(value) not in GLUM:  # glum counts the columns after it has encoded some of them
+            fitted.check_width(len(frame))
         return fitted
 
     def _spend(self, work: int) -> None:

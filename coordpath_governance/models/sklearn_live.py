@@ -1,4 +1,4 @@
-"""A live, fitted scikit-learn estimator seen as the same tree that an archive gives; scikit-learn is not imported."""
+"""A live, fitted estimator of scikit-learn or glum seen as the tree that an archive gives; neither is imported."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import FunctionType
 import numpy as np
 
 from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.names import class_of
 from coordpath_governance.models.sklearn_folding import fold_model
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque
 
@@ -20,14 +21,15 @@ _BSPLINE = "scipy.interpolate._bsplines.BSpline"
 
 
 def from_estimator(estimator: object, feature_names: Sequence[str] | None = None) -> LinearModel:
-    """Return a fitted scikit-learn estimator or pipeline as a `LinearModel`.
+    """Return a fitted estimator of scikit-learn or glum, or a pipeline, as a `LinearModel`.
 
     ``feature_names`` names the input columns if it was fitted on a bare array. What cannot be folded is an
     `UnsupportedModelError` that names it.
     """
     model = fold_model(_View().of(estimator, 0), feature_names)
-    version = getattr(sys.modules.get("sklearn"), "__version__", None)
-    library = f"scikit-learn {version}" if version else model.library
+    is_glum = model.library == "glum"
+    version = getattr(sys.modules.get("glum" if is_glum else "sklearn"), "__version__", None)
+    library = f"{'glum' if is_glum else 'scikit-learn'} {version}" if version else model.library
     return replace(model, source="a fitted estimator in memory", library=library)
 
 
@@ -73,7 +75,7 @@ class _View:
         path = f"{kind.__module__}.{kind.__qualname__}"
         if path.startswith("scipy.sparse.") and hasattr(value, "toarray"):
             return np.asarray(value.toarray())
-        if path == _BSPLINE:
+        if path == _BSPLINE or (path.startswith("glum.") and class_of(path) is not None):
             return ArchivedObject(path, {str(name): self.of(item, depth + 1) for name, item in vars(value).items()})
         if path.startswith("sklearn.") and hasattr(value, "__dict__"):
             attributes = {str(name): self.of(item, depth + 1) for name, item in vars(value).items()}

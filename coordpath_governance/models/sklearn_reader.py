@@ -26,6 +26,8 @@ _FORMATS: Mapping[str, Callable[[Path], StoredTree]] = MappingProxyType(
 class SklearnReader:
     """Reads the file that MLflow would serve from; nothing of it is run, and no trusted types are honoured."""
 
+    flavour = SKLEARN
+
     def can_read(self, files: ModelFiles) -> bool:
         """Tell whether this is a scikit-learn model."""
         return SKLEARN in files.flavours

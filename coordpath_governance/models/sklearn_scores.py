@@ -16,9 +16,17 @@ __all__ = ["fold_scores", "hyperparameter", "is_cross_validated", "one_score"]
 
 
 def fold_scores(
-    fitted: Fitted, weights: Sequence[Sequence[float]], intercepts: Sequence[float], frame: Frame, inputs: Sequence[str]
+    fitted: Fitted,
+    weights: Sequence[Sequence[float]],
+    intercepts: Sequence[float],
+    frame: Frame,
+    inputs: Sequence[str],
+    fits_intercept: str = "fit_intercept",
 ) -> list[LinearModel]:
-    """The scores over the raw columns; one has an intercept if it was fitted or a scaler's shift makes one."""
+    """The scores over the raw columns; one has an intercept if it was fitted or a scaler's shift makes one.
+
+    ``fits_intercept`` names the setting that says whether an intercept was fitted.
+    """
     scores = []
     for vector, constant in zip(weights, intercepts, strict=True):
         terms = assemble(vector, constant, frame, inputs, fitted.where)
@@ -28,7 +36,7 @@ def fold_scores(
                 numeric=terms.numeric,
                 categorical=terms.categorical,
                 functions=terms.functions,
-                has_intercept=fitted.flag("fit_intercept", True) or terms.intercept != 0.0,
+                has_intercept=fitted.flag(fits_intercept, True) or terms.intercept != 0.0,
                 raw=terms.raw,
             )
         )

@@ -40,6 +40,7 @@ from coordpath_governance.models.maps import (
     Scaled,
     Spline,
     Steps,
+    Within,
     apply_all,
     preimages,
 )
@@ -257,8 +258,8 @@ def test_a_declared_function_that_makes_no_sense_is_refused(changes, message):
 
 
 def test_every_map_has_a_word_of_its_own():
-    words = ["affine", "scaled", "function", "power", "clip", "steps", "spline", "yeo-johnson", "box-cox", "quantile"]
-    assert list(MAPS) == words
+    words = "affine scaled function power clip within steps spline yeo-johnson box-cox quantile"
+    assert list(MAPS) == words.split()
 
 
 def _forge(model, change):
@@ -293,3 +294,15 @@ def test_a_transformer_that_contradicts_itself_is_damaged(make, forge, message):
     forge(model[0])
     with pytest.raises(ModelReadError, match=message):
         from_estimator(model)
+
+
+def test_outside_of_its_range_a_column_is_not_defined_and_steps_keep_it_so():
+    x = np.array([-1.0, 0.0, 2.0, 3.0, 5.0])
+    steps = Steps((2.0,), (10.0, 20.0))
+    inside = apply_all((Within(0.0, 3.0), steps), x)
+    assert np.array_equal(inside, [np.nan, 10.0, 20.0, 20.0, np.nan], equal_nan=True)
+    assert np.array_equal(apply_all((Within(None, 2.0),), x), [-1.0, 0.0, 2.0, np.nan, np.nan], equal_nan=True)
+    assert preimages((Affine(2.0), Within(0.0, 4.0), Steps((1.0, 9.0), (0.0, 1.0, 2.0)))).tolist() == [0.5, 0.0, 2.0]
+    for ends in ((None, None), (2.0, 1.0)):
+        with pytest.raises(ValueError, match="a range has an end"):
+            Within(*ends)

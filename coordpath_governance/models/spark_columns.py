@@ -1,0 +1,127 @@
+"""The columns of a data frame on their way through Spark's stages: raw ones as they are asked for, and those made so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from coordpath_governance.models.flows import Encoding, Flow, Frame, RawFlow
+from coordpath_governance.models.spark_files import SparkStage
+from coordpath_governance.models.spark_values import texts
+from coordpath_governance.models.tree import brief
+
+__all__ = ["Column", "Columns", "in_and_out"]
+
+_MAX_COLUMNS = 100_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A number (one flow) or a vector; ``encodings`` are those that a row passes through on its way here."""
+
+    flows: tuple[Flow, ...]
+    is_vector: bool
+    encodings: tuple[Encoding, ...] = ()
+
+    @property
+    def frame(self) -> Frame:
+        """The same as the columns of a frame without names."""
+        return Frame(self.flows, None, encodings=self.encodings)
+
+
+@dataclass
+class Columns:
+    """Columns by name. Spark tells no upper from lower case, so neither may two names differ in that alone."""
+
+    inputs: list[str] = field(default_factory=list)
+    _raw: dict[str, Column] = field(default_factory=dict)
+    _made: dict[str, Column] = field(default_factory=dict)
+    _spelled: dict[str, str] = field(default_factory=dict)
+    _named: set[str] = field(default_factory=set)
+    _width: int = 0
+
+    def scalar(self, stage: SparkStage, name: str) -> Column:
+        """A column of numbers or of text; one that no stage has made is a raw column."""
+        column = self._known(stage, name)
+        if column is None:
+            column = self._add_raw(stage, name, [name], is_vector=False)
+        if column.is_vector:
+            raise stage.fitted.refusal(f"takes the column '{name}' for single values, and it holds vectors; unpack them.")
+        return column
+
+    def vector(self, stage: SparkStage, name: str, size: int) -> Column:
+        """A column of vectors; the entries of a raw one are called name[0], name[1], …."""
+        column = self._known(stage, name)
+        if column is None and size <= _MAX_COLUMNS:
+            column = self._add_raw(stage, name, [f"{name}[{i}]" for i in range(size)], is_vector=True)
+        if column is None:
+            raise stage.fitted.error("it takes vectors of more columns than we read")
+        if not column.is_vector:
+            raise stage.fitted.error(f"it takes the column '{name}' for vectors, and it holds single values")
+        if len(column.flows) != size:
+            raise stage.fitted.error(
+                f"it has numbers for {size} columns, and the vectors of '{name}' have {len(column.flows)} (a raw column of "
+                "vectors in a VectorAssembler is not supported)"
+            )
+        return column
+
+    def either(self, stage: SparkStage, name: str) -> Column:
+        """A column of either kind; a raw one holds numbers."""
+        return self._known(stage, name) or self.scalar(stage, name)
+
+    def add(self, stage: SparkStage, name: str, column: Column) -> None:
+        """Take in what a stage makes."""
+        self.claim(stage, name)
+        self._made[name] = column
+        self._count(stage, column)
+
+    def claim(self, stage: SparkStage, name: str) -> None:
+        """Keep a name for what a stage makes; it may replace nothing."""
+        if self._known(stage, name) is not None or name.casefold() in self._spelled:
+            raise stage.fitted.refusal(f"writes the column '{name}', which is there before it; rename its output.")
+        self._spell(stage, name)
+
+    def _known(self, stage: SparkStage, name: str) -> Column | None:
+        if not name or any(character in name for character in ".`"):
+            raise stage.fitted.refusal(f"uses the column {brief(name)}, which Spark takes for a part of another; rename it.")
+        spelled = self._spelled.get(name.casefold(), name)
+        if spelled != name:
+            raise stage.fitted.refusal(
+                f"uses the columns '{spelled}' and '{name}', which Spark does not tell apart; rename one of them."
+            )
+        return self._made.get(name) or self._raw.get(name)
+
+    def _add_raw(self, stage: SparkStage, name: str, names: list[str], *, is_vector: bool) -> Column:
+        for each in names:
+            self._spell(stage, each)
+        self._spell(stage, name)
+        self._named.update(names)
+        first = len(self.inputs)
+        self.inputs.extend(names)
+        column = Column(tuple(RawFlow(first + i, each) for i, each in enumerate(names)), is_vector)
+        self._raw[name] = column
+        self._count(stage, column)
+        return column
+
+    def _spell(self, stage: SparkStage, name: str) -> None:
+        if self._spelled.setdefault(name.casefold(), name) != name or name in self._named:
+            raise stage.fitted.refusal(f"uses the column '{name}' under two names; rename one of them.")
+
+    def _count(self, stage: SparkStage, column: Column) -> None:
+        """Stages that double their columns could make any number of them."""
+        self._width += 1 + len(column.flows)
+        if self._width > _MAX_COLUMNS:
+            raise stage.fitted.error("it makes more columns than we read")
+
+
+def in_and_out(stage: SparkStage) -> list[tuple[str, str]]:
+    """The input and output columns of a stage that takes one (``inputCol``) or several (``inputCols``)."""
+    fitted = stage.fitted
+    if fitted.has("inputCols"):
+        if "inputCol" in stage.set_by_author or "outputCol" in stage.set_by_author:
+            raise fitted.error("it has both one column and several")
+        sources, targets = (texts(stage, name, fitted.get(name)) for name in ("inputCols", "outputCols"))
+    else:
+        sources, targets = (texts(stage, name, [fitted.get(name)]) for name in ("inputCol", "outputCol"))
+    if not sources or len(sources) != len(targets):
+        raise fitted.error(f"it has {len(sources)} input columns and {len(targets)} output columns")
+    return list(zip(sources, targets, strict=True))

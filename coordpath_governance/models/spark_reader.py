@@ -1,0 +1,97 @@
+"""The reader of MLflow's ``spark`` flavour: a Spark ML pipeline from its files, without starting Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.models.kinds import fault_of_kind
+from coordpath_governance.models.linear_model import LinearModel, level_label
+from coordpath_governance.models.model_files import ModelFiles
+from coordpath_governance.models.spark_columns import Columns, in_and_out
+from coordpath_governance.models.spark_estimators import ESTIMATORS
+from coordpath_governance.models.spark_files import SPARK, WAY_OUT, SparkStage, open_stages
+from coordpath_governance.models.spark_stages import STAGES, levels_of
+from coordpath_governance.models.spark_values import texts
+
+__all__ = ["SparkReader"]
+
+_SERVED = "prediction"
+"""The column that MLflow serves."""
+
+
+class SparkReader:
+    """Reads the stages that Spark would load."""
+
+    flavour = SPARK
+
+    def can_read(self, files: ModelFiles) -> bool:
+        """Tell whether this is a Spark model."""
+        return SPARK in files.flavours
+
+    def read(self, files: ModelFiles) -> LinearModel:
+        """Return the model; every class and setting must be known, and nothing else may decide what is served."""
+        stages = open_stages(files)
+        try:
+            return _fold(stages)
+        except UnsupportedModelError as error:
+            raise UnsupportedModelError(f"{files.folder}: {error}") from error
+        except ModelReadError as error:
+            raise ModelReadError(f"{files.folder}: {error}") from error
+
+
+def _fold(stages: Sequence[SparkStage]) -> LinearModel:
+    *before, last = stages
+    columns = Columns()
+    for stage in before:
+        if stage.class_name not in STAGES:
+            raise UnsupportedModelError(
+                f"{stage.fitted.where} predicts in the middle of the pipeline; a model at its end is read. {WAY_OUT}"
+            )
+        STAGES[stage.class_name](stage, columns)
+    if last.class_name not in ESTIMATORS:
+        raise UnsupportedModelError(
+            f"{last.fitted.where} is the last stage, and not a model that predicts; supported: "
+            f"{', '.join(ESTIMATORS)}. {WAY_OUT}"
+        )
+    model = ESTIMATORS[last.class_name](last, columns)
+    _check_outputs(last, columns)
+    model = _with_labels(last, model, before)
+    fault = fault_of_kind(model)
+    if fault is not None:
+        raise last.fitted.refusal(f"is not a model we read: {fault}.")
+    return replace(model, estimator=last.class_name, library=f"Spark {last.version}")
+
+
+def _check_outputs(stage: SparkStage, columns: Columns) -> None:
+    """The prediction goes into the column that is served, and none of its outputs replaces another column."""
+    for name in ("predictionCol", "probabilityCol", "rawPredictionCol", "linkPredictionCol"):
+        column = texts(stage, name, [stage.fitted.get(name, "")])[0]
+        if name == "predictionCol" and column != _SERVED:
+            raise stage.fitted.refusal(
+                f"writes its prediction into '{column}', and MLflow serves the column '{_SERVED}'; leave predictionCol "
+                "as it is."
+            )
+        if column:
+            columns.claim(stage, column)
+
+
+def _with_labels(stage: SparkStage, model: LinearModel, before: Sequence[SparkStage]) -> LinearModel:
+    """The target's name, and the classes' labels if a StringIndexer of the pipeline makes the target."""
+    target = texts(stage, "labelCol", [stage.fitted.get("labelCol", "label")])[0]
+    for indexer in before:
+        if indexer.class_name != "StringIndexerModel":
+            continue
+        pairs = in_and_out(indexer)
+        for (source, made), levels in zip(pairs, levels_of(indexer, len(pairs)), strict=True):
+            if made != target:
+                continue
+            labels = tuple(level_label(level) for level in levels)
+            if model.classes and len(labels) != len(model.classes):
+                raise stage.fitted.refusal(
+                    f"tells {len(model.classes)} classes apart, and the labels of '{source}' are {len(labels)}; fit it with "
+                    "handleInvalid='error' in the StringIndexer of the target."
+                )
+            return replace(model, target=source, classes=labels if model.classes else ())
+    return replace(model, target=target or None)
