@@ -216,6 +216,15 @@ def _no_bytes(arguments: tuple[object, ...]) -> object:
     return b""
 
 
+def _bytearray(arguments: tuple[object, ...]) -> object:
+    """``bytearray(bytes)``, or of text and its encoding, as protocols up to 4 write it."""
+    if len(arguments) == 2:
+        return _encode((arguments[0], "latin1" if arguments[1] == "latin-1" else arguments[1]))
+    if len(arguments) > 1 or not all(isinstance(part, (bytes, memoryview)) for part in arguments):
+        raise MalformedError("bytes in it are not written as pickles write them")
+    return arguments[0] if arguments else b""
+
+
 def _ordered(arguments: tuple[object, ...]) -> object:
     if arguments:
         raise MalformedError("an ordered dictionary in it is made from something")
@@ -225,6 +234,7 @@ def _ordered(arguments: tuple[object, ...]) -> object:
 _REBUILDERS: dict[str, Callable[[tuple[object, ...]], object]] = {
     "_codecs.encode": _encode,
     "builtins.bytes": _no_bytes,
+    "builtins.bytearray": _bytearray,
     "builtins.slice": _slice,
     "builtins.set": lambda _: Opaque("a set"),
     "builtins.frozenset": lambda _: Opaque("a set"),

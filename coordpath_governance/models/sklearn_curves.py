@@ -23,7 +23,6 @@ from coordpath_governance.models.flows import (
     TableFlow,
 )
 from coordpath_governance.models.maps import (
-    ELEMENTARY,
     Affine,
     BoxCox,
     Clip,
@@ -36,6 +35,7 @@ from coordpath_governance.models.maps import (
     apply_all,
     folded,
 )
+from coordpath_governance.models.names import NUMPY_FUNCTIONS
 from coordpath_governance.models.sklearn_components import raise_when_missing
 from coordpath_governance.models.tree import ArchivedObject, Named, brief
 
@@ -97,12 +97,12 @@ def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
     if function is None:
         return frame
     name = named_function(function)
-    known = name == "negative" or name in ELEMENTARY
+    known = name in NUMPY_FUNCTIONS
     if not known or name is None or fitted.get("kw_args") not in (None, {}):
         called = function.path if isinstance(function, Named) else "a function of its own"
         raise fitted.refusal(
             f"is a FunctionTransformer with {called}, which we do not run; known are "
-            f"{', '.join(f'np.{each}' for each in (*ELEMENTARY, 'negative'))}, without kw_args. "
+            f"{', '.join(f'np.{each}' for each in NUMPY_FUNCTIONS)}, without kw_args. "
             "Compute the column before the model."
         )
     through: Map = Affine(-1.0) if name == "negative" else Elementary(name)
