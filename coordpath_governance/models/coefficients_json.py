@@ -67,6 +67,7 @@ def _score_document(model: LinearModel, kind: Mapping[str, object]) -> dict[str,
         "regularisation": dict(model.regularisation),
         "raw": [{"name": coefficient.name, "value": coefficient.value} for coefficient in model.raw],
         "library": model.library,
+        **({"remarks": list(model.remarks)} if model.remarks else {}),
     }
 
 
@@ -135,6 +136,7 @@ def _score(fields: _Fields, *, has_terms: bool = True) -> LinearModel:
         regularisation=MappingProxyType(fields.facts("regularisation")),
         raw=fields.items("raw", _raw_coefficient),
         library=fields.text("library", ""),
+        remarks=fields.texts("remarks", ()),
     )
     _refuse_doubles(fields.path("numeric"), [term.column for term in model.numeric])
     _refuse_doubles(fields.path("categorical"), [term.column for term in model.categorical])

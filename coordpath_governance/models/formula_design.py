@@ -73,8 +73,8 @@ def build_design(formula: Formula, frame: StoredFrame) -> Design:
     for name in RESERVED:
         if name in frame.names:
             raise UnsupportedModelError(
-                f"the model's data have a column called '{name}', which takes the place of {name} in its formula; rename the "
-                "column and fit the model again."
+                f"the model's data have a column called '{name}', which takes the place of {name} in its formula; rename "
+                "the column and fit the model again."
             )
     builder = _Builder(frame)
     target = builder.target(terms_of(formula.left, predictors=False))
@@ -116,8 +116,8 @@ class _Builder:
         (factor,) = terms[0]
         if self.is_category(factor):
             raise refused(
-                f"has the left-hand side {factor.text!r}, which is no number, so that statsmodels makes a column of every level "
-                "of it and predicts the first; give the target as 0 and 1"
+                f"has the left-hand side {factor.text!r}, which is no number, so that statsmodels makes a column of every "
+                "level of it and predicts the first; give the target as 0 and 1"
             )
         self._names_in(factor.value)
         return factor
@@ -145,13 +145,13 @@ class _Builder:
             column = self._frame.column(name)
             if column is None:
                 raise UnsupportedModelError(
-                    f"the model's formula uses {name[:80]!r}, which is not a column of the data it was fitted on, so that what it "
-                    "is depends on where the model is loaded; put it into the data and fit the model again."
+                    f"the model's formula uses {name[:80]!r}, which is not a column of the data it was fitted on, so that "
+                    "what it is depends on where the model is loaded; put it into the data and fit the model again."
                 )
             if column.kind == OTHER:
                 raise UnsupportedModelError(
-                    f"the model's formula uses the column '{name[:80]}', which holds neither numbers, text, truth values nor "
-                    "categories of pandas' or numpy's plain types; convert it and fit the model again."
+                    f"the model's formula uses the column '{name[:80]}', which holds neither numbers, text, truth values "
+                    "nor categories of pandas' or numpy's plain types; convert it and fit the model again."
                 )
             self._columns[name] = column
         return self._columns[name]
@@ -219,8 +219,8 @@ class _Builder:
             column = self._column(value.name)
             if column.kind != NUMBER or str(column.values.dtype.newbyteorder("=")) not in _ARITHMETIC_TYPES:
                 raise UnsupportedModelError(
-                    f"the model's formula computes with the column '{value.name[:80]}', which does not hold numbers of the type "
-                    "float64 or int64, so that results may be rounded or wrap around; convert it and fit the model again."
+                    f"the model's formula computes with the column '{value.name[:80]}', which does not hold numbers of the "
+                    "type float64 or int64, so that results may be rounded or wrap around; convert it and fit the model again."
                 )
             return self._itself(value.name)
         if isinstance(value, Apply):

@@ -140,8 +140,8 @@ class _Token:
 def refused(what: str) -> UnsupportedModelError:
     """The refusal of a formula."""
     return UnsupportedModelError(
-        f"the model's formula {what}, which is not read; read are column names, numbers, + - * / : ** ( ), C(), Treatment(), "
-        f"Q(), I() of arithmetic and np.{{{', '.join(FUNCTIONS)}}}. Compute other columns before the model."
+        f"the model's formula {what}, which is not read; read are column names, numbers, + - * / : ** ( ), C(), "
+        f"Treatment(), Q(), I() of arithmetic and np.{{{', '.join(FUNCTIONS)}}}. Compute other columns before the model."
     )
 
 
@@ -283,7 +283,8 @@ class _Parser:
         token = self._take()
         if token.kind != "name":
             raise refused(f"has C() of {token.text[:40]!r}")
-        column = self._named("Q") if token.text == "Q" else self._column(token.text)
+        quoted = token.text == "Q" and self._sees("(")
+        column = self._quoted() if quoted else self._column(token.text)
         reference = None
         if self._sees(","):
             self._take()
@@ -292,7 +293,6 @@ class _Parser:
                 raise refused(f"codes categories by {contrast[:40]!r}")
             reference = self._reference() if self._sees("(") else None
         self._expect(")")
-        assert isinstance(column, ColumnRef)
         return Category(column.name, reference)
 
     def _reference(self) -> str | float | None:
@@ -326,17 +326,21 @@ class _Parser:
     def _named(self, name: str) -> Expression:
         """np.function(…) or Q("…"), behind its name."""
         if name == "Q":
-            self._expect("(")
-            token = self._take()
-            if token.kind != "text":
-                raise refused(f"has Q() of {token.text[:40]!r}")
-            self._expect(")")
-            return ColumnRef(token.text[1:-1])
+            return self._quoted()
         self._expect(".")
         function = self._take().text
         if function not in FUNCTIONS:
             raise refused(f"uses np.{function[:40]}")
         return Apply(function, self._bracketed())
+
+    def _quoted(self) -> ColumnRef:
+        """("…") behind Q."""
+        self._expect("(")
+        token = self._take()
+        if token.kind != "text":
+            raise refused(f"has Q() of {token.text[:40]!r}")
+        self._expect(")")
+        return ColumnRef(token.text[1:-1])
 
     def _sum(self) -> Expression:
         self._descend()

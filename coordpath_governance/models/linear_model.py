@@ -94,6 +94,7 @@ class LinearModel:
     logit, softmax or log. ``classes`` are the labels of a classifier's target in its own order, the second of two being the
     one whose probability is predicted. A multinomial model has one linear score a class in ``class_scores``, and no terms of
     its own. ``threshold``: the version decides "yes" where its prediction is at least this; None if it decides nothing.
+    ``remarks`` are facts about it that a report and a scan tell, each a sentence without its beginning and its full stop.
     """
 
     intercept: float
@@ -113,6 +114,7 @@ class LinearModel:
     regularisation: Mapping[str, float | str | bool | None] = field(default_factory=lambda: MappingProxyType({}))
     raw: tuple[RawCoefficient, ...] = ()
     library: str = ""
+    remarks: tuple[str, ...] = ()
     provenance: Provenance = Provenance()
 
     @property

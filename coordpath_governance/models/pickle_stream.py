@@ -54,17 +54,17 @@ def read_pickle_bytes(data: bytes, where: str = "pickle", limits: PickleLimits |
 class _Interpreter(PickleMachine):
     """Names, objects and their state."""
 
-    def __init__(self, data: bytes, where: str, limits: PickleLimits) -> None:
-        super().__init__(data, where, limits)
-        self._stated: set[int] = set()
-        self._kept: list[object] = []
-
     def _named(self, module: object, name: object) -> Named:
         if not isinstance(module, str) or not isinstance(name, str):
             self._damaged("a name in it is no text")
         if self._protocol < 3:
             module = _RENAMED.get(module, module)
         path = f"{module}.{name}"
+        if module.startswith("formulaic."):
+            raise UnsupportedModelError(
+                f"{self._where}: the model's formula was read by formulaic, whose objects lie in the file and are not read; "
+                "install patsy, which statsmodels then uses, and fit and log the model again."
+            )
         if len(path) > 300 or "." in name or not path.isprintable():
             raise UnsupportedModelError(
                 f"{self._where}: the pickle holds the name {path[:200]!r}, which leads into another object and is therefore "
@@ -111,6 +111,8 @@ class _Interpreter(PickleMachine):
             self._damaged("it calls something without arguments")
         if type(named) is not Named:
             named = self._names.setdefault(_MADE, Named(_MADE))
+        if called or arguments:
+            self._calls.add(named.path)
         return ArchivedObject(named.path, {}, arguments, called)
 
     def reduce(self) -> None:
@@ -143,8 +145,7 @@ class _Interpreter(PickleMachine):
     def _set_state(self, made: ArchivedObject, state: object) -> None:
         if id(made) in self._stated:
             self._damaged(f"it sets the state of a {made.class_name[:80]} twice")
-        self._stated.add(id(made))
-        self._kept.append(made)
+        self._stated[id(made)] = made
         attributes: Any = made.attributes
         parts = state if type(state) is tuple and len(state) == 2 else (state,)
         given = [part for part in parts if isinstance(part, dict) and all(type(key) is str for key in part)]

@@ -18,11 +18,23 @@ from coordpath_governance.errors import ModelReadError
 from coordpath_governance.models.pickle_stream import STATE
 from coordpath_governance.models.tree import ArchivedObject, Named
 
-__all__ = ["CATEGORY", "NUMBER", "OTHER", "TEXT", "TRUTH", "StoredColumn", "StoredFrame", "frame_of", "is_frame"]
+__all__ = [
+    "CATEGORY",
+    "NUMBER",
+    "OTHER",
+    "TEXT",
+    "TRUTH",
+    "StoredColumn",
+    "StoredFrame",
+    "frame_of",
+    "is_frame",
+    "series_values",
+]
 
 NUMBER, TRUTH, TEXT, CATEGORY, OTHER = "number", "truth", "text", "category", "other"
 
 _FRAMES = ("pandas.DataFrame", "pandas.core.frame.DataFrame")
+_SERIES = ("pandas.Series", "pandas.core.series.Series")
 _MANAGER = "pandas.core.internals.managers.BlockManager"
 _BLOCK = "pandas._libs.internals._unpickle_block"
 _NEW_INDEX = "pandas.core.indexes.base._new_Index"
@@ -110,6 +122,22 @@ def frame_of(value: object) -> StoredFrame:
     if rows is None and whole:
         rows = next((len(c.values) for c in (_column(*place) for place in whole) if c.kind != OTHER), 0)
     return StoredFrame(tuple(names), rows or 0, tuple(whole))
+
+
+def series_values(value: ArchivedObject) -> NDArray[Any] | None:
+    """The values of a series of numbers, None if it is something else."""
+    manager = value.attributes.get("_mgr") if value.class_path in _SERIES and value.is_plain else None
+    if not isinstance(manager, ArchivedObject) or not manager.is_plain or len(manager.attributes) != 1:
+        return None
+    state = manager.attributes.get(STATE)
+    if not isinstance(state, tuple) or len(state) != 4:
+        return None
+    (values,) = state[1] if isinstance(state[1], list) and len(state[1]) == 1 else (None,)
+    newest = state[3].get("0.14.1") if isinstance(state[3], dict) else None
+    blocks = newest.get("blocks") if isinstance(newest, dict) else None
+    block = blocks[0] if isinstance(blocks, list) and len(blocks) == 1 else None
+    same = isinstance(block, dict) and block.get("values") is values
+    return values if same and isinstance(values, np.ndarray) and values.ndim == 1 else None
 
 
 def _block(block: object, width: int) -> tuple[object, Sequence[int]]:

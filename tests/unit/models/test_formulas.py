@@ -138,7 +138,9 @@ _NUMBERS = st.sampled_from(["a", "k", "i", "2", "0.5", "3."])
 
 
 def _arithmetic(children):
-    joined = st.tuples(children, st.sampled_from(["+", "-", "*", " - ", "* "]), children).map(lambda each: "(%s%s%s)" % each)
+    joined = st.tuples(children, st.sampled_from(["+", "-", "*", " - ", "* "]), children).map(
+        lambda each: f"({''.join(each)})"
+    )
     return st.one_of(
         joined,
         children.map(lambda each: f"{each} / 4"),
