@@ -220,7 +220,8 @@ class _Builder:
             if column.kind != NUMBER or str(column.values.dtype.newbyteorder("=")) not in _ARITHMETIC_TYPES:
                 raise UnsupportedModelError(
                     f"the model's formula computes with the column '{value.name[:80]}', which does not hold numbers of the "
-                    "type float64 or int64, so that results may be rounded or wrap around; convert it and fit the model again."
+                    "type float64 or int64, so that results may be rounded or wrap around; convert it and fit the "
+                    "model again."
                 )
             return self._itself(value.name)
         if isinstance(value, Apply):

@@ -22,6 +22,7 @@ from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.statsmodels_families import Facts, kind_of
 from coordpath_governance.models.statsmodels_names import unknown_calls, unknown_names
 from coordpath_governance.models.statsmodels_parts import Part, StoredResult, open_result
+from coordpath_governance.models.statsmodels_rows import scores_agree
 from coordpath_governance.models.stored_frames import frame_of, is_frame
 from coordpath_governance.models.tree import StoredTree
 
@@ -45,7 +46,7 @@ def fold_result(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
         raise stored.result.error(f"it has {len(coefficients)} coefficients for {len(design.names)} columns")
     terms = assemble(coefficients, 0.0, design.frame, design.inputs, f"the {stored.kind}")
     _check_names(tree)
-    return LinearModel(
+    model = LinearModel(
         intercept=terms.intercept,
         numeric=terms.numeric,
         categorical=terms.categorical,
@@ -62,6 +63,19 @@ def fold_result(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
         library="statsmodels",
         remarks=(*remarks, *_remarks(stored)),
     )
+    if formula is not None:
+        _check_rows(stored, model, coefficients)
+    return model
+
+
+def _check_rows(stored: StoredResult, model: LinearModel, coefficients: Sequence[float]) -> None:
+    """Refuse a file whose own design gives its own rows another score than we read, if both are in it."""
+    exog = stored.data.get("exog")
+    if isinstance(exog, np.ndarray) and not scores_agree(model, frame_of(stored.data.get("frame")), exog, coefficients):
+        raise UnsupportedModelError(
+            "the data frame in the file does not make the design that the model was fitted on: it was changed after "
+            "fitting, or is forged. Fit the model again, and log it before the frame is changed."
+        )
 
 
 def _check_names(tree: StoredTree) -> None:
@@ -164,7 +178,8 @@ def _input_names(stored: StoredResult, count: int, column_names: Sequence[str] |
     if served is not None and (len(set(served)) != count or len(served) != count):
         raise UnsupportedModelError(
             f"the model's signature has {len(served)} columns for {count} coefficients, and statsmodels takes them by "
-            "position: the column of ones that sm.add_constant makes belongs among them. Log the model with a signature of its design."
+            "position: the column of ones that sm.add_constant makes belongs among them. Log the model with a signature of "
+            "its design."
         )
     if own is not None and served is not None and own != served:
         raise UnsupportedModelError(
