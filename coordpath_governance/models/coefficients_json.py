@@ -161,7 +161,7 @@ def read_coefficients(path: Path) -> LinearModel:
     except ModelReadError as error:
         raise ModelReadError(f"{path}: {error}") from error
     scores = tuple(replace(score, source=DECLARED) for score in model.class_scores)
-    return replace(model, source=DECLARED, class_scores=scores)
+    return replace(model, source=DECLARED, class_scores=scores, remarks=())
 
 
 def _numeric_term(fields: _Fields) -> NumericTerm:

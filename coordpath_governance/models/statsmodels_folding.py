@@ -113,13 +113,13 @@ def _formula(stored: StoredResult) -> str | None:
     restored = [plain(stored.data.get(name)) for name in _RESTORES if name in stored.data.archived.attributes]
     if told == [None, None] and not restored and "formula" not in stored.model.archived.attributes:
         return None
-    if not all(isinstance(each, str) for each in told):
-        raise stored.model.refusal("has a formula that is not text")
-    if told[0] != told[1]:
+    if None in told or told[0] != told[1]:
         raise stored.data.error("it has another formula than the model")
+    if not isinstance(told[0], str):
+        raise stored.model.refusal("has a formula that is not text")
     if restored != [True]:
         raise stored.data.error("it does not say that its design is made from the formula")
-    return str(told[0])
+    return told[0]
 
 
 def _by_formula(stored: StoredResult, text: str) -> tuple[Design, list[str]]:

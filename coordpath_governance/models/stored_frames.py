@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from coordpath_governance.errors import ModelReadError
 from coordpath_governance.models.pickle_stream import STATE
-from coordpath_governance.models.tree import ArchivedObject, Named
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque
 
 __all__ = [
     "CATEGORY",
@@ -106,6 +106,8 @@ def frame_of(value: object) -> StoredFrame:
     rows: int | None = None
     for block in blocks:
         values, positions = _block(block, len(names))
+        if not isinstance(values, np.ndarray) and len(positions) != 1:
+            values = Opaque("a block of dates")
         for within, position in enumerate(positions):
             if places[position] is not None:
                 raise _forged("two of its blocks have the same column")
@@ -114,8 +116,6 @@ def frame_of(value: object) -> StoredFrame:
             if values.ndim != 2 or values.shape[0] != len(positions) or rows not in (None, values.shape[1]):
                 raise _forged("a block of it has another shape than its place")
             rows = int(values.shape[1])
-        elif len(positions) != 1:
-            raise _forged("a block of it has another shape than its place")
     whole = [place for place in places if place is not None]
     if len(whole) != len(names):
         raise _forged("some of its columns have no values")
