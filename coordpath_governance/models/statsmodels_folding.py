@@ -239,8 +239,11 @@ def _holds_data(rows: int, columns: int, more: str) -> str:
 
 
 def _remarks(stored: StoredResult) -> list[str]:
-    """What is said of the offset or exposure it was fitted with; of an exposure the logarithm is stored."""
-    return [
+    """What is said of the offset or exposure it was fitted with (of an exposure the logarithm is stored), and of counts."""
+    trials = [part.get(name) for part, name in ((stored.model, "n_trials"), (stored.result, "_n_trials"))]
+    counts = any(isinstance(each, np.ndarray) and each.dtype.kind in "iuf" and bool(np.any(each != 1)) for each in trials)
+    told = ["it was fitted on counts of successes and failures, and predicts the share of successes"] if counts else []
+    return told + [
         f"it was fitted with an {name}, and MLflow serves it without: predictions are those of {name} {neutral}"
         for name, neutral in (("offset", 0), ("exposure", 1))
         if stored.model.has_values(name)

@@ -198,7 +198,7 @@ def test_others_are_refused_by_name_with_the_way_out(what):
 def test_a_model_of_formulaic_is_refused_by_name(monkeypatch):
     monkeypatch.setattr(statsmodels.formula.options, "formula_engine", "formulaic")
     result = smf.ols("price ~ age", TRAIN).fit()
-    with pytest.raises(UnsupportedModelError, match=r"formulaic.*install patsy"):
+    with pytest.raises(UnsupportedModelError, match=r"read by formulaic.*Fit the model with patsy"):
         from_fitted(result)
 
 
@@ -278,3 +278,53 @@ def test_half_a_file_is_damaged(save, size):
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(ModelReadError):
         read_model(folder)
+
+
+def test_a_file_too_large_says_what_makes_it_so(save):
+    folder = save(RESULTS["ols"])
+    with (folder / "model.statsmodels").open("r+b") as file:
+        file.truncate(300 << 20)
+    with pytest.raises(UnsupportedModelError, match=r"300 MB.*remove_data=True"):
+        read_model(folder)
+
+
+def test_a_result_without_its_wrapper():
+    result = RESULTS["glm-gamma"]
+    assert from_fitted(result._results) == from_fitted(result)
+
+
+def test_counts_of_successes_are_told():
+    counts = np.column_stack([TRAIN["count"], TRAIN["tier"]])
+    result = sm.GLM(counts, sm.add_constant(TRAIN[["age"]]), family=FAMILIES.Binomial()).fit()
+    model = from_fitted(result)
+    assert "it was fitted on counts of successes and failures, and predicts the share of successes" in model.remarks
+    assert_predicts(model, ROWS, result.predict(sm.add_constant(ROWS[["age"]])))
+    assert not any("counts" in remark for remark in from_fitted(RESULTS["glm-binomial"]).remarks)
+
+
+def test_dates_and_other_columns_may_lie_beside_those_that_are_used():
+    frame = TRAIN.assign(
+        day=pd.date_range("2024-01-01", periods=60),
+        until=pd.date_range("2025-01-01", periods=60),
+        zoned=pd.date_range("2025-01-01", periods=60, tz="UTC"),
+        whole=pd.array([1, None] * 30, dtype="Int64"),
+        mixed=pd.Series([1, "a"] * 30, dtype=object),
+    )
+    frame.index = pd.date_range("2024-01-01", periods=60, freq="D")
+    result = smf.ols(f"price ~ {SHORT}", frame).fit()
+    assert_predicts(from_fitted(result), ROWS, result.predict(ROWS))
+    with pytest.raises(UnsupportedModelError, match="column 'whole', which holds neither numbers"):
+        from_fitted(smf.ols("price ~ age + whole", frame.dropna()).fit())
+
+
+def test_without_names_to_compare_levels_in_another_order_are_read_as_they_are_served():
+    result = smf.ols("price ~ age + C(city)", TRAIN.copy()).fit()
+    result.remove_data()
+    data = result._results.model.data
+    data.frame = data.frame.assign(city=pd.Categorical(data.frame["city"], categories=["Zug", "Chur", "Bern"]))
+    with pytest.raises(ModelReadError, match="names of its columns"):
+        from_fitted(result)
+    data.orig_exog = None
+    stored = pickle.dumps(result)
+    rows = ROWS.assign(city=pd.Categorical(ROWS["city"], categories=["Zug", "Chur", "Bern"]))
+    assert_predicts(fold_result(read_pickle_bytes(stored)), ROWS, pickle.loads(stored).predict(rows))
