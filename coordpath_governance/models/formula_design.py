@@ -36,8 +36,8 @@ from coordpath_governance.models.formula_text import (
     Factor,
     Formula,
     Number,
-    refused,
 )
+from coordpath_governance.models.formula_tokens import refused
 from coordpath_governance.models.maps import Affine, Elementary, apply_all, folded
 from coordpath_governance.models.stored_frames import CATEGORY, NUMBER, OTHER, TEXT, TRUTH, StoredColumn, StoredFrame
 

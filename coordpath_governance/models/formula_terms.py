@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
-from coordpath_governance.models.formula_text import Factor, Node, Operation, refused
+from coordpath_governance.models.formula_text import Factor, Node, Operation
+from coordpath_governance.models.formula_tokens import refused
 
 __all__ = ["Coded", "Term", "coded_terms", "terms_of"]
 

@@ -11,18 +11,13 @@ operators mean what patsy makes of them; `formula_terms` multiplies them out.
 
 from __future__ import annotations
 
-import keyword
-import math
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from coordpath_governance.errors import UnsupportedModelError
+from coordpath_governance.models.formula_tokens import FUNCTIONS, Token, number_of, refused, tokens_of, written
 
 __all__ = [
-    "FUNCTIONS",
     "RESERVED",
     "Apply",
     "Binary",
@@ -35,25 +30,13 @@ __all__ = [
     "Number",
     "Operation",
     "parse_formula",
-    "refused",
 ]
-
-FUNCTIONS = ("log", "log1p", "sqrt", "exp", "expm1", "square", "abs")
-"""numpy's functions that a formula may apply."""
 
 RESERVED = ("C", "I", "np", "Q", "Treatment")
 """Names that mean something in a formula, unless the data have a column of that name, which would take their place."""
 
-_MOST_CHARACTERS, _MOST_DEPTH = 10_000, 40
+_MOST_DEPTH = 40
 _NOT_COLUMNS = ("nan", "inf", "infinity")
-_SIGNS = ("+", "-", "*", "/", "**")
-_TOKEN = re.compile(
-    r"(?P<space>[ \t\n]+)"
-    r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>[^\W\d]\w*)"
-    r"|(?P<text>'[^'\\\n]*'|\"[^\"\\\n]*\")"
-    r"|(?P<sign>\*\*|//|[-+*/:(),=.~])"
-)
 
 
 @dataclass(frozen=True)
@@ -131,59 +114,17 @@ class Formula:
     right: Node
 
 
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-
-
-def refused(what: str) -> UnsupportedModelError:
-    """The refusal of a formula."""
-    return UnsupportedModelError(
-        f"the model's formula {what}, which is not read; read are column names, numbers, + - * / : ** ( ), C(), "
-        f"Treatment(), Q(), I() of arithmetic and np.{{{', '.join(FUNCTIONS)}}}. Compute other columns before the model."
-    )
-
-
 def parse_formula(text: object) -> Formula:
     """Both sides of a formula; an `UnsupportedModelError` names what is not in the grammar."""
     if not isinstance(text, str):
         raise refused("is not text")
-    return _Parser(_tokens(text)).formula()
-
-
-def _tokens(text: str) -> list[_Token]:
-    if len(text) > _MOST_CHARACTERS:
-        raise refused(f"has more than {_MOST_CHARACTERS} characters")
-    out: list[_Token] = []
-    at = 0
-    touching = False
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None or match.lastgroup is None:
-            raise refused(f"holds {text[at : at + 20]!r}")
-        kind, own = match.lastgroup, match.group()
-        if kind != "space":
-            if touching and kind in ("name", "text", "number") and out[-1].kind in ("name", "number", "text"):
-                raise refused(f"holds {(out[-1].text + own)[:40]!r}")
-            out.append(_Token(kind, _name(own) if kind == "name" else own))
-        touching = kind != "space"
-        at = match.end()
-    return out
-
-
-def _name(text: str) -> str:
-    if unicodedata.normalize("NFKC", text) != text:
-        raise refused(f"has the name {text[:40]!r}, which Python would read as another one,")
-    if keyword.iskeyword(text):
-        raise refused(f"has the keyword {text!r}")
-    return text
+    return _Parser(tokens_of(text)).formula()
 
 
 class _Parser:
     """Recursive descent; every method takes its tokens and returns what they mean."""
 
-    def __init__(self, tokens: Sequence[_Token]) -> None:
+    def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
         self._at = 0
         self._depth = 0
@@ -254,7 +195,7 @@ class _Parser:
         if token.kind != "name":
             raise refused(f"has {token.text[:40]!r} where a column should be")
         value, bare = self._factor(token.text)
-        return Factor(_written(self._tokens[begin : self._at]), value, bare)
+        return Factor(written(self._tokens[begin : self._at]), value, bare)
 
     def _factor(self, name: str) -> tuple[Expression | Category, bool]:
         if name == "C" and self._sees("("):
@@ -309,7 +250,7 @@ class _Parser:
             if token.kind == "text" and not minus:
                 level = token.text[1:-1]
             elif token.kind == "number":
-                level = _number(token.text) * (-1 if minus else 1)
+                level = number_of(token.text) * (-1 if minus else 1)
             else:
                 raise refused(f"has Treatment() of {token.text[:40]!r}")
         self._expect(")")
@@ -382,7 +323,7 @@ class _Parser:
             return self._bracketed()
         token = self._take()
         if token.kind == "number":
-            return Number(_number(token.text))
+            return Number(number_of(token.text))
         if token.kind != "name":
             raise refused(f"has {token.text[:40]!r} where a number should be")
         if token.text == "I" and self._sees("("):
@@ -399,7 +340,7 @@ class _Parser:
         token = self._tokens[self._at]
         return token.kind == "sign" and token.text in signs
 
-    def _take(self) -> _Token:
+    def _take(self) -> Token:
         if self._at >= len(self._tokens):
             raise refused("ends too early")
         self._at += 1
@@ -414,30 +355,3 @@ class _Parser:
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise refused("is nested too deeply")
-
-
-def _number(text: str) -> float:
-    """A number; whole ones stay whole, since a reference may be a position."""
-    if text.isdecimal():
-        if (len(text) > 1 and text[0] == "0") or len(text) > 18:
-            raise refused(f"has the number {text[:40]}")
-        return int(text)
-    value = float(text)
-    if not math.isfinite(value):
-        raise refused(f"has the number {text[:40]}")
-    return value
-
-
-def _written(tokens: Sequence[_Token]) -> str:
-    """A factor as patsy writes its name: spaces around signs between two values and behind commas."""
-    out: list[str] = []
-    wants_space = after_value = after_object = opened = False
-    for token in tokens:
-        value = token.kind in ("name", "number", "text")
-        spaced = token.text in _SIGNS and after_object and not (opened and token.text in ("*", "**"))
-        before = (wants_space or after_value) if value else (wants_space or spaced)
-        out.append(f" {token.text}" if before else token.text)
-        wants_space = not value and (spaced or token.text == ",")
-        after_value, after_object = value, value or token.text == ")"
-        opened = token.text in ("(", ",")
-    return "".join(out)

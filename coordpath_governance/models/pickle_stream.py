@@ -63,8 +63,8 @@ class _Interpreter(PickleMachine):
         if module.startswith("formulaic."):
             raise UnsupportedModelError(
                 f"{self._where}: the model's formula was read by formulaic, whose objects lie in the file and are not read: "
-                "which of formulaic and patsy reads it when it is served is a setting outside of the file. Fit the model with "
-                "patsy, as statsmodels does unless it is told otherwise, and log it again."
+                "which of formulaic and patsy reads it when it is served is a setting outside of the file. Fit the model "
+                "with patsy, as statsmodels does unless it is told otherwise, and log it again."
             )
         if len(path) > 300 or "." in name or not path.isprintable():
             raise UnsupportedModelError(
