@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coordpath_governance.errors import ModelReadError
+from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.pickle_stream import STATE
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque
 
@@ -48,7 +48,7 @@ _ARROW_STRINGS = ("pandas.arrays.ArrowStringArray", "pandas.core.arrays.string_a
 _ARROW_ATTRIBUTES = ("_pa_array", "_data", "_dtype", "_cache", "_readonly")
 _FRAME_ATTRIBUTES = ("_mgr", "_typ", "_metadata", "attrs", "_flags")
 _OFFSET_TYPES: Mapping[str, str] = {"large_string": "<i8", "string": "<i4", "large_utf8": "<i8", "utf8": "<i4"}
-_MOST_COLUMNS = 100_000
+_MOST_COLUMNS, _MOST_TEXTS = 100_000, 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +285,11 @@ def _arrow_text(stored: object) -> NDArray[Any] | None:
     step = np.dtype(width).itemsize
     if offsets is None or not 0 < length < 1 << 40 or begin < 0 or (begin + length + 1) * step > len(offsets):
         raise _forged("a column of text is longer than its bytes")
+    if begin + length > _MOST_TEXTS:
+        raise UnsupportedModelError(
+            f"a data frame in the file has a column of more than {_MOST_TEXTS} texts, which is more than we read; make it a "
+            "category, or fit the model on fewer rows, and log it again."
+        )
     ends = np.frombuffer(offsets, width, count=begin + length + 1)[begin:]
     held = memoryview(b"") if content is None else content
     if int(ends[0]) < 0 or (np.diff(ends) < 0).any() or int(ends[-1]) > len(held):
@@ -293,7 +298,8 @@ def _arrow_text(stored: object) -> NDArray[Any] | None:
     if validity is not None:
         if len(validity) * 8 < begin + length:
             raise _forged("a column of text is longer than its bytes")
-        bits = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")
+        needed = np.frombuffer(validity, np.uint8, count=(begin + length + 7) // 8)
+        bits = np.unpackbits(needed, bitorder="little")
         present = bits[begin : begin + length].astype(bool)
     out = np.empty(length, dtype=object)
     places = ends.tolist()
