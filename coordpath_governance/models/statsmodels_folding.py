@@ -23,8 +23,8 @@ from coordpath_governance.models.statsmodels_families import Facts, kind_of
 from coordpath_governance.models.statsmodels_names import unknown_calls, unknown_names
 from coordpath_governance.models.statsmodels_parts import Part, StoredResult, open_result
 from coordpath_governance.models.statsmodels_rows import scores_agree
-from coordpath_governance.models.stored_frames import frame_of, is_frame
-from coordpath_governance.models.tree import StoredTree
+from coordpath_governance.models.stored_frames import frame_of, is_frame, series_values
+from coordpath_governance.models.tree import ArchivedObject, StoredTree
 
 __all__ = ["fold_result"]
 
@@ -109,17 +109,19 @@ def _coefficients(stored: StoredResult) -> tuple[float, ...]:
 
 def _formula(stored: StoredResult) -> str | None:
     """The formula's text; what says that there is one must agree."""
-    told = [stored.model.get("formula"), stored.data.get("formula")]
+    own, of_data = stored.model.get("formula"), stored.data.get("formula")
     restored = [plain(stored.data.get(name)) for name in _RESTORES if name in stored.data.archived.attributes]
-    if told == [None, None] and not restored and "formula" not in stored.model.archived.attributes:
+    if own is None and of_data is None and not restored and "formula" not in stored.model.archived.attributes:
         return None
-    if None in told or told[0] != told[1]:
+    if own is None or of_data is None:
         raise stored.data.error("it has another formula than the model")
-    if not isinstance(told[0], str):
+    if not isinstance(own, str) or not isinstance(of_data, str):
         raise stored.model.refusal("has a formula that is not text")
-    if restored != [True]:
+    if own != of_data:
+        raise stored.data.error("it has another formula than the model")
+    if len(restored) != 1 or restored[0] is not True:
         raise stored.data.error("it does not say that its design is made from the formula")
-    return told[0]
+    return own
 
 
 def _by_formula(stored: StoredResult, text: str) -> tuple[Design, list[str]]:
@@ -209,6 +211,9 @@ def _names_of(data: Part) -> list[str] | None:
     exog = data.get("orig_exog")
     if exog is None or isinstance(exog, np.ndarray):
         return None
+    if isinstance(exog, ArchivedObject) and series_values(exog) is not None:
+        name = exog.attributes.get("_name")
+        return [name] if isinstance(name, str) else None
     if not is_frame(exog):
         raise data.refusal("was fitted on something else than an array or a data frame")
     return [str(name) for name in frame_of(exog).names]

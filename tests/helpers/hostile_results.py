@@ -44,6 +44,22 @@ def by_family():
     return sm.GLM(FRAME["count"], sm.add_constant(FRAME[["age", "km"]]), family=sm.families.Poisson()).fit()
 
 
+def by_gaussian():
+    """An honest generalised linear model with the identity."""
+    return sm.GLM(FRAME["price"], sm.add_constant(FRAME[["age", "km"]])).fit()
+
+
+def by_tweedie():
+    """An honest Tweedie model."""
+    family = sm.families.Tweedie(sm.families.links.Log(), var_power=1.5)
+    return sm.GLM(FRAME["cost"], sm.add_constant(FRAME[["age", "km"]]), family=family).fit()
+
+
+def by_counts():
+    """An honest negative binomial model."""
+    return sm.NegativeBinomial(FRAME["count"], sm.add_constant(FRAME[["age", "km"]])).fit(disp=0)
+
+
 def _set(part: str, name: str, value: object, make: Callable[[], object] = by_array) -> Callable[[], object]:
     """A result with one attribute set on its wrapper, result, model, data, family or link."""
 
@@ -163,6 +179,19 @@ def _forgeries() -> dict[str, Callable[[], object]]:
         "a family with fitted": _set("family", "fitted", np.log, by_family),
         "a link of another library": _set("family", "_link", Calling(), by_family),
         "two links": _set("family", "link", sm.families.links.Identity(), by_family),
+        "a Tweedie power of nothing": _set("family", "var_power", None, by_tweedie),
+        "a power of the identity": _set("link", "power", 2.0, by_gaussian),
+        "a negative binomial of no method": _set("model", "loglike_method", "x", by_counts),
+        "a negative binomial of more parameters": _set("model", "k_extra", 2, by_counts),
+        "formulas that are arrays": _set("model", "formula", np.zeros(3), by_formula),
+        "restoring by an array": _set("data", "restore_model_spec", np.zeros(3)),
+        "a design of text": _set("data", "exog", np.array([["a"]])),
+        "names for other columns": _set("data", "orig_exog", FRAME[["age", "km", "tier", "years"]]),
+        "the same name twice": _set(
+            "data", "orig_exog", FRAME[["age", "km", "tier"]].set_axis(["age", "age", "const"], axis=1)
+        ),
+        "a design of text in a series": _set("data", "orig_exog", FRAME["city"]),
+        "a design of another width": _set("data", "exog", np.zeros((20, 9)), by_formula),
         "a family of nothing": _set("model", "family", None, by_family),
         "another model's class": _other_model,
         "another result's class": _other_result,

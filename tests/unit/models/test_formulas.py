@@ -98,6 +98,11 @@ FORMULAS = [
     "y ~ (a) + ((b))",
     "y ~ (a + 0) + b",
     "y ~ a - (b - 1)",
+    "y ~ + a + b",
+    "y ~ -0 + b",
+    "y ~ 0 + a - 0",
+    "y ~ a + b - a",
+    "y ~ b:(a + 0)",
 ]
 
 
@@ -224,6 +229,15 @@ def test_arithmetic_is_pythons(body):
         ("y ~ (" + "+".join(f"Q('a{i}')" for i in range(100)) + ")**9", "terms"),
         ("y ~ I((a + k)**16 * (a + k + i)**16)", "too long"),
         (None, "text"),
+        ("y ~ C(b)*C(i)*C(c)*f*C(Q('b'))*C(Q('c'))*C(Q('i'))", "categories"),
+        ("y ~ (1 + a)**2", "intercept"),
+        ("y ~ I(1e308 * 1e308 * a)", "finite"),
+        ("y ~ np.exp(1000) : a", "finite"),
+        ("y ~ C(2)", "C() of"),
+        (
+            "y ~ (" + "+".join(f"Q('a{i}')" for i in range(100)) + "):(" + "+".join(f"Q('b{i}')" for i in range(100)) + ")",
+            "terms",
+        ),
     ],
 )
 def test_anything_else_is_refused_by_name(formula, named):
@@ -262,3 +276,22 @@ def test_levels_of_a_frame_are_those_patsy_sees():
     formula = "y ~ t + C(n) + c + d"
     _, expected = patsy.dmatrices(formula, frame.astype({"t": object}), return_type="dataframe")
     assert list(build_design(parse_formula(formula), stored).names) == list(expected.columns)
+
+
+def test_a_category_of_no_level_or_of_too_many_is_refused():
+    empty = pd.DataFrame({"y": [1.0, 2.0], "a": pd.Categorical([None, None], categories=[])})
+    many = pd.DataFrame({"y": np.zeros(20_001), "a": np.arange(20_001)})
+    for frame, named in ((empty, "no levels"), (many, "more than 20000 levels")):
+        stored = frame_of(read_pickle_bytes(pickle.dumps(frame)).root)
+        with pytest.raises(UnsupportedModelError, match=named):
+            build_design(parse_formula("y ~ C(a)"), stored)
+
+
+def test_more_columns_than_are_read_are_refused():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"y": rng.normal(size=600), "a": np.arange(600) % 200, "b": np.arange(600) % 190})
+    stored = frame_of(read_pickle_bytes(pickle.dumps(frame)).root)
+    with pytest.raises(UnsupportedModelError, match="more than 20000 columns"):
+        build_design(parse_formula("y ~ C(a):C(b)"), stored)
+    with pytest.raises(UnsupportedModelError, match="more than 20000 columns"):
+        build_design(parse_formula("y ~ " + " + ".join(f"C(a):I(y*{i})" for i in range(120))), stored)

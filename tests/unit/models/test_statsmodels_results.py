@@ -88,13 +88,13 @@ def save(tmp_path_factory):
     return saved
 
 
+SAVED = ["ols", "ols-array", "ols-without", "glm-binomial", "negative", "f-ols", "f-poisson"]
+
+
 @pytest.mark.parametrize(
-    "name", ["ols", "ols-array", "ols-without", "glm-binomial", "negative", "net", "f-ols", "f-poisson"]
+    ("name", "remove"), [*((name, remove) for name in SAVED for remove in (False, True)), ("net", False)]
 )
-@pytest.mark.parametrize("remove", [False, True])
 def test_what_mlflow_stores_is_what_it_serves(save, name, remove):
-    if remove and name == "net":
-        pytest.skip("statsmodels itself cannot remove the data of a regularised result")
     result = fitted(TRAIN)[name]
     rows = inputs_of(name, ROWS)
     signature = None if name.startswith("f-") else mlflow.models.infer_signature(rows, result.predict(rows))
@@ -328,3 +328,17 @@ def test_without_names_to_compare_levels_in_another_order_are_read_as_they_are_s
     stored = pickle.dumps(result)
     rows = ROWS.assign(city=pd.Categorical(ROWS["city"], categories=["Zug", "Chur", "Bern"]))
     assert_predicts(fold_result(read_pickle_bytes(stored)), ROWS, pickle.loads(stored).predict(rows))
+
+
+def test_one_column_alone():
+    result = sm.OLS(TRAIN["price"], TRAIN["age"]).fit()
+    model = from_fitted(result)
+    assert model.columns == ("age",)
+    assert_predicts(model, ROWS, result.predict(ROWS[["age"]]))
+
+
+def test_what_cannot_be_pickled_says_so():
+    result = sm.OLS(TRAIN["price"], TRAIN[["age"]]).fit()
+    result._results.note = lambda: None
+    with pytest.raises(UnsupportedModelError, match=r"cannot be pickled \("):
+        from_fitted(result)
