@@ -177,7 +177,7 @@ def test_own_code_is_refused(flavour, folder):
         read_model(folder)
 
 
-@pytest.mark.parametrize("flavour", ["statsmodels", "spark", "xgboost", "python_function"])
+@pytest.mark.parametrize("flavour", ["lightgbm", "spark", "xgboost", "python_function"])
 def test_other_flavours_are_refused_by_name(flavour, folder):
     change_mlmodel(folder, lambda settings: settings.update(flavors={flavour: {}, "python_function": {}}))
     with pytest.raises(UnsupportedModelError, match=rf"flavour {flavour}, which is not supported"):
