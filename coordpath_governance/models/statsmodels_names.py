@@ -44,6 +44,7 @@ _STATSMODELS: Mapping[str, tuple[str, ...]] = {
     "statsmodels.base.elastic_net": ("RegularizedResults", "RegularizedResultsWrapper"),
     "statsmodels.base.l1_slsqp": ("fit_l1_slsqp",),
     "statsmodels.base.l1_cvxopt": ("fit_l1_cvxopt_cp",),
+    "statsmodels.stats.sandwich_covariance": ("weights_bartlett", "weights_uniform"),
     "statsmodels.base._constraints": ("LinearConstraints",),
     "statsmodels.base.data": ("ModelData", "PandasData"),
     "statsmodels.genmod.families.family": ("Gaussian", "Binomial", "Poisson", "Gamma", "Tweedie", "NegativeBinomial"),
@@ -136,8 +137,16 @@ RESULT_ATTRIBUTES = frozenset(
         *("cov_kwds", "cov_params_default", "_summary_cache", "_summary_statistics_cache", "diagn", "_nobs_int", "nobs"),
         *("n_groups", "het_scale", "HCCM", "regularized", "converged", "method", "fit_history", "history", "family"),
         *("_endog", "_freq_weights", "_var_weights", "_iweights", "_n_trials", "mle_settings", "mle_retvals"),
-        *("constraints", "k_constr", "results_constrained", "_separation_etext", "trimmed", "nnz_params", "iter"),
-        *("_freq_weights", "bse_", "eigenvals_", "iterations"),
+        *(
+            "constraints",
+            "k_constr",
+            "results_constrained",
+            "results_wls",
+            "_separation_etext",
+            "trimmed",
+            "nnz_params",
+            "iter",
+        ),
     )
 )
 MODEL_ATTRIBUTES = frozenset(
@@ -148,14 +157,13 @@ MODEL_ATTRIBUTES = frozenset(
         *("iweights", "wnobs", "family", "offset", "exposure", "n_trials", "_offset_exposure", "scaletype", "scale", "mu"),
         *("_exposure_name", "_offset_name", "_freq_weights_name", "_var_weights_name", "_has_freq_weights"),
         *("_has_var_weights", "_has_offset", "_has_exposure", "_optim_hessian", "_tmp_like_exog", "_check_rank", "k_extra"),
-        *("raise_on_perfect_prediction", "loglike_method", "_transparams", "data_in_cache", "missing"),
+        *("raise_on_perfect_prediction", "loglike_method", "_transparams", "_cache", "missing_idx"),
     )
 )
 DATA_ATTRIBUTES = frozenset(
     (
         *("formula", "missing_row_idx", "endog", "exog", "orig_endog", "orig_exog", "const_idx", "k_constant", "_cache"),
-        *("frame", "restore_model_spec", "restore_design_info", "weights", "sigma", "offset", "exposure", "freq_weights"),
-        *("var_weights", "missing_idx"),
+        *("frame", "restore_model_spec", "restore_design_info"),
     )
 )
 FAMILY_ATTRIBUTES = frozenset(("n", "_check_link", "_link", "link", "variance", "var_power", "eql", "alpha"))

@@ -47,10 +47,10 @@ _MODELS: Mapping[str, tuple[str, ...]] = {
 """The models we read, and the results that fitting them makes."""
 
 _EVALUATED = frozenset(("formula", "frame", "restore_model_spec", "restore_design_info"))
-"""What makes statsmodels evaluate a formula; only the data that are read may have it."""
+"""What makes statsmodels evaluate a formula."""
 
 _READ = "OLS, WLS, GLS, GLM, Logit, Poisson and NegativeBinomial"
-_RESULT_OBJECTS = ("model", "family", "constraints", "results_constrained")
+_RESULT_OBJECTS = ("model", "family", "constraints", "results_constrained", "results_wls")
 _MODEL_OBJECTS = ("data", "family")
 _FAMILY_OBJECTS = ("_link", "link", "variance")
 
@@ -180,7 +180,9 @@ def _check_others(stated: Iterable[ArchivedObject], *read: ArchivedObject) -> No
         home, _, name = path.rpartition(".")
         what = Part(each, name)
         if path in DATA_CLASSES:
-            _check(what, DATA_ATTRIBUTES - _EVALUATED, ())
+            _check(what, DATA_ATTRIBUTES, ())
+            if not _EVALUATED.isdisjoint(each.attributes):
+                raise what.error("it is a second data object with a formula, which statsmodels evaluates as it loads")
         elif path in WRAPPERS:
             _check(what, ("_results", "__doc__", "iter", "converged"), ("_results",))
         elif home.endswith(".family"):

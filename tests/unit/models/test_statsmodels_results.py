@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import re
@@ -342,3 +343,29 @@ def test_what_cannot_be_pickled_says_so():
     result._results.note = lambda: None
     with pytest.raises(UnsupportedModelError, match=r"cannot be pickled \("):
         from_fitted(result)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_people_do_with_a_result_before_they_log_it():
+    design = sm.add_constant(TRAIN[["age", "km"]])
+    gaps = design.assign(age=design["age"].mask(TRAIN.index == 3))
+    results = [
+        sm.OLS(TRAIN["price"], design).fit(cov_type="HAC", cov_kwds={"maxlags": 2}),
+        sm.OLS(TRAIN["price"], design).fit(cov_type="cluster", cov_kwds={"groups": TRAIN["tier"]}),
+        sm.OLS(TRAIN["price"], design).fit().get_robustcov_results("HC3"),
+        sm.OLS(TRAIN["price"], design).fit(method="qr"),
+        sm.WLS(TRAIN["price"], gaps, weights=TRAIN["years"], missing="drop").fit(),
+        sm.GLM(TRAIN["count"], design, family=FAMILIES.Poisson()).fit(method="bfgs", disp=0),
+        sm.GLM(TRAIN["count"], design, family=FAMILIES.Poisson()).fit(scale="X2", attach_wls=True),
+        sm.GLM(TRAIN["count"], design, family=FAMILIES.Poisson(), freq_weights=TRAIN["tier"]).fit(cov_type="HC0"),
+        sm.Logit(TRAIN["good"], design).fit(disp=0, cov_type="HC0"),
+        sm.Poisson(TRAIN["count"], design).fit_constrained("age = km", disp=0),
+    ]
+    for result in results:
+        result.summary()
+        result.conf_int()
+        for look in ("get_influence", "get_margeff", "pred_table"):
+            with contextlib.suppress(Exception):
+                getattr(result, look)()
+        model = from_fitted(result)
+        assert_predicts(model, ROWS, result.predict(sm.add_constant(ROWS[["age", "km"]])))
