@@ -114,12 +114,11 @@ class _Builder:
         if len(terms) != 1 or len(terms[0]) != 1:
             raise refused("has another left-hand side than one column")
         (factor,) = terms[0]
-        if self.is_category(factor):
+        if self.is_category(factor) or not self._is_numeric(factor.value):
             raise refused(
                 f"has the left-hand side {factor.text!r}, which is no number, so that statsmodels makes a column of every "
                 "level of it and predicts the first; give the target as 0 and 1"
             )
-        self._names_in(factor.value)
         return factor
 
     def is_category(self, factor: Factor) -> bool:
@@ -130,15 +129,13 @@ class _Builder:
             return self._column(factor.value.name).kind != NUMBER
         return False
 
-    def _names_in(self, value: Expression | Category) -> None:
-        """Look at every column of an expression, so that one that is not there, or is no number, is refused."""
+    def _is_numeric(self, value: Expression | Category) -> bool:
+        """Whether every column of an expression is a number: truth values stay truth values in I()."""
         if isinstance(value, ColumnRef):
-            self._column(value.name)
-        elif isinstance(value, Apply):
-            self._names_in(value.argument)
-        elif isinstance(value, Binary):
-            self._names_in(value.left)
-            self._names_in(value.right)
+            return self._column(value.name).kind == NUMBER
+        if isinstance(value, Binary):
+            return self._is_numeric(value.left) and self._is_numeric(value.right)
+        return self._is_numeric(value.argument) if isinstance(value, Apply) else isinstance(value, Number)
 
     def _column(self, name: str) -> StoredColumn:
         if name not in self._columns:

@@ -26,7 +26,9 @@ from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, Stor
 
 __all__ = ["WAY_OUT", "Part", "StoredResult", "open_result"]
 
-WAY_OUT = "declare its coefficients in a coefficients.json beside it, or log a model that is read"
+WAY_OUT = (
+    "declare its coefficients (cg.to_coefficients writes a LinearModel as coefficients.json), or log a model that is read"
+)
 
 _RESULTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "regression.linear_model": {
