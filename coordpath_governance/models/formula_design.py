@@ -43,7 +43,7 @@ from coordpath_governance.models.stored_frames import CATEGORY, NUMBER, OTHER, T
 
 __all__ = ["Design", "build_design"]
 
-_MOST_COLUMNS, _MOST_PARTS, _MOST_EXPONENT = 20_000, 500, 16
+_MOST_COLUMNS, _MOST_PRODUCTS, _MOST_PARTS, _MOST_EXPONENT = 20_000, 100_000, 500, 16
 _ARITHMETIC_TYPES = ("float64", "int64")
 Array = NDArray[np.float64]
 
@@ -82,12 +82,14 @@ def build_design(formula: Formula, frame: StoredFrame) -> Design:
     coded = coded_terms(terms, builder.is_category)
     flows: list[Flow] = []
     names: list[str] = []
+    work = 0
     for each in coded:
         for name, flow in builder.columns(each):
             names.append(name)
             flows.append(flow)
-            if len(flows) > _MOST_COLUMNS:
-                raise refused(f"makes more than {_MOST_COLUMNS} columns")
+            work += len(flow.parts) if isinstance(flow, CombinedFlow) else 1
+            if len(flows) > _MOST_COLUMNS or work > _MOST_PRODUCTS:
+                raise refused(f"makes more than {_MOST_COLUMNS} columns, or {_MOST_PRODUCTS} products of columns")
     encodings = tuple(builder.encodings.values())
     return Design(
         Frame(tuple(flows), tuple(names), encodings=encodings),

@@ -20,7 +20,7 @@ __all__ = ["Coded", "Term", "coded_terms", "terms_of"]
 Term: TypeAlias = tuple[Factor, ...]
 """Different factors, in the order they were named."""
 
-_MOST_TERMS, _MOST_CATEGORIES = 2_000, 6
+_MOST_TERMS, _MOST_CATEGORIES = 2_000, 5
 _Part: TypeAlias = frozenset[tuple[Factor, bool]]
 """Factors, each with whether all of its levels have a column."""
 
@@ -60,7 +60,14 @@ def _evaluate(node: Node) -> _Sum:
         if node.sign == "-":
             return _Sum(intercept=node.right == 0, removed=node.right == 1)
         return _evaluate(node.right)
-    return _OPERATIONS[node.sign](_evaluate(node.left), node)
+    chain, first = [node], node.left
+    while isinstance(first, Operation) and first.left is not None:
+        chain.append(first)
+        first = first.left
+    total = _evaluate(first)
+    for each in reversed(chain):
+        total = _OPERATIONS[each.sign](total, each)
+    return total
 
 
 def _plus(left: _Sum, node: Operation) -> _Sum:

@@ -11,8 +11,8 @@ operators mean what patsy makes of them; `formula_terms` multiplies them out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from coordpath_governance.models.formula_tokens import FUNCTIONS, Token, number_of, refused, tokens_of, written
@@ -35,7 +35,7 @@ __all__ = [
 RESERVED = ("C", "I", "np", "Q", "Treatment")
 """Names that mean something in a formula, unless the data have a column of that name, which would take their place."""
 
-_MOST_DEPTH = 40
+_MOST_DEPTH, _MOST_OPERATIONS = 40, 200
 _NOT_COLUMNS = ("nan", "inf", "infinity")
 
 
@@ -89,8 +89,8 @@ class Factor:
     """
 
     text: str
-    value: Expression | Category
-    bare: bool = False
+    value: Expression | Category = field(compare=False)
+    bare: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,7 @@ class _Parser:
         self._tokens = tokens
         self._at = 0
         self._depth = 0
+        self._operations = 0
 
     def formula(self) -> Formula:
         left = self._side()
@@ -187,6 +188,7 @@ class _Parser:
             self._expect(")")
             return node
         begin = self._at
+        self._operations = 0
         token = self._take()
         if token.kind == "number":
             if token.text not in ("0", "1"):
@@ -287,17 +289,21 @@ class _Parser:
         self._descend()
         value = self._product()
         while self._sees("+", "-"):
-            sign = self._take().text
-            value = Binary(sign, value, self._product())
+            value = self._joined(value, self._product)
         self._depth -= 1
         return value
 
     def _product(self) -> Expression:
         value = self._unary()
         while self._sees("*", "/"):
-            sign = self._take().text
-            value = Binary(sign, value, self._unary())
+            value = self._joined(value, self._unary)
         return value
+
+    def _joined(self, left: Expression, right: Callable[[], Expression]) -> Binary:
+        self._operations += 1
+        if self._operations > _MOST_OPERATIONS:
+            raise refused(f"has more than {_MOST_OPERATIONS} operations in one expression")
+        return Binary(self._take().text, left, right())
 
     def _unary(self) -> Expression:
         if not self._sees("+", "-"):

@@ -23,7 +23,7 @@ from coordpath_governance.models.statsmodels_families import Facts, kind_of
 from coordpath_governance.models.statsmodels_names import unknown_calls, unknown_names
 from coordpath_governance.models.statsmodels_parts import Part, StoredResult, open_result
 from coordpath_governance.models.statsmodels_rows import scores_agree
-from coordpath_governance.models.stored_frames import frame_of, is_frame, series_values
+from coordpath_governance.models.stored_frames import StoredFrame, frame_of, is_frame, series_values
 from coordpath_governance.models.tree import ArchivedObject, StoredTree
 
 __all__ = ["fold_result"]
@@ -41,7 +41,11 @@ def fold_result(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
     kind = kind_of(stored)
     coefficients = _coefficients(stored)
     formula = _formula(stored)
-    design, remarks = _by_position(stored, column_names) if formula is None else _by_formula(stored, formula)
+    training = None if formula is None else _training(stored)
+    if formula is None or training is None:
+        design, remarks = _by_position(stored, column_names)
+    else:
+        design, remarks = _by_formula(stored, formula, training)
     if len(design.names) != len(coefficients):
         raise stored.result.error(f"it has {len(coefficients)} coefficients for {len(design.names)} columns")
     terms = assemble(coefficients, 0.0, design.frame, design.inputs, f"the {stored.kind}")
@@ -63,15 +67,15 @@ def fold_result(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
         library="statsmodels",
         remarks=(*remarks, *_remarks(stored)),
     )
-    if formula is not None:
-        _check_rows(stored, model, coefficients)
+    if training is not None:
+        _check_rows(stored, model, training, coefficients)
     return model
 
 
-def _check_rows(stored: StoredResult, model: LinearModel, coefficients: Sequence[float]) -> None:
+def _check_rows(stored: StoredResult, model: LinearModel, training: StoredFrame, coefficients: Sequence[float]) -> None:
     """Refuse a file whose own design gives its own rows another score than we read, if both are in it."""
     exog = stored.data.get("exog")
-    if isinstance(exog, np.ndarray) and not scores_agree(model, frame_of(stored.data.get("frame")), exog, coefficients):
+    if isinstance(exog, np.ndarray) and not scores_agree(model, training, exog, coefficients):
         raise UnsupportedModelError(
             "the data frame in the file does not make the design that the model was fitted on: it was changed after "
             "fitting, or is forged. Fit the model again, and log it before the frame is changed."
@@ -124,11 +128,14 @@ def _formula(stored: StoredResult) -> str | None:
     return own
 
 
-def _by_formula(stored: StoredResult, text: str) -> tuple[Design, list[str]]:
+def _training(stored: StoredResult) -> StoredFrame:
     frame = stored.data.get("frame")
     if not is_frame(frame):
         raise stored.data.refusal("does not hold the data frame of its formula, from which levels are taken")
-    training = frame_of(frame)
+    return frame_of(frame)
+
+
+def _by_formula(stored: StoredResult, text: str, training: StoredFrame) -> tuple[Design, list[str]]:
     design = build_design(parse_formula(text), training)
     named = _names_of(stored.data)
     if named is not None and tuple(named) != design.names:

@@ -8,7 +8,8 @@ Columns are opened when they are asked for. A stored frame is training data: it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,18 +69,28 @@ class StoredFrame:
     rows: int
     places: tuple[tuple[object, int], ...]
 
+    opened: dict[str, StoredColumn] = field(default_factory=dict)
+
+    @cached_property
+    def _positions(self) -> Mapping[str, list[int]]:
+        positions: dict[str, list[int]] = {}
+        for position, name in enumerate(self.names):
+            if isinstance(name, str):
+                positions.setdefault(name, []).append(position)
+        return positions
+
     def column(self, name: str) -> StoredColumn | None:
-        """The column of that name; None if there is none. A name that occurs twice is an error."""
-        found = [position for position, own in enumerate(self.names) if own == name and isinstance(own, str)]
+        """The column of that name, opened once; None if there is none. A name that occurs twice is an error."""
+        found = self._positions.get(name, [])
         if len(found) > 1:
             raise _forged(f"it has the column '{name}' twice")
-        if not found:
-            return None
-        values, within = self.places[found[0]]
-        column = _column(values, within)
-        if len(column.values) != self.rows and column.kind != OTHER:
-            raise _forged(f"its column '{name}' has {len(column.values)} values for {self.rows} rows")
-        return column
+        if found and name not in self.opened:
+            values, within = self.places[found[0]]
+            column = _column(values, within)
+            if len(column.values) != self.rows and column.kind != OTHER:
+                raise _forged(f"its column '{name}' has {len(column.values)} values for {self.rows} rows")
+            self.opened[name] = column
+        return self.opened.get(name)
 
 
 def is_frame(value: object) -> bool:

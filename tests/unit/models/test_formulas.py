@@ -1,5 +1,6 @@
 """Formulas by our own grammar; patsy is the oracle for names, order, coding and values of the design."""
 
+import contextlib
 import pickle
 
 import hypothesis.strategies as st
@@ -99,6 +100,7 @@ FORMULAS = [
     "y ~ (a + 0) + b",
     "y ~ a - (b - 1)",
     "y ~ + a + b",
+    "y ~ " + "+".join(["a", "k"] * 150),
     "y ~ -0 + b",
     "y ~ 0 + a - 0",
     "y ~ a + b - a",
@@ -137,6 +139,34 @@ def test_any_formula_of_the_grammar_makes_patsys_design(body, ending, first):
     design = design_of(formula)
     assert list(design.names) == list(expected.columns)
     np.testing.assert_allclose(values_of(design, FRAME), expected.to_numpy(), rtol=1e-9, atol=1e-9)
+
+
+_WORDS = st.sampled_from(
+    [
+        *("a", "k", "b", "f", "C(", "I(", "np.log(", "Q('a')", "(", ")", ")", "+", "+", "-", "*", "/", ":", "**"),
+        *("0", "1", "2", ",", "Treatment('x')", ".5"),
+    ]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(_WORDS, min_size=1, max_size=9))
+def test_whatever_is_accepted_is_what_patsy_makes_of_it(words):
+    formula = f"y ~ {' '.join(words)}"
+    try:
+        design = design_of(formula)
+    except UnsupportedModelError:
+        return
+    _, expected = patsy.dmatrices(formula, FRAME.astype({"b": object}), return_type="dataframe")
+    assert list(design.names) == list(expected.columns)
+    np.testing.assert_allclose(values_of(design, FRAME), expected.to_numpy(), rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.sampled_from("ab CIQnp.logTreatment'\"0123+-*/:~(),=\n\t_#[]{}\\"), max_size=60))
+def test_any_text_is_read_or_refused(text):
+    with contextlib.suppress(UnsupportedModelError):
+        design_of(f"y ~ {text}")
 
 
 _NUMBERS = st.sampled_from(["a", "k", "i", "2", "0.5", "3."])
@@ -234,6 +264,9 @@ def test_arithmetic_is_pythons(body):
         ("y ~ (" + "+".join(f"Q('a{i}')" for i in range(100)) + ")**9", "terms"),
         ("y ~ I((a + k)**16 * (a + k + i)**16)", "too long"),
         (None, "text"),
+        ("y ~ I(" + "+".join(["a"] * 3000) + ")", "operations"),
+        ("y ~ I(" + "*".join(["a"] * 3000) + ")", "operations"),
+        ("y ~ I(" + "**".join(["a"] * 3000) + ")", "nested"),
         ("y ~ C(b)*C(i)*C(c)*f*C(Q('b'))*C(Q('c'))*C(Q('i'))", "categories"),
         ("y ~ (1 + a)**2", "intercept"),
         ("y ~ I(1e308 * 1e308 * a)", "finite"),
@@ -300,3 +333,7 @@ def test_more_columns_than_are_read_are_refused():
         build_design(parse_formula("y ~ C(a):C(b)"), stored)
     with pytest.raises(UnsupportedModelError, match="more than 20000 columns"):
         build_design(parse_formula("y ~ " + " + ".join(f"C(a):I(y*{i})" for i in range(120))), stored)
+
+
+def test_a_formula_longer_than_patsy_can_read_is_read():
+    assert design_of("y ~ " + "+".join(["a", "k"] * 2000)).names == ("Intercept", "a", "k")
