@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from coordpath_governance.errors import UsageError
-from coordpath_governance.models import from_estimator
+from coordpath_governance.models import from_fitted
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
@@ -60,8 +60,9 @@ def explain_change(
 ) -> ChangeReport:
     """Explain the change from ``champion`` (None: from zero) to ``candidate``.
 
-    Models are registry URIs (``models:/name/3``, ``models:/name@champion``), fitted scikit-learn estimators or pipelines, or
-    `LinearModel`s. ``data`` is a path (csv, parquet, folder of parquet) or a DataFrame that holds the features and the
+    Models are registry URIs (``models:/name/3``, ``models:/name@champion``), fitted scikit-learn estimators or pipelines,
+    fitted statsmodels results, or `LinearModel`s.
+    ``data`` is a path (csv, parquet, folder of parquet) or a DataFrame that holds the features and the
     column ``target``; ``target`` may also be the values themselves. Without ``data``, what the candidate's run logged
     is used. ``offset`` is a column that is added to the score, ``exposure`` one whose logarithm is (logistic, Poisson,
     gamma and Tweedie models). Without ``threshold`` each version decides at its own, if it has one;
@@ -110,7 +111,7 @@ def _resolve(model: Any, label: str) -> tuple[LinearModel, VersionFacts]:  # noq
 
         fetched = fetch_model(point_at(connect(), None, str(model)))
         return fetched.model, version_facts(fetched.model, fetched.pointer.label, fetched.pointer.aliases)
-    linear = from_estimator(model)
+    linear = from_fitted(model)
     return linear, version_facts(linear, label)
 
 

@@ -48,6 +48,8 @@ def command(alias: str, as_json: bool, tracking_uri: str | None, registry_uri: s
             f"{each.estimator}, {each.columns} columns, {each.how}" if each.outcome in ("read", "declared") else each.reason
         )
         say_line(f"{_WORDS[each.outcome]:10}  {each.name}  {where}: {told}")
+        for remark in each.remarks:
+            say_line(f"{'':10}  note: {remark}")
     if as_json:
         click.echo(json.dumps(scan_document(found, alias), indent=2, ensure_ascii=False))
         return 0

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from coordpath_governance.models.archive import read_archive
     from coordpath_governance.models.archive_members import Limits
     from coordpath_governance.models.coefficients_json import from_document, read_coefficients, to_document
+    from coordpath_governance.models.live import from_fitted
     from coordpath_governance.models.manifest import manifest_lines, model_digest
     from coordpath_governance.models.model_files import ModelFiles
     from coordpath_governance.models.pickle_stream import read_pickle
@@ -48,6 +49,7 @@ __all__ = [
     "fold_stored",
     "from_document",
     "from_estimator",
+    "from_fitted",
     "level_label",
     "manifest_lines",
     "model_digest",
@@ -71,6 +73,7 @@ _HOME = {
     "fold_stored": "sklearn_folding",
     "from_document": "coefficients_json",
     "from_estimator": "sklearn_live",
+    "from_fitted": "live",
     "manifest_lines": "manifest",
     "model_digest": "manifest",
     "read_archive": "archive",

@@ -72,6 +72,7 @@ def _score_document(model: LinearModel, kind: Mapping[str, object]) -> dict[str,
         "regularisation": dict(model.regularisation),
         "raw": [{"name": coefficient.name, "value": coefficient.value} for coefficient in model.raw],
         "library": model.library,
+        **({"remarks": list(model.remarks)} if model.remarks else {}),
     }
 
 
@@ -141,6 +142,7 @@ def _score(fields: _Fields, *, has_terms: bool = True) -> LinearModel:
         regularisation=MappingProxyType(fields.facts("regularisation")),
         raw=fields.items("raw", _raw_coefficient),
         library=fields.text("library", ""),
+        remarks=fields.texts("remarks", ()),
     )
     _refuse_doubles(fields.path("numeric"), [term.column for term in model.numeric])
     _refuse_doubles(fields.path("categorical"), [term.column for term in model.categorical])
@@ -165,7 +167,7 @@ def read_coefficients(path: Path) -> LinearModel:
     except ModelReadError as error:
         raise ModelReadError(f"{path}: {error}") from error
     scores = tuple(replace(score, source=DECLARED) for score in model.class_scores)
-    return replace(model, source=DECLARED, class_scores=scores)
+    return replace(model, source=DECLARED, class_scores=scores, remarks=())
 
 
 def _numeric_term(fields: _Fields) -> NumericTerm:

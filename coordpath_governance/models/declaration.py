@@ -10,22 +10,23 @@ from typing import Any
 from coordpath_governance.errors import UsageError
 from coordpath_governance.models.coefficients_json import to_document
 from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.models.sklearn_live import from_estimator
+from coordpath_governance.models.live import from_fitted
 
 __all__ = ["to_coefficients"]
 
 
 def to_coefficients(
-    model: Any,  # noqa: ANN401 - a fitted estimator or a LinearModel
+    model: Any,  # noqa: ANN401 - a fitted estimator or result, or a LinearModel
     path: str | Path | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> dict[str, object]:
-    """The ``coefficients.json`` of a fitted scikit-learn estimator or a `LinearModel`; written to ``path`` if it is given.
+    """The ``coefficients.json`` of a fitted scikit-learn estimator, a fitted statsmodels result or a `LinearModel`.
 
-    ``feature_names`` names the input columns of an estimator that was fitted on a bare array. What cannot be written as a
+    It is also written to ``path`` if that is given. ``feature_names`` names the input columns of a model that was fitted
+    on a bare array. What cannot be written as a
     linear model is an `UnsupportedModelError` that says why.
     """
-    document = to_document(model if isinstance(model, LinearModel) else from_estimator(model, feature_names))
+    document = to_document(model if isinstance(model, LinearModel) else from_fitted(model, feature_names))
     if path is not None:
         try:
             Path(path).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -98,6 +98,7 @@ class LinearModel:
     one whose probability is predicted. A multinomial model has one linear score a class in ``class_scores``, and no terms of
     its own. ``threshold``: the version decides "yes" where its prediction is at least this; None if it decides nothing.
     ``target_map``: the score is one of this function of the target (see `target_maps`), and a prediction its inverse.
+    ``remarks`` are facts about it that a report and a scan tell, each a sentence without its beginning and its full stop.
     """
 
     intercept: float
@@ -118,6 +119,7 @@ class LinearModel:
     regularisation: Mapping[str, float | str | bool | None] = field(default_factory=lambda: MappingProxyType({}))
     raw: tuple[RawCoefficient, ...] = ()
     library: str = ""
+    remarks: tuple[str, ...] = ()
     provenance: Provenance = Provenance()
 
     @property

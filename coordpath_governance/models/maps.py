@@ -125,6 +125,7 @@ ELEMENTARY: Mapping[str, tuple[np.ufunc, np.ufunc | None]] = MappingProxyType(
         "expm1": (np.expm1, np.log1p),
         "square": (np.square, np.sqrt),
         "absolute": (np.absolute, np.absolute),
+        "reciprocal": (np.reciprocal, np.reciprocal),
     }
 )
 """numpy's functions that we know, each with its inverse where that is one of numpy's."""

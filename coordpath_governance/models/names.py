@@ -9,10 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-__all__ = ["FUNCTIONS", "KNOWN", "NUMPY_FUNCTIONS", "TYPES", "UFUNC_HOMES", "class_of", "skops_name", "unknown_names"]
+__all__ = [
+    "FUNCTIONS",
+    "KNOWN",
+    "NUMPY_FUNCTIONS",
+    "TYPES",
+    "UFUNC_HOMES",
+    "class_of",
+    "class_paths",
+    "skops_name",
+    "unknown_names",
+]
 
 
-def _pairs(table: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+def class_paths(table: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    """Every module and name of a table as one text."""
     return frozenset(f"{module}.{name}" for module, names in table.items() for name in names)
 
 
@@ -140,7 +151,7 @@ _NUMPY_TYPES = (
     *("longlong", "ulonglong", "float16", "float32", "float64", "longdouble", "float128", "str_", "bytes_", "object_"),
     *("number", "integer", "floating", "signedinteger", "unsignedinteger", "generic"),
 )
-TYPES = _pairs({"numpy": _NUMPY_TYPES, "builtins": ("int", "float", "bool", "str", "bytes", "object")})
+TYPES = class_paths({"numpy": _NUMPY_TYPES, "builtins": ("int", "float", "bool", "str", "bytes", "object")})
 """Types that settings name: of columns, of outputs."""
 
 NUMPY_FUNCTIONS = (
@@ -154,7 +165,7 @@ _SUMMARIES = ("max", "min", "amax", "amin", "mean", "median", "nanmax", "nanmin"
 UFUNC_HOMES = ("numpy", "numpy.core._multiarray_umath", "numpy._core._multiarray_umath")
 """Modules under which numpy's functions of one number are stored: their own in numpy 1 and 2, or the package."""
 
-FUNCTIONS = _pairs(
+FUNCTIONS = class_paths(
     {
         **dict.fromkeys(UFUNC_HOMES, NUMPY_FUNCTIONS),
         "numpy": (*NUMPY_FUNCTIONS, *_SUMMARIES),
@@ -177,9 +188,9 @@ FUNCTIONS = _pairs(
 )
 """Functions that a model may hold as a setting."""
 
-KNOWN = _pairs(_UNDERSTOOD) | _pairs(_TOLD) | _pairs(_REBUILT) | TYPES | FUNCTIONS
+KNOWN = class_paths(_UNDERSTOOD) | class_paths(_TOLD) | class_paths(_REBUILT) | TYPES | FUNCTIONS
 
-_CLASS_NAMES = {path: path.rpartition(".")[2] for path in _pairs(_UNDERSTOOD)}
+_CLASS_NAMES = {path: path.rpartition(".")[2] for path in class_paths(_UNDERSTOOD)}
 
 
 _SKOPS: Mapping[str, frozenset[str]] = {
@@ -193,12 +204,12 @@ _SKOPS: Mapping[str, frozenset[str]] = {
     "DTypeNode": frozenset(("numpy.dtype",)),
     "RandomStateNode": frozenset(("numpy.random.mtrand.RandomState",)),
     "RandomGeneratorNode": frozenset(("numpy.random._generator.Generator",)),
-    "SparseMatrixNode": _pairs({key: names for key, names in _REBUILT.items() if key.startswith("scipy.sparse.")}),
+    "SparseMatrixNode": class_paths({key: names for key, names in _REBUILT.items() if key.startswith("scipy.sparse.")}),
     "TypeNode": TYPES,
     "FunctionNode": FUNCTIONS,
-    "LossNode": _pairs(dict.fromkeys(("_loss", "sklearn._loss._loss"), _LOSSES) | {_SGD: _TOLD[_SGD]}),
-    "ConstructorFromReduceNode": _pairs({_SGD: _TOLD[_SGD]}),
-    "ObjectNode": _pairs(_UNDERSTOOD) | _pairs(_TOLD),
+    "LossNode": class_paths(dict.fromkeys(("_loss", "sklearn._loss._loss"), _LOSSES) | {_SGD: _TOLD[_SGD]}),
+    "ConstructorFromReduceNode": class_paths({_SGD: _TOLD[_SGD]}),
+    "ObjectNode": class_paths(_UNDERSTOOD) | class_paths(_TOLD),
 }
 """Which names each kind of node of a skops archive may have; JsonNode holds plain values whatever its class says."""
 

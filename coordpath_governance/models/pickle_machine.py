@@ -63,6 +63,8 @@ class PickleMachine:
         self._below: list[list[Any]] = []
         self._memo: dict[int, Any] = {}
         self._names: dict[str, Named] = {}
+        self._calls: set[str] = set()
+        self._stated: dict[int, ArchivedObject] = {}
         self._objects = 0
 
     def run(self) -> StoredTree:
@@ -99,7 +101,8 @@ class PickleMachine:
             self._damaged(f"{len(self._data) - self._at} bytes follow its end")
         if len(self._stack) != 1 or self._below:
             self._damaged("it leaves more than one object")
-        return StoredTree(self._stack[0], frozenset(self._names), "pickle")
+        stated = tuple(self._stated.values())
+        return StoredTree(self._stack[0], frozenset(self._names), "pickle", frozenset(self._calls), stated)
 
     def _damaged(self, reason: str) -> NoReturn:
         raise ModelReadError(f"{self._where}: the pickle is damaged or forged: {reason}. Fit and log the model again.")

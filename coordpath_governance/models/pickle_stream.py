@@ -54,17 +54,18 @@ def read_pickle_bytes(data: bytes, where: str = "pickle", limits: PickleLimits |
 class _Interpreter(PickleMachine):
     """Names, objects and their state."""
 
-    def __init__(self, data: bytes, where: str, limits: PickleLimits) -> None:
-        super().__init__(data, where, limits)
-        self._stated: set[int] = set()
-        self._kept: list[object] = []
-
     def _named(self, module: object, name: object) -> Named:
         if not isinstance(module, str) or not isinstance(name, str):
             self._damaged("a name in it is no text")
         if self._protocol < 3:
             module = _RENAMED.get(module, module)
         path = f"{module}.{name}"
+        if module.startswith("formulaic."):
+            raise UnsupportedModelError(
+                f"{self._where}: the model's formula was read by formulaic, whose objects lie in the file and are not read: "
+                "which of formulaic and patsy reads it when it is served is a setting outside of the file. Fit the model "
+                "with patsy, as statsmodels does unless it is told otherwise, and log it again."
+            )
         if len(path) > 300 or "." in name or not path.isprintable():
             raise UnsupportedModelError(
                 f"{self._where}: the pickle holds the name {path[:200]!r}, which leads into another object and is therefore "
@@ -111,6 +112,8 @@ class _Interpreter(PickleMachine):
             self._damaged("it calls something without arguments")
         if type(named) is not Named:
             named = self._names.setdefault(_MADE, Named(_MADE))
+        if called or arguments:
+            self._calls.add(named.path)
         return ArchivedObject(named.path, {}, arguments, called)
 
     def reduce(self) -> None:
@@ -143,8 +146,7 @@ class _Interpreter(PickleMachine):
     def _set_state(self, made: ArchivedObject, state: object) -> None:
         if id(made) in self._stated:
             self._damaged(f"it sets the state of a {made.class_name[:80]} twice")
-        self._stated.add(id(made))
-        self._kept.append(made)
+        self._stated[id(made)] = made
         attributes: Any = made.attributes
         parts = state if type(state) is tuple and len(state) == 2 else (state,)
         given = [part for part in parts if isinstance(part, dict) and all(type(key) is str for key in part)]
@@ -216,6 +218,15 @@ def _no_bytes(arguments: tuple[object, ...]) -> object:
     return b""
 
 
+def _bytearray(arguments: tuple[object, ...]) -> object:
+    """``bytearray(bytes)``, or of text and its encoding, as protocols up to 4 write it."""
+    if len(arguments) == 2:
+        return _encode((arguments[0], "latin1" if arguments[1] == "latin-1" else arguments[1]))
+    if len(arguments) > 1 or not all(isinstance(part, (bytes, memoryview)) for part in arguments):
+        raise MalformedError("bytes in it are not written as pickles write them")
+    return arguments[0] if arguments else b""
+
+
 def _ordered(arguments: tuple[object, ...]) -> object:
     if arguments:
         raise MalformedError("an ordered dictionary in it is made from something")
@@ -225,6 +236,7 @@ def _ordered(arguments: tuple[object, ...]) -> object:
 _REBUILDERS: dict[str, Callable[[tuple[object, ...]], object]] = {
     "_codecs.encode": _encode,
     "builtins.bytes": _no_bytes,
+    "builtins.bytearray": _bytearray,
     "builtins.slice": _slice,
     "builtins.set": lambda _: Opaque("a set"),
     "builtins.frozenset": lambda _: Opaque("a set"),

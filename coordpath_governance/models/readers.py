@@ -1,22 +1,24 @@
 """The table of readers: from a model's folder, as MLflow stores it, to a `LinearModel`.
 
-A reader is an object with `can_read` and `read`; adding a flavour is one file and one `register_reader`. The author's own
+A reader is an object with `can_read` and `read`. Ours are imported when a model of their flavour is met; adding a flavour is
+one file and one line in the table, or one `register_reader` from outside. The author's own
 ``coefficients.json`` counts only where no reader can read the model: beside a readable one it could state anything. What it
 states is declared, not read, and the gate does not take it for known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from coordpath_governance.errors import CoordpathError, ModelReadError, UnsupportedModelError
 from coordpath_governance.models.coefficients_json import read_coefficients
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.models.model_files import ModelFiles, open_model_files
-from coordpath_governance.models.sklearn_reader import SklearnReader
-from coordpath_governance.models.spark_reader import SparkReader
 
 __all__ = ["ModelReader", "read_model", "register_reader"]
 
@@ -36,11 +38,20 @@ class ModelReader(Protocol):
         ...
 
 
-_READERS: list[ModelReader] = [SklearnReader(), SparkReader()]
+_OWN: Mapping[str, str] = MappingProxyType(
+    {
+        "sklearn": "sklearn_reader.SklearnReader",
+        "statsmodels": "statsmodels_reader.StatsmodelsReader",
+        "spark": "spark_reader.SparkReader",
+    }
+)
+"""By flavour: the module and the class of our reader."""
+
+_READERS: list[ModelReader] = []
 
 
 def register_reader(reader: ModelReader) -> None:
-    """Add a reader behind those already there; the first that knows a model reads it."""
+    """Add a reader behind ours and those already there; the first that knows a model reads it."""
     if reader not in _READERS:
         _READERS.append(reader)
 
@@ -74,7 +85,7 @@ def _read(folder: Path) -> LinearModel:
         raise ModelReadError(f"{folder}: there is no such model folder; check the path.")
     files = open_model_files(folder)
     declared = (folder / _COEFFICIENTS).exists()
-    for reader in _READERS:
+    for reader in _readers(files):
         if reader.can_read(files):
             try:
                 return reader.read(files)
@@ -84,6 +95,15 @@ def _read(folder: Path) -> LinearModel:
     if declared:
         return read_coefficients(files.path(_COEFFICIENTS))
     raise UnsupportedModelError(f"{folder}: {_why_not(files)}")
+
+
+def _readers(files: ModelFiles) -> Iterator[ModelReader]:
+    """Our readers of the model's flavours, then those that were registered."""
+    for flavour, home in _OWN.items():
+        if flavour in files.flavours:
+            module, _, name = home.rpartition(".")
+            yield getattr(import_module(f"coordpath_governance.models.{module}"), name)()
+    yield from _READERS
 
 
 def _printable(message: str) -> str:
@@ -98,8 +118,7 @@ def _why_not(files: ModelFiles) -> str:
     if not files.flavours:
         return f"there is neither an MLmodel file nor a {_COEFFICIENTS} here; give the folder of a logged model."
     names = [name for name in files.flavours if name != "python_function"] or ["python_function"]
-    flavours = [flavour for flavour in (getattr(reader, "flavour", None) for reader in _READERS) if flavour is not None]
     return (
-        f"the model has the flavour {', '.join(names)}, which is not supported; supported: {', '.join(flavours)}. "
+        f"the model has the flavour {', '.join(names)}, which is not supported; supported: {', '.join(_OWN)}. "
         f"Log it that way, or put a {_COEFFICIENTS} beside it."
     )

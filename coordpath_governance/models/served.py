@@ -1,13 +1,14 @@
-"""Which file of a folder MLflow's ``sklearn`` loader serves from, and refusals of folders where something else has a say.
+"""Which file of a folder MLflow's own loaders serve from, and refusals of folders where something else has a say.
 
 MLflow serves through the flavour ``python_function``: it puts the folder's ``code`` on the path, imports ``loader_module``
-and gives it the folder, or the file ``data`` if there is one. The loader takes the format from the MLmodel beside that file;
-where there is none it takes a pickle. So there must be one MLmodel, and the file must lie beside it.
+and gives it the folder, or the file ``data`` if there is one. The sklearn loader takes the format from the MLmodel beside
+that file; where there is none it takes a pickle. So there must be one MLmodel, and the file must lie beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from coordpath_governance.errors import UnsupportedModelError
@@ -15,60 +16,104 @@ from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.tree import brief
 
-__all__ = ["SKLEARN", "check_alone", "check_method", "check_served", "check_settings", "served_file"]
+__all__ = [
+    "SKLEARN",
+    "SPARK",
+    "STATSMODELS",
+    "ServedFlavour",
+    "check_method",
+    "check_served",
+    "check_settings",
+    "served_file",
+]
 
-SKLEARN, _PYFUNC = "sklearn", "python_function"
-_LOADER = "mlflow.sklearn"
-_SETTINGS: Mapping[str, tuple[str, ...]] = {
-    SKLEARN: ("code", "pickled_model", "serialization_format", "sklearn_version", "skops_trusted_types"),
-    "spark": ("code", "model_class", "model_data", "pyspark_version"),
-    _PYFUNC: (
-        *("code", "config", "data", "env", "loader_module", "model_code_path", "model_path", "predict_fn"),
-        *("python_version", "streamable"),
-    ),
-}
+
+@dataclass(frozen=True)
+class ServedFlavour:
+    """A flavour that MLflow writes beside ``python_function``: its name, what it may say, and which setting names the file.
+
+    ``file``: the name if the setting is left out. ``format``: that of every file, if MLmodel does not say it.
+    """
+
+    name: str
+    settings: tuple[str, ...]
+    names_file: str
+    format: str = "pickle"
+    file: str | None = None
+
+    @property
+    def loader(self) -> str:
+        """The module that loads it."""
+        return f"mlflow.{self.name}"
+
+    @property
+    def advice(self) -> str:
+        """What to do about a folder that is not as MLflow writes it."""
+        return f"log the model again with {self.loader}.log_model"
+
+
+SKLEARN = ServedFlavour(
+    "sklearn", ("code", "pickled_model", "serialization_format", "sklearn_version", "skops_trusted_types"), "pickled_model"
+)
+STATSMODELS = ServedFlavour("statsmodels", ("code", "data", "statsmodels_version"), "data", file="model.statsmodels")
+SPARK = ServedFlavour("spark", ("code", "model_class", "model_data", "pyspark_version"), "model_data", format="parquet")
+
+_PYFUNC = "python_function"
+_PYFUNC_SETTINGS = (
+    *("code", "config", "data", "env", "loader_module", "model_code_path", "model_path", "predict_fn"),
+    *("python_version", "streamable"),
+)
 """Everything that MLflow itself writes there."""
 
 _NOTHING_OF = ("code", "config", "model_code_path")
 """Settings that bring code or configuration of the author's."""
 
 
-def served_file(files: ModelFiles) -> tuple[Path, str]:
+def served_file(files: ModelFiles, flavour: ServedFlavour) -> tuple[Path, str]:
     """The file that is loaded when the model is served, and its format; an `UnsupportedModelError` where it is not clear."""
-    settings = files.flavours[SKLEARN]
-    name = settings.get("pickled_model")
+    settings = files.flavours[flavour.name]
+    name = settings.get(flavour.names_file, flavour.file)
     path = files.path(name)
-    check_settings(files, SKLEARN)
+    check_settings(files, flavour)
     if "/" in str(name):
         raise UnsupportedModelError(
             f"{files.folder}: the model's file {name!r} lies in a folder of its own, where MLflow takes it for a pickle "
-            "whatever MLmodel says; log the model again with mlflow.sklearn.log_model."
+            f"whatever MLmodel says; {flavour.advice}."
         )
-    check_alone(files)
-    check_served(files, SKLEARN, {"loader_module": _LOADER, "model_path": name, "data": name})
-    return path, str(settings.get("serialization_format") or "pickle")
+    check_served(files, flavour, {"model_path": name, "data": name})
+    return path, str(settings.get("serialization_format") or flavour.format)
 
 
-def check_served(files: ModelFiles, flavour: str, expected: Mapping[str, object]) -> None:
-    """Refuse settings of ``python_function`` that are there and are not the expected ones."""
+def check_served(files: ModelFiles, flavour: ServedFlavour, expected: Mapping[str, object]) -> None:
+    """Refuse another loader, and settings of ``python_function`` that are there and are not the expected ones."""
     served = files.flavours.get(_PYFUNC, {})
-    for key, value in expected.items():
+    for key, value in {"loader_module": flavour.loader, **expected}.items():
         if served.get(key, value) not in (value, None):
             raise UnsupportedModelError(
-                f"{files.folder}: MLmodel serves predictions with {key}={brief(served[key])} and not as mlflow.{flavour} "
-                f"does ({key}={brief(value)}); log the model again with mlflow.{flavour}.log_model."
+                f"{files.folder}: MLmodel serves predictions with {key}={brief(served[key])} and not as {flavour.loader} "
+                f"does ({key}={brief(value)}); {flavour.advice}."
             )
 
 
-def check_settings(files: ModelFiles, flavour: str) -> None:
-    """Refuse what brings code, and settings that MLflow does not write: another version of it could heed them."""
-    for each, known in ((each, _SETTINGS[each]) for each in (flavour, _PYFUNC)):
-        found = files.flavours.get(each, {})
+def check_settings(files: ModelFiles, flavour: ServedFlavour) -> None:
+    """Refuse what brings code, what MLflow does not write there, other flavours, and a second MLmodel.
+
+    Another version of MLflow could heed a setting that is not known here; another flavour could be the one that is served.
+    """
+    for name in files.flavours:
+        if name not in (flavour.name, _PYFUNC):
+            raise UnsupportedModelError(
+                f"{files.folder}: the model has the flavour {brief(name)} besides {flavour.name}, so that it is not clear "
+                f"which of them is served; {flavour.advice}, alone."
+            )
+    known_settings: Mapping[str, tuple[str, ...]] = {flavour.name: flavour.settings, _PYFUNC: _PYFUNC_SETTINGS}
+    for name, known in known_settings.items():
+        found = files.flavours.get(name, {})
         for key in found:
             if key not in known:
                 raise UnsupportedModelError(
-                    f"{files.folder}: MLmodel has the setting {each}.{key}, which is not known here and could change "
-                    f"what is served; log the model again with mlflow.{flavour}.log_model."
+                    f"{files.folder}: MLmodel has the setting {name}.{key}, which is not known here and could change "
+                    f"what is served; {flavour.advice}."
                 )
         for key in _NOTHING_OF:
             if found.get(key) is not None:
@@ -76,10 +121,6 @@ def check_settings(files: ModelFiles, flavour: str) -> None:
                     f"{files.folder}: the model brings its own {'code (code_paths)' if key == 'code' else key}, which can "
                     f"change what it predicts; log it without {'code_paths' if key == 'code' else key}."
                 )
-
-
-def check_alone(files: ModelFiles) -> None:
-    """Refuse a second MLmodel."""
     for path in files.folder.rglob("MLmodel"):
         if path.parent != files.folder:
             raise UnsupportedModelError(
@@ -88,12 +129,12 @@ def check_alone(files: ModelFiles) -> None:
             )
 
 
-def check_method(files: ModelFiles, model: LinearModel) -> None:
+def check_method(files: ModelFiles, model: LinearModel, flavour: ServedFlavour) -> None:
     """Refuse a folder that serves another method than the model's prediction: of a classifier also its probabilities."""
-    known = ("predict", "predict_proba") if model.classes else ("predict",)
+    known = ("predict", "predict_proba") if model.classes and flavour is SKLEARN else ("predict",)
     served = files.flavours.get(_PYFUNC, {}).get("predict_fn")
     if served is not None and served not in known:
         raise UnsupportedModelError(
             f"{files.folder}: MLmodel serves predictions with predict_fn={served!r}, and not with {' or '.join(known)}; "
-            "log the model again with mlflow.sklearn.log_model."
+            f"{flavour.advice}."
         )

@@ -36,7 +36,7 @@ from coordpath_governance.models.maps import (
     YeoJohnson,
     apply_all,
 )
-from coordpath_governance.models.names import UFUNC_HOMES
+from coordpath_governance.models.names import NUMPY_FUNCTIONS, UFUNC_HOMES
 from coordpath_governance.models.sklearn_components import raise_when_missing
 from coordpath_governance.models.tree import ArchivedObject, Named, brief
 
@@ -92,12 +92,12 @@ def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
     if function is None:
         return frame
     name = named_function(function)
-    known = name == "negative" or name in ELEMENTARY
+    known = name == "negative" or (name in ELEMENTARY and name in NUMPY_FUNCTIONS)
     if not known or name is None or fitted.get("kw_args") not in (None, {}):
         called = function.path if isinstance(function, Named) else "a function of its own"
         raise fitted.refusal(
             f"is a FunctionTransformer with {called}, which we do not run; known are "
-            f"{', '.join(f'np.{each}' for each in (*ELEMENTARY, 'negative'))}, without kw_args. "
+            f"{', '.join(f'np.{each}' for each in NUMPY_FUNCTIONS if each in (*ELEMENTARY, 'negative'))}, without kw_args. "
             "Compute the column before the model."
         )
     through: Map = Affine(-1.0) if name == "negative" else Elementary(name)

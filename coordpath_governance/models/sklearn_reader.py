@@ -26,15 +26,13 @@ _FORMATS: Mapping[str, Callable[[Path], StoredTree]] = MappingProxyType(
 class SklearnReader:
     """Reads the file that MLflow would serve from; nothing of it is run, and no trusted types are honoured."""
 
-    flavour = SKLEARN
-
     def can_read(self, files: ModelFiles) -> bool:
         """Tell whether this is a scikit-learn model."""
-        return SKLEARN in files.flavours
+        return SKLEARN.name in files.flavours
 
     def read(self, files: ModelFiles) -> LinearModel:
         """Return the model; every name in the file must be known, and nothing else may decide what is served."""
-        path, form = served_file(files)
+        path, form = served_file(files, SKLEARN)
         if form not in _FORMATS:
             raise UnsupportedModelError(
                 f"{files.folder}: the scikit-learn model is stored as {form!r}, which is not read; supported are "
@@ -47,6 +45,6 @@ class SklearnReader:
             raise UnsupportedModelError(f"{path}: {error}") from error
         except ModelReadError as error:
             raise ModelReadError(f"{path}: {error}") from error
-        check_method(files, model)
+        check_method(files, model, SKLEARN)
         source = model.source if stored.format == "skops" else f"{model.source} (a {form}, as data)"
         return replace(model, target=files.target, source=source)

@@ -19,15 +19,13 @@ from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.fitted import Fitted
 from coordpath_governance.models.model_files import ModelFiles
-from coordpath_governance.models.served import check_alone, check_served, check_settings
+from coordpath_governance.models.served import SPARK, check_served, check_settings
 from coordpath_governance.models.spark_parquet import read_row
 from coordpath_governance.models.tree import ArchivedObject, brief, read_limited
 
-__all__ = ["SPARK", "WAY_OUT", "SparkStage", "open_stages"]
+__all__ = ["WAY_OUT", "SparkStage", "open_stages"]
 
-SPARK = "spark"
 WAY_OUT = "Fit it with stages that are read, or put its coefficients (cg.to_coefficients) into coefficients.json beside it."
-_FLAVOURS = (SPARK, "python_function")
 _PYTHON_PIPELINE = "pyspark.ml.pipeline.PipelineModel"
 _PIPELINES = ("org.apache.spark.ml.PipelineModel", _PYTHON_PIPELINE)
 """As Java writes it, and as Python does where a pipeline is within a pipeline."""
@@ -115,7 +113,7 @@ class SparkStage:
 def open_stages(files: ModelFiles) -> list[SparkStage]:
     """The stages of the model in order, those of pipelines within it included; every file must be one that Spark writes."""
     _check_flavours(files)
-    root = files.path(files.flavours[SPARK].get("model_data"))
+    root = files.path(files.flavours[SPARK.name].get("model_data"))
     if root.is_symlink():
         raise UnsupportedModelError(f"{root}: the model's folder is a link; log the model again.")
     folder = _Folder(files.folder)
@@ -127,22 +125,15 @@ def open_stages(files: ModelFiles) -> list[SparkStage]:
 
 def _check_flavours(files: ModelFiles) -> None:
     """Refuse a folder that could be served from something else than the one PipelineModel."""
-    for flavour in files.flavours:
-        if flavour not in _FLAVOURS:
-            raise UnsupportedModelError(
-                f"{files.folder}: the model has the flavour {flavour} besides spark, and could be served from it; log it "
-                "with mlflow.spark.log_model alone."
-            )
-    settings = files.flavours[SPARK]
+    settings = files.flavours[SPARK.name]
     name = settings.get("model_data")
     check_settings(files, SPARK)
-    check_alone(files)
     if not isinstance(name, str) or not re.fullmatch(r"\w{1,100}", name):
         raise UnsupportedModelError(
             f"{files.folder}: the model's folder {brief(name)} is not one beside MLmodel, where its loader looks for it; "
             "log the model again with mlflow.spark.log_model."
         )
-    check_served(files, SPARK, {"loader_module": "mlflow.spark", "data": name, "model_path": None, "predict_fn": None})
+    check_served(files, SPARK, {"data": name, "model_path": None, "predict_fn": None})
     if settings.get("model_class") not in (None, _PYTHON_PIPELINE):
         raise UnsupportedModelError(
             f"{files.folder}: MLmodel loads the model as {brief(settings.get('model_class'))}, and not as a "

@@ -9,9 +9,10 @@ from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.kinds import fault_of_kind
 from coordpath_governance.models.linear_model import LinearModel, level_label
 from coordpath_governance.models.model_files import ModelFiles
+from coordpath_governance.models.served import SPARK
 from coordpath_governance.models.spark_columns import Columns, in_and_out
 from coordpath_governance.models.spark_estimators import ESTIMATORS
-from coordpath_governance.models.spark_files import SPARK, WAY_OUT, SparkStage, open_stages
+from coordpath_governance.models.spark_files import WAY_OUT, SparkStage, open_stages
 from coordpath_governance.models.spark_stages import STAGES, levels_of
 from coordpath_governance.models.spark_values import texts
 
@@ -24,11 +25,9 @@ _SERVED = "prediction"
 class SparkReader:
     """Reads the stages that Spark would load."""
 
-    flavour = SPARK
-
     def can_read(self, files: ModelFiles) -> bool:
         """Tell whether this is a Spark model."""
-        return SPARK in files.flavours
+        return SPARK.name in files.flavours
 
     def read(self, files: ModelFiles) -> LinearModel:
         """Return the model; every class and setting must be known, and nothing else may decide what is served."""

@@ -58,11 +58,16 @@ class Opaque:
 
 @dataclass(frozen=True)
 class StoredTree:
-    """What a file holds, every name that occurs in it, and how it was read."""
+    """What a file holds, every name that occurs in it, and how it was read.
+
+    Of a pickle also the names that it calls, and every object that it gives a state: also of what is made and thrown away.
+    """
 
     root: object
     names: frozenset[str]
     format: str
+    calls: frozenset[str] = frozenset()
+    stated: tuple[ArchivedObject, ...] = ()
 
 
 class _Brief(reprlib.Repr):

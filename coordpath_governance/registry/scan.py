@@ -36,10 +36,11 @@ class Scanned:
     columns: int = 0
     how: str = ""
     reason: str = ""
+    remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
-        return {key: value for key, value in vars(self).items() if value not in ("", 0) or key in ("version", "under")}
+        return {key: value for key, value in vars(self).items() if value not in ("", 0, ()) or key in ("version", "under")}
 
 
 def scan(client: Any, alias: str) -> Iterator[Scanned]:  # noqa: ANN401 - MlflowClient
@@ -86,4 +87,6 @@ def _look_at(client: Any, name: str, alias: str) -> Scanned:  # noqa: ANN401 - M
     except CoordpathError as error:
         return Scanned(name, pointer.version if pointer else None, under, "failed", reason=str(error))
     outcome = "declared" if model.source == DECLARED else "read"
-    return Scanned(name, pointer.version, under, outcome, model.estimator, len(model.columns), model.source)
+    return Scanned(
+        name, pointer.version, under, outcome, model.estimator, len(model.columns), model.source, remarks=model.remarks
+    )

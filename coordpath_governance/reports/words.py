@@ -244,6 +244,7 @@ def limits(
             out.append(
                 f"The coefficients of the {who} are {model.source}; nobody checked that the model predicts with them."
             )
+        out += [f"The {who}: {remark}." for remark in model.remarks]
     return tuple(out)
 
 

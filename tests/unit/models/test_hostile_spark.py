@@ -168,7 +168,7 @@ def table(**parts):
 
 WIDTH = 9
 UNSUPPORTED = {
-    "mleap": (flavour("mleap", model_data="mleap/model"), "the flavour mleap besides spark"),
+    "mleap": (flavour("mleap", model_data="mleap/model"), "the flavour 'mleap' besides spark"),
     "code": (flavour("python_function", code="code"), "brings its own code"),
     "code of spark": (flavour("spark", code="code"), "brings its own code"),
     "loader": (flavour("python_function", loader_module="evil"), "loader_module='evil' and not as mlflow.spark"),

@@ -177,11 +177,11 @@ def test_own_code_is_refused(flavour, folder):
         read_model(folder)
 
 
-@pytest.mark.parametrize("flavour", ["statsmodels", "h2o", "xgboost", "python_function"])
+@pytest.mark.parametrize("flavour", ["lightgbm", "h2o", "xgboost", "python_function"])
 def test_other_flavours_are_refused_by_name(flavour, folder):
     change_mlmodel(folder, lambda settings: settings.update(flavors={flavour: {}, "python_function": {}}))
     with pytest.raises(
-        UnsupportedModelError, match=rf"flavour {flavour}, which is not supported; supported: sklearn, spark"
+        UnsupportedModelError, match=rf"flavour {flavour}, which is not supported; supported: sklearn, statsmodels, spark"
     ):
         read_model(folder)
 
@@ -230,14 +230,16 @@ def test_files_that_the_digest_leaves_out_are_no_part_of_a_model(folder, flavour
     assert caught.value.exit_code == 4
 
 
-def test_what_only_looks_like_a_path_that_is_left_out(folder):
-    change_mlmodel(
-        folder,
-        lambda found: found["flavors"].update(
-            other={"data": "data/coordpath", "loader_module": "coordpath_x", "model_config": "coordpath/x", "uri": "/a"}
-        ),
-    )
-    assert read_model(folder).estimator == "Ridge"
+def test_what_only_looks_like_a_path_that_is_left_out():
+    flavour = {"data": "data/coordpath", "loader_module": "coordpath_x", "model_config": "coordpath/x", "uri": "/a"}
+    assert uncovered_path({"other": flavour}) is None
+
+
+def test_a_second_flavour_is_refused_by_name(folder):
+    """Whoever loads it with another loader would be served something else."""
+    change_mlmodel(folder, lambda found: found["flavors"].update(onnx={"data": "model.onnx"}))
+    with pytest.raises(UnsupportedModelError, match="has the flavour 'onnx' besides sklearn"):
+        read_model(folder)
 
 
 def test_settings_within_themselves_are_looked_at_once():

@@ -1,0 +1,328 @@
+"""The design that a formula makes of a data frame: its columns as functions of raw columns, with the names patsy gives them.
+
+Kinds of columns, levels and their order come from the frame in the file, as they do when the model is loaded. Levels that
+the frame does not have, and missing values, are what a served model raises on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordpath_governance.errors import UnsupportedModelError
+from coordpath_governance.models.flows import (
+    CombinedFlow,
+    CurveFlow,
+    Encoding,
+    Flow,
+    Frame,
+    LevelFlow,
+    NumericFlow,
+    SimpleFlow,
+)
+from coordpath_governance.models.formula_terms import Coded, Term, coded_terms, terms_of
+from coordpath_governance.models.formula_text import (
+    RESERVED,
+    Apply,
+    Binary,
+    Category,
+    ColumnRef,
+    Expression,
+    Factor,
+    Formula,
+    Number,
+)
+from coordpath_governance.models.formula_tokens import refused
+from coordpath_governance.models.maps import Affine, Elementary, apply_all
+from coordpath_governance.models.stored_frames import CATEGORY, NUMBER, OTHER, TEXT, TRUTH, StoredColumn, StoredFrame
+
+__all__ = ["Design", "build_design"]
+
+_MOST_COLUMNS, _MOST_PRODUCTS, _MOST_PARTS, _MOST_EXPONENT = 20_000, 100_000, 500, 16
+_ARITHMETIC_TYPES = ("float64", "int64")
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Polynomial:
+    """Σ weight·Π columns + constant."""
+
+    parts: tuple[tuple[float, tuple[SimpleFlow, ...]], ...] = ()
+    constant: float = 0.0
+
+
+@dataclass(frozen=True)
+class Design:
+    """The columns of a design, over the raw columns ``inputs``; ``target`` is the left-hand side as patsy writes it."""
+
+    frame: Frame
+    inputs: tuple[str, ...]
+    names: tuple[str, ...]
+    has_intercept: bool
+    target: str
+    plain_target: bool
+
+
+def build_design(formula: Formula, frame: StoredFrame) -> Design:
+    """The design of the right-hand side; the left-hand side must be one number of the frame."""
+    for name in RESERVED:
+        if name in frame.names:
+            raise UnsupportedModelError(
+                f"the model's data have a column called '{name}', which takes the place of {name} in its formula; rename "
+                "the column and fit the model again."
+            )
+    builder = _Builder(frame)
+    target = builder.target(terms_of(formula.left, predictors=False))
+    terms = terms_of(formula.right, predictors=True)
+    coded = coded_terms(terms, builder.is_category)
+    flows: list[Flow] = []
+    names: list[str] = []
+    work = 0
+    for each in coded:
+        for name, flow in builder.columns(each):
+            names.append(name)
+            flows.append(flow)
+            work += len(flow.parts) if isinstance(flow, CombinedFlow) else 1
+            if len(flows) > _MOST_COLUMNS or work > _MOST_PRODUCTS:
+                raise refused(f"makes more than {_MOST_COLUMNS} columns, or {_MOST_PRODUCTS} products of columns")
+    encodings = tuple(builder.encodings.values())
+    return Design(
+        Frame(tuple(flows), tuple(names), encodings=encodings),
+        inputs=tuple(builder.sources),
+        names=tuple(names),
+        has_intercept=() in terms,
+        target=target.text,
+        plain_target=target.bare,
+    )
+
+
+class _Builder:
+    """Columns and encodings, each made once."""
+
+    def __init__(self, frame: StoredFrame) -> None:
+        self._frame = frame
+        self._columns: dict[str, StoredColumn] = {}
+        self._numbers: dict[Factor, _Polynomial] = {}
+        self.sources: dict[str, int] = {}
+        self.encodings: dict[str, Encoding] = {}
+
+    def target(self, terms: Sequence[Term]) -> Factor:
+        """The one factor of the left-hand side."""
+        if len(terms) != 1 or len(terms[0]) != 1:
+            raise refused("has another left-hand side than one column")
+        (factor,) = terms[0]
+        if self.is_category(factor) or not self._is_numeric(factor.value):
+            raise refused(
+                f"has the left-hand side {factor.text!r}, which is no number, so that statsmodels makes a column of every "
+                "level of it and predicts the first; give the target as 0 and 1"
+            )
+        return factor
+
+    def is_category(self, factor: Factor) -> bool:
+        """Whether a factor is coded by its levels."""
+        if isinstance(factor.value, Category):
+            return True
+        if factor.bare and isinstance(factor.value, ColumnRef):
+            return self._column(factor.value.name).kind != NUMBER
+        return False
+
+    def _is_numeric(self, value: Expression | Category) -> bool:
+        """Whether every column of an expression is a number: truth values stay truth values in I()."""
+        if isinstance(value, ColumnRef):
+            return self._column(value.name).kind == NUMBER
+        if isinstance(value, Binary):
+            return self._is_numeric(value.left) and self._is_numeric(value.right)
+        return self._is_numeric(value.argument) if isinstance(value, Apply) else isinstance(value, Number)
+
+    def _column(self, name: str) -> StoredColumn:
+        if name not in self._columns:
+            column = self._frame.column(name)
+            if column is None:
+                raise UnsupportedModelError(
+                    f"the model's formula uses {name[:80]!r}, which is not a column of the data it was fitted on, so that "
+                    "what it is depends on where the model is loaded; put it into the data and fit the model again."
+                )
+            if column.kind == OTHER:
+                raise UnsupportedModelError(
+                    f"the model's formula uses the column '{name[:80]}', which holds neither numbers, text, truth values "
+                    "nor categories of pandas' or numpy's plain types; convert it and fit the model again."
+                )
+            self._columns[name] = column
+        return self._columns[name]
+
+    def _source(self, name: str) -> int:
+        return self.sources.setdefault(name, len(self.sources))
+
+    def columns(self, coded: Coded) -> Iterable[tuple[str, Flow]]:
+        """The columns of one part of a term, the last factor's levels changing slowest, as patsy has them."""
+        choices = [self._choices(factor, coded.full) for factor in coded.factors]
+        if math.prod(len(each) for each in choices) > _MOST_COLUMNS:
+            raise refused(f"makes more than {_MOST_COLUMNS} columns")
+        for chosen in product(*reversed(choices)):
+            parts = list(reversed(chosen))
+            name = ":".join(label for label, _ in parts) or "Intercept"
+            yield name, _as_flow(name, _product([value for _, value in parts]))
+
+    def _choices(self, factor: Factor, full: Mapping[Factor, bool]) -> list[tuple[str, _Polynomial]]:
+        """The columns of one factor: one for a number, one for every level that has one for a category."""
+        if not self.is_category(factor):
+            return [(factor.text, self._number(factor))]
+        name = factor.value.name if isinstance(factor.value, Category | ColumnRef) else ""
+        encoding = self._encoding(name)
+        levels = list(encoding.outputs)
+        dropped = None if full[factor] else _reference(factor, levels)
+        prefix = "" if full[factor] else "T."
+        return [
+            (f"{factor.text}[{prefix}{level}]", _Polynomial(((1.0, (LevelFlow(encoding, f"{name}[{level}]", output),)),)))
+            for output, level in enumerate(levels)
+            if output != dropped
+        ]
+
+    def _encoding(self, name: str) -> Encoding:
+        if name not in self.encodings:
+            levels = _levels(self._column(name))
+            if len(levels) > _MOST_COLUMNS:
+                raise refused(f"has the category '{name[:80]}' of more than {_MOST_COLUMNS} levels")
+            outputs = {level: output for output, level in enumerate(levels)}
+            if len(outputs) != len(levels) or not levels:
+                raise UnsupportedModelError(
+                    f"the category '{name[:80]}' of the model's formula has no levels, or two that are equal; fit it again."
+                )
+            self.encodings[name] = Encoding(self._source(name), outputs, len(levels), None, None, missing_is_level=False)
+        return self.encodings[name]
+
+    def _number(self, factor: Factor) -> _Polynomial:
+        if factor not in self._numbers:
+            value = factor.value
+            if isinstance(value, ColumnRef) and factor.bare:
+                self._numbers[factor] = self._itself(value.name)
+            elif isinstance(value, Category):
+                raise refused(f"has the category {factor.text[:80]!r} as a number")
+            else:
+                self._numbers[factor] = self._evaluate(value)
+        return self._numbers[factor]
+
+    def _itself(self, name: str) -> _Polynomial:
+        return _Polynomial(((1.0, (NumericFlow(self._source(name), name),)),))
+
+    def _evaluate(self, value: Expression) -> _Polynomial:
+        """Arithmetic on columns, multiplied out."""
+        if isinstance(value, Number):
+            return _Polynomial(constant=float(value.value))
+        if isinstance(value, ColumnRef):
+            column = self._column(value.name)
+            if column.kind != NUMBER or str(column.values.dtype.newbyteorder("=")) not in _ARITHMETIC_TYPES:
+                raise UnsupportedModelError(
+                    f"the model's formula computes with the column '{value.name[:80]}', which does not hold numbers of the "
+                    "type float64 or int64, so that results may be rounded or wrap around; convert it and fit the "
+                    "model again."
+                )
+            return self._itself(value.name)
+        if isinstance(value, Apply):
+            return _applied(value.function, self._evaluate(value.argument))
+        left, right = self._evaluate(value.left), self._evaluate(value.right)
+        if value.sign == "**":
+            return _power(left, right)
+        if value.sign == "/":
+            right = _reciprocal(right)
+        if value.sign in ("*", "/"):
+            return _product([left, right])
+        minus = -1.0 if value.sign == "-" else 1.0
+        return _sum(left, right, minus)
+
+
+def _levels(column: StoredColumn) -> list[object]:
+    """The levels in patsy's order: as the categories have them, False before True, otherwise sorted."""
+    if column.kind == CATEGORY:
+        return list(column.levels)
+    if column.kind == TRUTH:
+        return [False, True]
+    values = column.values.tolist()
+    if column.kind == TEXT:
+        return sorted({value for value in values if value is not None})
+    numbers = {value for value in values if value == value}
+    return sorted(numbers)
+
+
+def _reference(factor: Factor, levels: Sequence[object]) -> int:
+    """Which level a treatment coding leaves out: the first, the one it names, or the one at the position it names."""
+    wanted = factor.value.reference if isinstance(factor.value, Category) else None
+    if wanted is None:
+        return 0
+    if wanted in levels:
+        return levels.index(wanted)
+    if isinstance(wanted, int) and -len(levels) <= wanted < len(levels):
+        return wanted % len(levels)
+    raise refused(f"has {factor.text[:80]!r}, whose reference is no level of the data")
+
+
+def _sum(left: _Polynomial, right: _Polynomial, sign: float) -> _Polynomial:
+    parts = (*left.parts, *((sign * weight, flows) for weight, flows in right.parts))
+    return _checked(_Polynomial(parts, left.constant + sign * right.constant))
+
+
+def _product(factors: Sequence[_Polynomial]) -> _Polynomial:
+    total = _Polynomial(constant=1.0)
+    for factor in factors:
+        if (len(total.parts) + 1) * (len(factor.parts) + 1) > _MOST_PARTS:
+            raise refused("multiplies sums that are too long")
+        parts = [(one * other, (*left, *right)) for one, left in total.parts for other, right in factor.parts]
+        parts += [(weight * factor.constant, flows) for weight, flows in total.parts if factor.constant]
+        parts += [(weight * total.constant, flows) for weight, flows in factor.parts if total.constant]
+        total = _checked(_Polynomial(tuple(parts), total.constant * factor.constant))
+    return total
+
+
+def _checked(value: _Polynomial) -> _Polynomial:
+    if len(value.parts) > _MOST_PARTS:
+        raise refused("multiplies sums that are too long")
+    if not all(math.isfinite(number) for number in (value.constant, *(weight for weight, _ in value.parts))):
+        raise refused("computes with numbers that are not finite")
+    return value
+
+
+def _power(base: _Polynomial, exponent: _Polynomial) -> _Polynomial:
+    if exponent.parts or not (exponent.constant.is_integer() and 0 <= exponent.constant <= _MOST_EXPONENT):
+        if not exponent.parts and exponent.constant == 0.5:
+            return _applied("sqrt", base)
+        raise refused(f"has a power that is no whole number up to {_MOST_EXPONENT}")
+    return _product([base] * int(exponent.constant))
+
+
+def _reciprocal(value: _Polynomial) -> _Polynomial:
+    if value.parts:
+        return _applied("reciprocal", value)
+    if not value.constant:
+        raise refused("divides by 0")
+    return _Polynomial(constant=1.0 / value.constant)
+
+
+def _applied(function: str, value: _Polynomial) -> _Polynomial:
+    """A function of a number, or of one column after others; a square is the product."""
+    if function == "square":
+        return _product([value, value])
+    through = Elementary({"abs": "absolute"}.get(function, function))
+    if not value.parts:
+        constant = float(apply_all((through,), np.array([value.constant]))[0])
+        return _checked(_Polynomial(constant=constant))
+    (weight, flows), *more = value.parts
+    flow = flows[0]
+    if more or len(flows) != 1 or not isinstance(flow, NumericFlow | CurveFlow):
+        called = "divides by" if function == "reciprocal" else f"takes np.{function} of"
+        raise refused(f"{called} a sum or product of several columns, which is no function of single columns,")
+    column = flow.scaled(Affine(weight, value.constant))
+    before = column.maps if isinstance(column, CurveFlow) else ()
+    maps = (*before, *column.operations, through)
+    return _Polynomial(((1.0, (CurveFlow(column.source, column.label, maps),)),))
+
+
+def _as_flow(name: str, value: _Polynomial) -> Flow:
+    if len(value.parts) == 1 and len(value.parts[0][1]) == 1:
+        weight, (flow,) = value.parts[0]
+        return replace(flow.scaled(Affine(weight, value.constant)), label=name)
+    return CombinedFlow(name, value.parts, value.constant)

@@ -1,0 +1,52 @@
+"""The reader of MLflow's ``statsmodels`` flavour, which is always a pickle, read as data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.model_files import ModelFiles
+from coordpath_governance.models.pickle_machine import PickleLimits
+from coordpath_governance.models.pickle_stream import read_pickle
+from coordpath_governance.models.served import STATSMODELS, check_method, served_file
+from coordpath_governance.models.statsmodels_folding import fold_result
+
+__all__ = ["StatsmodelsReader"]
+
+
+class StatsmodelsReader:
+    """Reads the file that MLflow would serve from; nothing of it is run, its formula neither."""
+
+    def can_read(self, files: ModelFiles) -> bool:
+        """Tell whether this is a statsmodels model."""
+        return STATSMODELS.name in files.flavours
+
+    def read(self, files: ModelFiles) -> LinearModel:
+        """Return the model; every name in the file must be known, and nothing else may decide what is served."""
+        path, form = served_file(files, STATSMODELS)
+        _check_size(path)
+        stored = read_pickle(path)
+        try:
+            model = fold_result(stored, files.columns)
+        except UnsupportedModelError as error:
+            raise UnsupportedModelError(f"{path}: {error}") from error
+        except ModelReadError as error:
+            raise ModelReadError(f"{path}: {error}") from error
+        check_method(files, model, STATSMODELS)
+        version = files.flavours[STATSMODELS.name].get("statsmodels_version")
+        library = f"statsmodels {version}" if isinstance(version, str) else model.library
+        return replace(
+            model, target=files.target or model.target, library=library, source=f"{model.source} (a {form}, as data)"
+        )
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a file that is too large to be read, with what makes it so: a result stores its design several times."""
+    most = PickleLimits().size
+    if path.is_file() and path.stat().st_size > most:
+        raise UnsupportedModelError(
+            f"{path}: the file has {path.stat().st_size >> 20} MB, more than the {most >> 20} MB that are read, since it "
+            "holds the training data several times over; log the model with remove_data=True."
+        )
