@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.archive import read_archive
+from coordpath_governance.models.formats import source_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.pickle_stream import read_pickle
@@ -46,5 +47,4 @@ class SklearnReader:
         except ModelReadError as error:
             raise ModelReadError(f"{path}: {error}") from error
         check_method(files, model)
-        source = model.source if stored.format == "skops" else f"{model.source} (a {form}, as data)"
-        return replace(model, target=files.target, source=source)
+        return replace(model, target=files.target, source=source_of(form))
