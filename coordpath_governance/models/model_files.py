@@ -49,11 +49,12 @@ _TextLoader.add_constructor(_NULL, _TextLoader.construct_null)
 
 
 class _NodeLoader(_TextLoader):
-    """The same for those who look at nodes and their lines; an alias could repeat one node without end."""
+    """The same for those who look at nodes and their lines: no aliases, which could repeat one without end, and no tags."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("it has aliases (*name)")
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None) is not None:
+            raise yaml.YAMLError("it has aliases (*name) or tags (!name)")
         return super().compose_node(parent, index)
 
 

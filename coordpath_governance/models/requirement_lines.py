@@ -19,6 +19,7 @@ __all__ = ["Pin", "Remark", "read_requirement", "read_requirements", "shown"]
 
 _SHOWN = 120
 _LONGEST = 2_000
+_MOST_BRACKETS = 20
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 _ENCODING = re.compile(r"#.*coding[:=]\s*(?!utf-?8\b)[-\w.]", re.IGNORECASE)
@@ -81,7 +82,7 @@ def read_requirement(file: str, number: int | None, line: str) -> Iterator[Pin |
     if any(not char.isprintable() and char != "\t" for char in line):
         yield Remark(file, number, f"characters that cannot be seen, or that end a line for some: {shown(line)}")
         return
-    text = _HASH.sub("", _COMMENT.sub("", line)).strip()
+    text = _HASH.sub("", _COMMENT.sub("", line).strip()).strip()
     if not text:
         return
     fault = _fault(text)
@@ -103,8 +104,8 @@ def read_requirement(file: str, number: int | None, line: str) -> Iterator[Pin |
 
 def _fault(text: str) -> str | None:
     """What makes a line something else than a package's name and version, if that can be told before parsing it."""
-    if len(text) > _LONGEST:
-        return f"a line of more than {_LONGEST} characters"
+    if len(text) > _LONGEST or text.count("(") > _MOST_BRACKETS:
+        return f"a line of more than {_LONGEST} characters or {_MOST_BRACKETS} brackets"
     if text.startswith("-"):
         option = re.split(r"[\s=]", text, maxsplit=1)[0]
         short = option[:2] if not option.startswith("--") else option
