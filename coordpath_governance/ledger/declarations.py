@@ -74,14 +74,19 @@ def declared_sides(document: ChangeReportDocument) -> dict[str, str]:
 
     The digest is empty where the report's own account of a model cannot be read; nobody can have vouched for that.
     """
-    sides = {}
-    for who, model in document.models.items():
-        if model is not None and format_of(model.get("source")) == DECLARED_FORMAT:
-            try:
-                sides[str(who)] = sha256_hex(declared_bytes(from_document(model)))
-            except ModelReadError:
-                sides[str(who)] = ""
-    return sides
+    models = {"champion": document.models.get("champion"), "candidate": document.models.get("candidate")}
+    return {
+        who: _stated(model)
+        for who, model in models.items()
+        if model is not None and format_of(model.get("source")) == DECLARED_FORMAT
+    }
+
+
+def _stated(model: dict[str, Any]) -> str:
+    try:
+        return sha256_hex(declared_bytes(from_document(model)))
+    except ModelReadError:
+        return ""
 
 
 def vouched_sides(

@@ -41,15 +41,22 @@ def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateF
     yield combine(settings, [_settings(policy.reference, document)], "fail")
     yield combine(order, [_order(document, has_gap_rule="gap" in policy.rules.model_fields_set)], "review")
     yield combine(digests, [_digests(document)], "fail")
-    sources = {who: model.get("source") for who, model in document.models.items() if model is not None}
-    read = {str(who): format_of(source) for who, source in sources.items()}
-    sides = {str(who): source == DECLARED for who, source in sources.items() if format_of(source) == DECLARED_FORMAT}
+    sources = _sources(document)
+    read = {who: format_of(source) for who, source in sources.items()}
+    sides = {who: source == DECLARED for who, source in sources.items() if read[who] == DECLARED_FORMAT}
     if sides:
         yield combine(declared, [_declared(sides, {} if gate is None else gate.vouched)], "review")
     if policy.formats is not None or any(form is not None and is_plugin(form) for form in read.values()):
         yield _formats(formats, policy.formats, read)
     if document.environments is not None and document.environments.candidate is not None:
         yield combine(environment, list(_environment(document.environments.candidate)), "review")
+
+
+def _sources(document: ChangeReportDocument) -> dict[str, object]:
+    """How each version was read, the champion first: the order of a document's keys is no order."""
+    champion, candidate = document.models.get("champion"), document.models.get("candidate")
+    sides = {"champion": champion, "candidate": candidate}
+    return {who: model.get("source") for who, model in sides.items() if model is not None}
 
 
 def _reference_data(rule: str, pinned: PinnedReference, document: ChangeReportDocument) -> RuleResult:
