@@ -43,7 +43,7 @@ class SklearnReader:
         try:
             model = fold_stored(stored, files.columns)
         except UnsupportedModelError as error:
-            raise UnsupportedModelError(f"{path}: {error}") from error
+            raise UnsupportedModelError(f"{path} ({form}): {error}") from error
         except ModelReadError as error:
             raise ModelReadError(f"{path}: {error}") from error
         check_method(files, model)
