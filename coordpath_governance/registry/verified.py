@@ -72,8 +72,10 @@ def load_verified(
         digest = model_digest(files)
         _check_digest(uri, pointer, digest, expected)
         _check_paths(uri, files)
-        if _check_read(uri, files, _formats(ledger, pointer.name)) == DECLARED_FORMAT:
-            _check_declared(uri, declared_in(ledger)(pointer, digest) is not None, allow_declared)
+        why = _check_read(uri, files, _formats(ledger, pointer.name))
+        if why is not None:
+            vouched = declared_in(ledger)(pointer, digest) is not None
+            _check_declared(uri, why, vouched=vouched, allowed=allow_declared)
         with registry_errors(f"loading {uri}"):
             model = mlflow.pyfunc.load_model(str(files))
     except BaseException:
@@ -152,30 +154,30 @@ def _formats(ledger: Ledger, name: str) -> tuple[str, ...] | None:
         return None
 
 
-def _check_read(uri: str, files: Path, allowed: tuple[str, ...] | None) -> str:
-    """The format in which the model is read; `RefusedError` if it is damaged, or read in a way that is not accepted."""
+def _check_read(uri: str, files: Path, allowed: tuple[str, ...] | None) -> str | None:
+    """Why the model cannot be read, None if it can; `RefusedError` if it is damaged or in a format that is not accepted."""
+    why: str | None = None
     try:
         form = format_of(read_model(files).source)
-    except UnsupportedModelError:
-        form = DECLARED_FORMAT
+    except UnsupportedModelError as error:
+        form, why = DECLARED_FORMAT, str(error)
     except ModelReadError as error:
         raise RefusedError(f"{uri} was not loaded: {error}") from error
     if form is None or (is_plugin(form) if allowed is None else form not in allowed):
         listed = "its policy does not list that in 'formats'" if form else "how is not known"
-        raise RefusedError(f"{uri} was not loaded: it was read as '{form or 'something else'}', and {listed}")
-    return form
+        reason = why or f"it was read as '{form or 'something else'}'"
+        raise RefusedError(f"{uri} was not loaded: {reason}, and {listed}")
+    if form == DECLARED_FORMAT and why is None:
+        return "its coefficients are only declared by its author, since it cannot be read"
+    return why
 
 
-def _check_declared(uri: str, vouched: bool, allow_declared: bool) -> None:
+def _check_declared(uri: str, why: str, *, vouched: bool, allowed: bool) -> None:
     """A model that cannot be read may run anything: it is loaded if somebody vouches for it and the caller says so."""
-    if vouched and allow_declared:
+    if vouched and allowed:
         return
-    why = "it cannot be read to the last name, so that nobody knows what it runs"
-    if vouched:
-        raise RefusedError(
-            f"{uri} was not loaded: {why}; somebody vouches for it: allow_declared=True loads it all the same"
-        )
-    raise RefusedError(f"{uri} was not loaded: {why}, and nobody vouches for it (`coordpath declare`)")
+    what = "somebody vouches for it: allow_declared=True loads it all the same" if vouched else "nobody vouches for it"
+    raise RefusedError(f"{uri} was not loaded: {why.rstrip('.')}. What it runs is not known; {what} (`coordpath declare`)")
 
 
 def _check_paths(uri: str, files: Path) -> None:
