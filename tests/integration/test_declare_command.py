@@ -230,3 +230,25 @@ def test_an_alias_or_latest_names_the_version_and_a_uri_does_not(office, store, 
     store.register(office.name, log(store))
     assert declare(office, "--coefficients", coefficients, version="latest").code == 0
     assert declare(office, "--coefficients", coefficients, version="models:/other/1").code == 2
+
+
+def test_a_sweep_makes_the_report_once_somebody_vouches(office, store, coefficients):
+    store.register(office.name, store.first, log(store))
+    office.champion()
+    before = office.run("sweep")
+    assert "no report on version 2" in before.plain
+    assert "coordpath declare" in before.plain
+    assert declare(office, "--coefficients", coefficients, version="2").code == 0
+    assert "version 2 has its report now" in office.run("sweep").plain
+
+
+def test_what_lies_beside_the_version_is_not_what_decides(office, store, coefficients):
+    """Whoever can write artifacts can change the copy; the ledger's bytes are used."""
+    logged = log(store)
+    store.register(office.name, logged)
+    done = json.loads(declare(office, "--coefficients", coefficients, "--json").out)
+    forged = to_document(LinearModel(0.0, numeric=(NumericTerm("area", 99.0),)))
+    Path(store.path(logged), done["beside"]).write_text(json.dumps(forged))
+    assert office.run("report", office.name, "--candidate", "1").code == 0
+    report = json.loads((office.attached("1", "none-to-v1") / "change_report.json").read_text())
+    assert report["models"]["candidate"]["numeric"][0]["coefficient"] == 3.0
