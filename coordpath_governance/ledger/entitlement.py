@@ -117,7 +117,8 @@ class _Record:
             return
         if intent.full_validation != kind.full_validation:
             yield f"it is {'' if intent.full_validation else 'not '}counted as a full validation, against its class"
-        content = self._document(intent.binding.report) if kind != policy.materiality[0] else None
+        matters = kind != policy.materiality[0] or bool(policy.declarations.roles)
+        content = self._document(intent.binding.report) if matters else None
         if content is None:
             return
         try:

@@ -43,7 +43,8 @@ class SklearnReader:
         try:
             model = fold_stored(stored, files.columns)
         except UnsupportedModelError as error:
-            raise UnsupportedModelError(f"{path} ({form}): {error}") from error
+            told = "" if form == "skops" else f" ({form})"
+            raise UnsupportedModelError(f"{path}{told}: {error}") from error
         except ModelReadError as error:
             raise ModelReadError(f"{path}: {error}") from error
         check_method(files, model)

@@ -10,11 +10,13 @@ import pytest
 from helpers.office import Office
 from sklearn.ensemble import RandomForestRegressor
 
-from coordpath_governance.errors import RefusedError
+from coordpath_governance.errors import AttachError, RefusedError
 from coordpath_governance.models import LinearModel, NumericTerm, to_document
 from coordpath_governance.models.coefficients_json import declared_bytes
+from coordpath_governance.registry import declared as declared_module
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.verified import load_verified
+from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.reports.change_report import ChangeReport
 
 MODEL = LinearModel(5.0, numeric=(NumericTerm("area", 3.0), NumericTerm("age", -0.8)), estimator="their own")
@@ -252,3 +254,25 @@ def test_what_lies_beside_the_version_is_not_what_decides(office, store, coeffic
     assert office.run("report", office.name, "--candidate", "1").code == 0
     report = json.loads((office.attached("1", "none-to-v1") / "change_report.json").read_text())
     assert report["models"]["candidate"]["numeric"][0]["coefficient"] == 3.0
+
+
+def test_a_copy_that_cannot_be_written_is_told_and_written_next_time(office, store, coefficients, monkeypatch):
+    store.register(office.name, log(store))
+
+    def fail(*_):
+        raise AttachError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(declared_module, "write_beside", fail)
+        done = declare(office, "--coefficients", coefficients)
+    assert done.code == 4
+    assert "is entry 7 of the ledger and counts, but it could not be laid beside the version: the disk is full" in done.plain
+    again = json.loads(declare(office, "--coefficients", coefficients, "--json").out)
+    assert (again["new"], again["entry"]) == (False, 7)
+    assert beside(office, again) == declared_bytes(MODEL)
+
+
+def test_a_model_that_is_no_registered_version_has_no_declaration(office, coefficients):
+    find = declared_module.declared_in(office.ledger)
+    assert find(ModelPointer(uri=str(coefficients)), "0" * 64) is None
+    assert find(ModelPointer(uri="models:/unknown/1", name="unknown", version="1"), "0" * 64) is None

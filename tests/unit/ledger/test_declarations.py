@@ -239,3 +239,13 @@ def test_the_audit_takes_keys_as_they_were_at_the_time(book, table):
     assert said(book) == []
     book.intend()
     assert said(book) == ["it lacks approvals: its policy asks for 2, and 0 counted"]
+
+
+def test_a_report_that_cannot_be_read_could_hide_declared_coefficients(book):
+    book.add_people()
+    book.adopt(materiality=[{"class": "minor"}], **VOUCH)
+    book.register()
+    book.make_report()
+    book.intend()
+    (told,) = said(book)
+    assert "cannot be read" in told

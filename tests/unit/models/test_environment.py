@@ -244,6 +244,13 @@ def test_an_environment_of_another_kind_or_elsewhere_does_not_go_unnoticed(folde
     assert found.remarks or found.damaged
 
 
+def test_what_conda_itself_installs_is_compared_too(folder):
+    (folder / "conda.yaml").write_text(CONDA.replace("- pip<=24.0", "- pip<=24.0\n- SciPy=1.14\n- openblas 0.3.*"))
+    found = read_environment(folder)
+    assert found.remarks == ()
+    assert {Pin("scipy", "=1.14"), Pin("openblas", "0.3.*")} <= set(found.pins)
+
+
 def test_old_models_name_conda_alone(folder):
     (folder / "MLmodel").write_text("flavors: {python_function: {env: conda.yaml}}")
     assert read_environment(folder).remarks == ()
