@@ -18,6 +18,7 @@ __all__ = [
     "NotFoundError",
     "PolicyError",
     "ProblemError",
+    "ReaderPluginError",
     "ReferenceDataError",
     "RefusedError",
     "RegistryError",
@@ -86,6 +87,10 @@ class ModelReadError(CoordpathError, ValueError):
 
 class UnsupportedModelError(ModelReadError):
     """A model we can open but not explain: another flavour, a pickle, something that is not linear."""
+
+
+class ReaderPluginError(ModelReadError):
+    """A reader that another distribution brings and that cannot be loaded or fails."""
 
 
 class AlignmentError(CoordpathError, ValueError):

@@ -15,6 +15,7 @@ from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
+from coordpath_governance.reports.environment import environments_of
 from coordpath_governance.reports.make import (
     DEFAULT_MAX_STEPS,
     Progress,
@@ -26,6 +27,7 @@ from coordpath_governance.reports.make import (
 )
 
 if TYPE_CHECKING:
+    from coordpath_governance.models.environment import Environment
     from coordpath_governance.reports.change_report import ChangeReport
 
 __all__ = ["explain_change"]
@@ -71,8 +73,8 @@ def explain_change(
     texts = {"weight": weight, "offset": offset, "exposure": exposure, "period": period, "name": name}
     facts = {"owner": owner, "purpose": purpose, "reason": reason, "change_type": change_type, "planned": planned}
     _check_words(texts | facts, role, missing, segments)
-    before, champion_facts = (None, None) if champion is None else _resolve(champion, "champion")
-    after, candidate_facts = _resolve(candidate, "candidate")
+    before, champion_facts, old_files = (None, None, None) if champion is None else _resolve(champion, "champion")
+    after, candidate_facts, new_files = _resolve(candidate, "candidate")
     reference = replace(_reference(candidate, data, target, weight, role, period, missing), offset=offset, exposure=exposure)
     subject = Subject(name=name or candidate_facts.name or "model", champion=champion_facts, candidate=candidate_facts)
     request = Request(
@@ -81,6 +83,7 @@ def explain_change(
         settings=settings_for(
             max_steps=max_steps, gamma=gamma, threshold=threshold, champion_threshold=champion_threshold, segments=segments
         ),
+        environments=environments_of(old_files, new_files),
     )
     return make_report(before, after, reference, request, progress)
 
@@ -101,18 +104,20 @@ def _listed(values: object) -> Sequence[object]:
     return values if isinstance(values, Sequence) else (None,)
 
 
-def _resolve(model: Any, label: str) -> tuple[LinearModel, VersionFacts]:  # noqa: ANN401 - see explain_change
+def _resolve(model: Any, label: str) -> tuple[LinearModel, VersionFacts, Environment | None]:  # noqa: ANN401 - see explain_change
+    """The model, where it came from, and what its environment files ask for if it has any."""
     if isinstance(model, LinearModel):
-        return model, version_facts(model, label)
+        return model, version_facts(model, label), None
     if isinstance(model, str | Path):
         from coordpath_governance.registry.connection import connect
         from coordpath_governance.registry.download import fetch_model
         from coordpath_governance.registry.versions import point_at
 
         fetched = fetch_model(point_at(connect(), None, str(model)))
-        return fetched.model, version_facts(fetched.model, fetched.pointer.label, fetched.pointer.aliases)
+        facts = version_facts(fetched.model, fetched.pointer.label, fetched.pointer.aliases)
+        return fetched.model, facts, fetched.environment
     linear = from_fitted(model)
-    return linear, version_facts(linear, label)
+    return linear, version_facts(linear, label), None
 
 
 def _reference(

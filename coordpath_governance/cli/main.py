@@ -24,6 +24,7 @@ _COLLECT_AFTER = 100_000
 _COMMANDS = {
     "demo": "the whole story on an embedded store: train, register, retrain, report, gate, review, promote, audit, verify",
     "scan": "what of a registry can be read, and why not: reads, changes nothing",
+    "declare": "vouch for the coefficients of a version that cannot be read, signed",
     "report": "explain what changed between two versions, and attach the report",
     "solve": "the solver alone: PROBLEM.json in, the path out",
     "verify": "recheck a report offline",

@@ -178,6 +178,7 @@ def _tell_what_is_pinned(policy: str) -> None:
 
 
 def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out
+    from coordpath_governance.registry.declared import declared_in
     from coordpath_governance.registry.version_report import report_on_versions
     from coordpath_governance.registry.versions import point_at
     from coordpath_governance.reports.document import ChangeFacts
@@ -207,8 +208,9 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
         segments=tuple(dict.fromkeys(options["segments"])),
     )
     reference = _reference(client, candidate, options)
+    declared = None if governed is None else declared_in(governed.ledger)
     with progress_line() as progress:
-        report = report_on_versions(champion, candidate, reference, facts, settings, progress)
+        report = report_on_versions(champion, candidate, reference, facts, settings, progress, declared)
     return report, champion, candidate
 
 

@@ -8,6 +8,7 @@ import click
 
 from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.governed import open_registry
+from coordpath_governance.cli.signing_options import find_ledger, ledger_options
 from coordpath_governance.registry.versions import CHAMPION_ALIAS
 
 __all__ = ["command"]
@@ -26,19 +27,21 @@ _WORDS = {
     "--alias", default=CHAMPION_ALIAS, show_default=True, help="Look at what stands under this alias; else at the latest."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (coordpath.scan/1) instead of lines.")
-@click.option("--tracking-uri", envvar="MLFLOW_TRACKING_URI", help="MLflow tracking store.")
-@click.option("--registry-uri", envvar="MLFLOW_REGISTRY_URI", help="MLflow registry, if it is another.")
-def command(alias: str, as_json: bool, tracking_uri: str | None, registry_uri: str | None) -> int:
+@ledger_options
+def command(alias: str, as_json: bool, ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> int:
     """List every registered model and whether its champion can be read: if not, why, and what to do.
 
-    It reads the models' files, runs nothing in them and changes nothing. Exits 0 whatever it finds, 4 if the registry does
-    not answer.
+    It reads the models' files, runs nothing in them and changes nothing. If there is a ledger, it knows what people vouch
+    for. Exits 0 whatever it finds, 4 if the registry does not answer.
     """
+    from coordpath_governance.registry.declared import declared_in
     from coordpath_governance.registry.scan import count_outcomes, scan, scan_document
 
+    opened = find_ledger(ledger, tracking_uri, registry_uri)
+    declared = None if opened is None else declared_in(opened)
     client = open_registry(tracking_uri, registry_uri).client
     found = []
-    for each in scan(client, alias):
+    for each in scan(client, alias, declared):
         found.append(each)
         if as_json:
             continue
@@ -50,6 +53,8 @@ def command(alias: str, as_json: bool, tracking_uri: str | None, registry_uri: s
         say_line(f"{_WORDS[each.outcome]:10}  {each.name}  {where}: {told}")
         for remark in each.remarks:
             say_line(f"{'':10}  note: {remark}")
+        if each.remedy:
+            say_line(f"{'':10}  → {each.remedy}")
     if as_json:
         click.echo(json.dumps(scan_document(found, alias), indent=2, ensure_ascii=False))
         return 0

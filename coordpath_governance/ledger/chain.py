@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from coordpath_governance.errors import LedgerError, SignatureError, SigningKeyError
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry
-from coordpath_governance.ledger.events import EVENTS, Body, KeyAdded, LedgerCreated, PolicyAdopted, ReportMade
+from coordpath_governance.ledger.events import EVENTS, Body, Declaration, KeyAdded, LedgerCreated, PolicyAdopted, ReportMade
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.signing.keys import PublicKey
 
@@ -108,4 +108,6 @@ def named_blob(body: Body) -> str | None:
     """The digest of the bytes that an event says are kept with it."""
     if isinstance(body, PolicyAdopted):
         return body.policy
+    if isinstance(body, Declaration):
+        return body.coefficients
     return body.report if isinstance(body, ReportMade) else None

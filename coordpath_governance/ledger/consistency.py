@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Anchor, Approval, Binding, Body, Intent, LedgerCreated, Promotion, Waiver
+from coordpath_governance.ledger.events import (
+    Anchor,
+    Approval,
+    Binding,
+    Body,
+    Declaration,
+    Intent,
+    LedgerCreated,
+    Promotion,
+    Waiver,
+)
 
 __all__ = ["contradictions", "ledger_name"]
 
@@ -43,11 +53,11 @@ class _Account:
             self._used.setdefault(used, entry.seq)
 
     def objections(self, entry: Entry, facts: Body) -> Iterator[str]:
-        binding = getattr(facts, "binding", None)
-        if isinstance(binding, Binding):
-            if binding.registry != self._name:
-                yield f"it is about the registry of ledger {binding.registry[:40]}, not of this one"
-            if binding.name != entry.model:
+        about = facts if isinstance(facts, Declaration) else getattr(facts, "binding", None)
+        if isinstance(about, Binding | Declaration):
+            if about.registry != self._name:
+                yield f"it is about the registry of ledger {about.registry[:40]}, not of this one"
+            if about.name != entry.model:
                 yield "it is about another model than the one it is recorded for"
         for used in _uses(facts):
             if used in self._used:

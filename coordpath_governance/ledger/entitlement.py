@@ -10,24 +10,26 @@ from datetime import timedelta
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import PolicyError, ReportFormatError
+from coordpath_governance.ledger.declarations import author_of, declared_sides, vouched_sides
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
     Adoption,
     Approval,
     Binding,
     Intent,
+    LedgerCreated,
     OutsideMove,
     PolicyAdopted,
     Promotion,
-    Registration,
     Rejection,
     ReportMade,
     Waiver,
 )
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
-from coordpath_governance.ledger.quorum import fill, person, places_for
+from coordpath_governance.ledger.quorum import Need, fill, person, places_for
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.document import MaterialityClass, Policy
+from coordpath_governance.policy.judge import who_decides
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.policy.materiality import class_of
 from coordpath_governance.reports.change_report import ChangeReport
@@ -59,12 +61,15 @@ class _Record:
         self._blobs = blobs
         self._keys = KeyRing()
         self._in_force: dict[str, str] = {}
+        self._name = ""
         self._chains: dict[str | None, list[Entry]] = {}
 
     def take(self, entry: Entry) -> None:
         self._keys = self._keys.after(entry)
         self._chains.setdefault(entry.model, []).append(entry)
         facts = entry.facts
+        if isinstance(facts, LedgerCreated):
+            self._name = facts.ledger
         if isinstance(facts, PolicyAdopted):
             self._in_force[facts.name] = facts.policy
 
@@ -112,7 +117,8 @@ class _Record:
             return
         if intent.full_validation != kind.full_validation:
             yield f"it is {'' if intent.full_validation else 'not '}counted as a full validation, against its class"
-        content = self._document(intent.binding.report) if kind != policy.materiality[0] else None
+        matters = kind != policy.materiality[0] or bool(policy.declarations.roles)
+        content = self._document(intent.binding.report) if matters else None
         if content is None:
             return
         try:
@@ -128,7 +134,7 @@ class _Record:
     def _of_decisions(self, entry: Entry, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> Iterator[str]:
         """Enough different people, none of them the author, whose word counted at that time."""
         decisions = {each.hash: each for each in chain}
-        author = _author(chain, intent.binding.to_version)
+        author = author_of(chain, intent.binding.to_version)
         moved = _last_move(chain, intent.binding.alias)
         people: dict[str, frozenset[str]] = {}
         for used in (*intent.approvals, *intent.waivers):
@@ -151,10 +157,31 @@ class _Record:
                 people[person(known.facts.owner)] = frozenset(known.facts.roles)
             yield from (f"{what} did not count: {fault}" for fault in faults)
         kind = _class(policy, intent.materiality)
-        places = places_for(policy, kind.approvals if kind else (), author_known=author is not None)
+        needs: Sequence[Need] = kind.approvals if kind else ()
+        declared = self._unvouched(intent, policy, chain)
+        if kind is not None and declared:
+            needs = who_decides(policy.materiality, kind)
+            if not needs:
+                yield f"nobody entitled vouched for the declared coefficients of the {declared}, and nobody could approve"
+        places = places_for(policy, needs, author_known=author is not None)
         filled = len(fill(places, people))
         if filled < len(places):
             yield f"it lacks approvals: its policy asks for {len(places)}, and {filled} counted"
+
+    def _unvouched(self, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> str:
+        """The versions whose coefficients were declared and that nobody entitled had vouched for; empty if there are none.
+
+        Only under a policy that says who may vouch: before there were such policies, the gate did not ask.
+        """
+        content = self._document(intent.binding.report) if policy.declarations.roles else None
+        if content is None:
+            return ""
+        try:
+            document = ChangeReport.from_bytes(content).document
+        except ReportFormatError:
+            return ""
+        counted = vouched_sides(document, chain, self._keys, policy.declarations.roles, self._name)
+        return " and the ".join(who for who in declared_sides(document) if who not in counted)
 
 
 def _last_move(chain: Sequence[Entry], alias: str) -> int:
@@ -180,12 +207,6 @@ def _faults(
 
 def _class(policy: Policy, name: str) -> MaterialityClass | None:
     return next((each for each in policy.materiality if each.class_ == name), None)
-
-
-def _author(chain: Sequence[Entry], version: str) -> str | None:
-    """Who registered a version, if somebody vouched for it; of several, the newest registration."""
-    found = [facts for each in chain if isinstance(facts := each.facts, Registration) and facts.version == version]
-    return found[-1].author if found and found[-1].authenticated_by else None
 
 
 def _reports(entry: Entry, binding: Binding) -> bool:

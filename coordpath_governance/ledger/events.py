@@ -19,6 +19,7 @@ __all__ = [
     "Approval",
     "Binding",
     "Body",
+    "Declaration",
     "Intent",
     "KeyAdded",
     "KeyFacts",
@@ -171,6 +172,21 @@ class Waiver(Body):
     expires: Time
 
 
+class Declaration(Body):
+    """A person vouches that a version nobody can read predicts by these coefficients.
+
+    It is about files of exactly this digest: if they change, it counts no longer. The canonical JSON of the coefficients
+    (schema coordpath.coefficients/1) is kept as a blob of digest ``coefficients``. Who vouches is who signs.
+    """
+
+    registry: str
+    name: str
+    version: Version
+    digest: Sha256
+    coefficients: Sha256
+    reason: Text
+
+
 class Intent(Body):
     """A promotion that is about to happen; approvals and waivers (hashes of their entries) are consumed by it."""
 
@@ -240,6 +256,7 @@ EVENTS: dict[str, type[Body]] = {
     "approval": Approval,
     "rejection": Rejection,
     "waiver": Waiver,
+    "declaration": Declaration,
     "intent": Intent,
     "promotion": Promotion,
     "refusal": Refusal,
@@ -259,6 +276,7 @@ SIGNERS: dict[str, str | None] = {
     "approval": None,
     "rejection": None,
     "waiver": None,
+    "declaration": None,
     "intent": SERVICE,
     "promotion": SERVICE,
     "refusal": SERVICE,
@@ -276,6 +294,7 @@ _WEIGH_FOR_THEIR_MODEL = frozenset(
         "approval",
         "rejection",
         "waiver",
+        "declaration",
         "intent",
         "promotion",
         "outside move",

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from coordpath_governance.policy.document import Policy
 
-__all__ = ["Place", "fill", "person", "places_for"]
+__all__ = ["Need", "Place", "fill", "person", "places_for"]
 
 
 class Need(Protocol):
     """So many people with this role, as a policy or a judgement asks for them."""
 
     @property
-    def role(self) -> str: ...
+    def role(self) -> str:
+        """Who."""
+        ...
 
     @property
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """How many of them."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from coordpath_governance.ledger.events import (
     Anchor,
     Approval,
     Binding,
+    Declaration,
     Intent,
     KeyAdded,
     KeyRevoked,
@@ -89,6 +90,10 @@ _TELL: dict[type, Callable[[Any], str]] = {
     Approval: lambda facts: f"{_change(facts.binding)}, until {facts.expires}{_said(facts.comment)}",
     Rejection: lambda facts: f"{_change(facts.binding)}{_said(facts.comment)}",
     Waiver: lambda facts: f"'{shorten(facts.rule, _NAME)}' for {_change(facts.binding)}{_said(facts.reason)}",
+    Declaration: lambda facts: (
+        f"version {facts.version}, files {facts.digest[:_DIGITS]}, predicts by the coefficients "
+        f"{facts.coefficients[:_DIGITS]}{_said(facts.reason)}"
+    ),
     Intent: lambda facts: (
         _change(facts.binding)
         + (f" by {facts.actor}" if facts.actor else "")

@@ -20,17 +20,25 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from coordpath_governance.canonical import read_json
+from coordpath_governance.canonical import canonical_bytes, read_json
 from coordpath_governance.errors import ModelReadError
+from coordpath_governance.models.formats import DECLARED
 from coordpath_governance.models.functions import MOST_COLUMNS, Curve, FunctionTerm, Piece, Shape
 from coordpath_governance.models.kinds import LINKS, fault_of_kind
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
 from coordpath_governance.models.maps import MAPS, Map, map_document
 
-__all__ = ["DECLARED", "SCHEMA", "from_document", "read_coefficients", "to_document"]
+__all__ = [
+    "DECLARED",
+    "SCHEMA",
+    "declared_bytes",
+    "from_document",
+    "read_coefficients",
+    "to_document",
+    "with_source",
+]
 
 SCHEMA = "coordpath.coefficients/1"
-DECLARED = "declared by the author in coefficients.json"
 _MAX_BYTES = 32 << 20
 _MOST = {"functions": 2_000, "pieces": 10_000, "shapes": 100, "maps": 1_000}
 _MOST_NUMBERS = 20_000
@@ -163,11 +171,22 @@ def read_coefficients(path: Path) -> LinearModel:
     if not isinstance(document, dict):
         raise ModelReadError(f"{path}: this is not a JSON object; write it with coordpath_governance.models.to_document.")
     try:
-        model = from_document(document)
+        return replace(with_source(from_document(document), DECLARED), remarks=())
     except ModelReadError as error:
         raise ModelReadError(f"{path}: {error}") from error
-    scores = tuple(replace(score, source=DECLARED) for score in model.class_scores)
-    return replace(model, source=DECLARED, class_scores=scores, remarks=())
+
+
+def with_source(model: LinearModel, source: str) -> LinearModel:
+    """The same model, said to come from ``source`` in all its scores."""
+    return replace(model, source=source, class_scores=tuple(replace(score, source=source) for score in model.class_scores))
+
+
+def declared_bytes(model: LinearModel) -> bytes:
+    """The canonical JSON of the document that declares a model, wherever its coefficients come from.
+
+    Two files that state the same model have the same bytes, whatever the order of their keys and what they leave out.
+    """
+    return canonical_bytes(to_document(replace(with_source(model, DECLARED), remarks=())))
 
 
 def _numeric_term(fields: _Fields) -> NumericTerm:

@@ -14,7 +14,7 @@ from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.manifest import is_covered
 
-__all__ = ["ModelFiles", "open_model_files", "uncovered_path"]
+__all__ = ["ModelFiles", "compose_yaml", "open_model_files", "uncovered_path"]
 
 _MLMODEL = "MLmodel"
 _MAX_MLMODEL_BYTES = 1 << 20
@@ -46,6 +46,24 @@ class _TextLoader(yaml.BaseLoader):
 _NULL = "tag:yaml.org,2002:null"
 _TextLoader.add_implicit_resolver(_NULL, re.compile(r"(?:~|null|Null|NULL|)\Z"), ["~", "n", "N", ""])
 _TextLoader.add_constructor(_NULL, _TextLoader.construct_null)
+
+
+class _NodeLoader(_TextLoader):
+    """The same for those who look at nodes and their lines: no aliases, which could repeat one without end, and no tags."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None) is not None:
+            raise yaml.YAMLError("it has aliases (*name) or tags (!name)")
+        return super().compose_node(parent, index)
+
+
+def compose_yaml(data: bytes, where: str) -> yaml.Node | None:
+    """The nodes of one small YAML document, each with its line; None if it is empty. `ModelReadError` if it is not YAML."""
+    try:
+        return _NodeLoader(data).get_single_node()
+    except _YAML_ERRORS as error:
+        raise ModelReadError(f"{where}: this is not YAML that we read ({error}).") from error
 
 
 @dataclass(frozen=True)

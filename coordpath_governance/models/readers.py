@@ -1,7 +1,8 @@
 """The table of readers: from a model's folder, as MLflow stores it, to a `LinearModel`.
 
 A reader is an object with `can_read` and `read`. Ours are imported when a model of their flavour is met; adding a flavour is
-one file and one line in the table, or one `register_reader` from outside. The author's own
+one file and one line in the table. Readers that other distributions bring (`plugin_readers`) are asked last, about flavours
+that no reader here knows. The author's own
 ``coefficients.json`` counts only where no reader can read the model: beside a readable one it could state anything. What it
 states is declared, not read, and the gate does not take it for known.
 """
@@ -9,16 +10,18 @@ states is declared, not read, and the gate does not take it for known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from coordpath_governance.errors import CoordpathError, ModelReadError, UnsupportedModelError
+from coordpath_governance.errors import CoordpathError, ModelReadError, ReaderPluginError, UnsupportedModelError
 from coordpath_governance.models.coefficients_json import read_coefficients
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.models.model_files import ModelFiles, open_model_files
+from coordpath_governance.models.plugin_readers import plugin_readers
 
 __all__ = ["ModelReader", "read_model", "register_reader"]
 
@@ -85,16 +88,36 @@ def _read(folder: Path) -> LinearModel:
         raise ModelReadError(f"{folder}: there is no such model folder; check the path.")
     files = open_model_files(folder)
     declared = (folder / _COEFFICIENTS).exists()
-    for reader in _readers(files):
-        if reader.can_read(files):
-            try:
+    try:
+        for reader in _readers(files):
+            if reader.can_read(files):
                 return reader.read(files)
-            except UnsupportedModelError:
-                if not declared:
-                    raise
-    if declared:
-        return read_coefficients(files.path(_COEFFICIENTS))
-    raise UnsupportedModelError(f"{folder}: {_why_not(files)}")
+        return _read_by_plugin(files)
+    except (UnsupportedModelError, ReaderPluginError):
+        if not declared:
+            raise
+    return read_coefficients(files.path(_COEFFICIENTS))
+
+
+def _read_by_plugin(files: ModelFiles) -> LinearModel:
+    """What the first plugin that knows the model reads; if none does, the error of one that failed comes first."""
+    failed: list[ReaderPluginError] = []
+    for plugin in plugin_readers() if files.flavours else ():
+        with _kept(failed):
+            if plugin.can_read(files):
+                return plugin.read(files)
+    if failed:
+        raise ReaderPluginError(f"{files.folder}: {_why_not(files)} Besides, {failed[0]}") from failed[0]
+    raise UnsupportedModelError(f"{files.folder}: {_why_not(files)}")
+
+
+@contextmanager
+def _kept(failed: list[ReaderPluginError]) -> Iterator[None]:
+    """A plugin that fails is remembered, and the next one is asked."""
+    try:
+        yield
+    except ReaderPluginError as error:
+        failed.append(error)
 
 
 def _readers(files: ModelFiles) -> Iterator[ModelReader]:
@@ -120,5 +143,5 @@ def _why_not(files: ModelFiles) -> str:
     names = [name for name in files.flavours if name != "python_function"] or ["python_function"]
     return (
         f"the model has the flavour {', '.join(names)}, which is not supported; supported: {', '.join(_OWN)}. "
-        f"Log it that way, or put a {_COEFFICIENTS} beside it."
+        f"Log it that way, or put a {_COEFFICIENTS} beside it (cg.to_coefficients)."
     )

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.archive import read_archive
+from coordpath_governance.models.formats import source_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.pickle_stream import read_pickle
@@ -42,9 +43,9 @@ class SklearnReader:
         try:
             model = fold_stored(stored, files.columns)
         except UnsupportedModelError as error:
-            raise UnsupportedModelError(f"{path}: {error}") from error
+            told = "" if form == "skops" else f" ({form})"
+            raise UnsupportedModelError(f"{path}{told}: {error}") from error
         except ModelReadError as error:
             raise ModelReadError(f"{path}: {error}") from error
         check_method(files, model, SKLEARN)
-        source = model.source if stored.format == "skops" else f"{model.source} (a {form}, as data)"
-        return replace(model, target=files.target, source=source)
+        return replace(model, target=files.target, source=source_of(form))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.models.formats import source_of
 from coordpath_governance.models.kinds import fault_of_kind
 from coordpath_governance.models.linear_model import LinearModel, level_label
 from coordpath_governance.models.model_files import ModelFiles
@@ -33,7 +34,7 @@ class SparkReader:
         """Return the model; every class and setting must be known, and nothing else may decide what is served."""
         stages = open_stages(files)
         try:
-            return _fold(stages)
+            return replace(_fold(stages), source=source_of(SPARK.format))
         except UnsupportedModelError as error:
             raise UnsupportedModelError(f"{files.folder}: {error}") from error
         except ModelReadError as error:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.models.formats import source_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.pickle_machine import PickleLimits
@@ -37,9 +38,7 @@ class StatsmodelsReader:
         check_method(files, model, STATSMODELS)
         version = files.flavours[STATSMODELS.name].get("statsmodels_version")
         library = f"statsmodels {version}" if isinstance(version, str) else model.library
-        return replace(
-            model, target=files.target or model.target, library=library, source=f"{model.source} (a {form}, as data)"
-        )
+        return replace(model, target=files.target or model.target, library=library, source=source_of(form))
 
 
 def _check_size(path: Path) -> None:

@@ -1,36 +1,62 @@
-"""Checks that no policy switches off and nobody waives: pinned data and settings, a proof, digests, declarations."""
+"""Checks that no policy switches off and nobody waives: pinned data and settings, a proof, digests, and how it was read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from coordpath_governance.models.coefficients_json import DECLARED
+from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of, is_plugin
 from coordpath_governance.numbers import percent
 from coordpath_governance.policy.document import PinnedReference, Policy
+from coordpath_governance.policy.gate_facts import GateFacts
 from coordpath_governance.policy.results import Finding, RuleResult, combine, listed
 from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.environment import EnvironmentFacts
 from coordpath_governance.text import visible
 
 __all__ = ["BUILT_IN", "built_in_results"]
 
-BUILT_IN = ("reference data", "reference settings", "order of the steps", "model digests", "declared coefficients")
+BUILT_IN = (
+    "reference data",
+    "reference settings",
+    "order of the steps",
+    "model digests",
+    "declared coefficients",
+    "file formats",
+    "environment",
+)
 _SHORT = 12
+_REMARKS = 5
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def built_in_results(policy: Policy, document: ChangeReportDocument) -> Iterator[RuleResult]:
-    """All of them, in the order of `BUILT_IN`; of declared coefficients only where there are any."""
-    data, settings, order, digests, declared = BUILT_IN
+def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateFacts | None = None) -> Iterator[RuleResult]:
+    """All of them, in the order of `BUILT_IN`; the last three only where there is something to look at.
+
+    Those are declared coefficients, formats that the policy lists or that are a plugin's, and environment files, which
+    older reports do not tell. Who vouches for coefficients is known to the ``gate`` alone.
+    """
+    data, settings, order, digests, declared, formats, environment = BUILT_IN
     yield _reference_data(data, policy.reference, document)
     yield combine(settings, [_settings(policy.reference, document)], "fail")
     yield combine(order, [_order(document, has_gap_rule="gap" in policy.rules.model_fields_set)], "review")
     yield combine(digests, [_digests(document)], "fail")
-    sides: list[str] = [
-        who for who, model in document.models.items() if model is not None and model.get("source") == DECLARED
-    ]
+    sources = _sources(document)
+    read = {who: format_of(source) for who, source in sources.items()}
+    sides = {who: source == DECLARED for who, source in sources.items() if read[who] == DECLARED_FORMAT}
     if sides:
-        yield combine(declared, [_declared(sides)], "review")
+        yield combine(declared, [_declared(sides, {} if gate is None else gate.vouched)], "review")
+    if policy.formats is not None or any(form is not None and is_plugin(form) for form in read.values()):
+        yield _formats(formats, policy.formats, read)
+    if document.environments is not None and document.environments.candidate is not None:
+        yield combine(environment, list(_environment(document.environments.candidate)), "review")
+
+
+def _sources(document: ChangeReportDocument) -> dict[str, object]:
+    """How each version was read, the champion first: the order of a document's keys is no order."""
+    champion, candidate = document.models.get("champion"), document.models.get("candidate")
+    sides = {"champion": champion, "candidate": candidate}
+    return {who: model.get("source") for who, model in sides.items() if model is not None}
 
 
 def _reference_data(rule: str, pinned: PinnedReference, document: ChangeReportDocument) -> RuleResult:
@@ -86,13 +112,76 @@ def _order(document: ChangeReportDocument, *, has_gap_rule: bool) -> Finding:
     return Finding(f"bounded, gap {percent(path.gap)}", limit, has_gap_rule, why)
 
 
-def _declared(sides: list[str]) -> Finding:
-    """Coefficients that an author wrote beside a model nobody could read: whether it predicts by them is not known."""
-    why = (
-        f"The coefficients of the {' and the '.join(sides)} are what the author declares of a model that cannot be read: a "
-        "person has to vouch that it predicts by them."
-    )
-    return Finding(f"declared, of the {' and the '.join(sides)}", "read from the model's files", met=None, reason=why)
+def _declared(sides: Mapping[str, bool], vouched: Mapping[str, str]) -> Finding:
+    """Coefficients that were declared of a model nobody could read: whether it predicts by them is not known.
+
+    It is, once somebody whom the policy names has vouched for exactly these coefficients of exactly these files. ``sides``
+    tells of each such version whether the author alone declares them.
+    """
+    limit = "read from the model's files"
+    open_sides = [who for who in sides if who not in vouched]
+    if not open_sides:
+        told = "; ".join(f"of the {who}, vouched for by {visible(vouched[who])}" for who in sides)
+        return Finding(f"declared, {told}", f"{limit}, or vouched for", met=True)
+    which = " and the ".join(open_sides)
+    if all(sides[who] for who in open_sides):
+        why = (
+            f"The coefficients of the {which} are what the author declares of a model that cannot be read: a "
+            "person has to vouch that it predicts by them."
+        )
+    else:
+        why = (
+            f"The coefficients of the {which} are declared of a model that cannot be read: the gate takes them while "
+            "somebody whom the policy lets vouches for exactly them in the ledger."
+        )
+    return Finding(f"declared, of the {which}", limit, met=None, reason=why)
+
+
+def _formats(rule: str, allowed: Sequence[str] | None, read: Mapping[str, str | None]) -> RuleResult:
+    """Whether both versions were read in a way that the policy lists.
+
+    A candidate that was not fails. A champion stands there already: leaving its format behind must be possible, so a person
+    decides. Without a list our own readers are trusted, those of others are not known.
+    """
+    limit = ", ".join(allowed) if allowed is not None else "formats that coordpath reads itself"
+    findings = [_format(who, form, allowed, limit) for who, form in read.items()]
+    refused = next((each for each, who in zip(findings, read, strict=True) if who == "candidate"), None)
+    return combine(rule, findings, "fail" if refused is not None and refused.met is False else "review")
+
+
+def _format(who: str, form: str | None, allowed: Sequence[str] | None, limit: str) -> Finding:
+    observed = f"{who}: {'not known' if form is None else form}"
+    if form is None:
+        return Finding(observed, limit, None, f"How the {who} was read cannot be told: make the report from its files.")
+    if allowed is None:
+        known = not is_plugin(form)
+        why = "" if known else f"The {who} was read by somebody else's reader, which the policy does not list in 'formats'."
+        return Finding(observed, limit, True if known else None, why)
+    why = "" if form in allowed else f"The policy does not list '{form}', the format in which the {who} was read."
+    return Finding(observed, limit, form in allowed, why)
+
+
+def _environment(environment: EnvironmentFacts) -> Iterator[Finding]:
+    """Packages by name and version only: an index, an address, a path or an option is for a person to look at."""
+    limit = "packages by name and version"
+    for damage in environment.damaged:
+        yield Finding("not known", limit, None, f"The environment files cannot be read: {_sentence(visible(damage))}")
+    remarks = [
+        f"{each.file}{'' if each.line is None else f' line {each.line}'}: {each.what}" for each in environment.remarks
+    ]
+    if remarks:
+        things = "1 thing" if len(remarks) == 1 else f"{len(remarks)} things"
+        more = f" And {len(remarks) - _REMARKS} more." if len(remarks) > _REMARKS else ""
+        told = " ".join(f"{visible(each)}." for each in remarks[:_REMARKS])
+        yield Finding(
+            f"{things} to look at", limit, met=False, reason=f"They decide which code serves the model. {told}{more}"
+        )
+    if not remarks and not environment.damaged:
+        yield Finding("packages by name and version" if environment.files else "no environment files", limit, met=True)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
 
 
 def _digests(document: ChangeReportDocument) -> Finding:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from coordpath_governance.ledger.events import ADMIN, SERVICE
+from coordpath_governance.models.formats import FORMATS, is_format
 from coordpath_governance.policy.observations import OBSERVATIONS
 from coordpath_governance.policy.rules import RULES, Rule
 from coordpath_governance.policy.rules.base import Amount
@@ -21,6 +22,7 @@ __all__ = [
     "POLICY_SCHEMA",
     "ApprovalRule",
     "ApprovalTerms",
+    "DeclarationTerms",
     "MaterialityClass",
     "ModelFacts",
     "PinnedReference",
@@ -59,10 +61,17 @@ def _alias(alias: str) -> str:
     return alias
 
 
+def _format(text: str) -> str:
+    if not is_format(text):
+        raise ValueError(f"there is no format '{visible(text)[:80]}'; there are {', '.join(FORMATS)} and plugin:NAME")
+    return text
+
+
 Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 Label = Annotated[Text, AfterValidator(_plain)]
 Alias = Annotated[Label, AfterValidator(_alias)]
 Role = Annotated[Label, AfterValidator(_approver)]
+FormatName = Annotated[Text, AfterValidator(_format)]
 Several = Field(min_length=1, max_length=1000)
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Days = Annotated[int, Field(ge=1, le=3660)]
@@ -155,6 +164,12 @@ class ApprovalTerms(Part):
     extra_for_unverified_author: Annotated[int, Field(ge=1, le=100)] = 1
 
 
+class DeclarationTerms(Part):
+    """Who may vouch for the coefficients of a version that cannot be read; nobody unless said."""
+
+    roles: Annotated[tuple[Role, ...], AfterValidator(_unique)] = ()
+
+
 class _AnyRules(Part):
     """At least one rule."""
 
@@ -178,7 +193,10 @@ else:
 
 
 class Policy(Part):
-    """The whole policy. Classes of ``materiality`` go from the most severe to the one that takes all the others."""
+    """The whole policy. Classes of ``materiality`` go from the most severe to the one that takes all the others.
+
+    ``formats`` lists how a version may have been read; None: in any way that our own readers read.
+    """
 
     schema_: Literal["coordpath.policy/1"] = Field(alias="schema")
     name: Label
@@ -190,6 +208,10 @@ class Policy(Part):
     materiality: Annotated[tuple[MaterialityClass, ...], Several]
     waivers: WaiverTerms = WaiverTerms()
     approvals: ApprovalTerms = ApprovalTerms()
+    declarations: DeclarationTerms = DeclarationTerms()
+    formats: Annotated[tuple[FormatName, ...], Several, AfterValidator(_unique)] | None = Field(
+        default=None, json_schema_extra=_no_default
+    )
 
     def matches(self, name: str) -> bool:
         """Whether one of the patterns fits the whole name of a model; case counts."""

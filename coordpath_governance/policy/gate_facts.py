@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from coordpath_governance.reports.document import ChangeReportDocument
@@ -12,12 +13,16 @@ __all__ = ["GateFacts", "days_between"]
 
 @dataclass(frozen=True)
 class GateFacts:
-    """``since_validation``: promoted changes since the last full validation, oldest first; ``validated_at`` None: never."""
+    """``since_validation``: promoted changes since the last full validation, oldest first; ``validated_at`` None: never.
+
+    ``vouched``: of "champion" and "candidate" those whose declared coefficients somebody vouches for, and who that is.
+    """
 
     now: str
     report_made_at: str
     since_validation: tuple[ChangeReportDocument, ...] = ()
     validated_at: str | None = None
+    vouched: Mapping[str, str] = field(default_factory=dict)
 
 
 def days_between(earlier: str, later: str) -> float | None:

@@ -14,7 +14,7 @@ from coordpath_governance.policy.results import Outcome, RuleResult, listed
 from coordpath_governance.policy.rules import Seen
 from coordpath_governance.reports.document import ChangeReportDocument
 
-__all__ = ["ApprovalNeed", "GateFacts", "Judgement", "RuleResult", "judge"]
+__all__ = ["ApprovalNeed", "GateFacts", "Judgement", "RuleResult", "judge", "who_decides"]
 
 Verdict = Literal["pass", "review", "fail"]
 
@@ -50,7 +50,7 @@ def judge(
     rules = list(policy.named_rules())
     at_gate = tuple(name for name, rule in rules if rule.at_gate) if gate is None else ()
     results = (
-        *built_in_results(policy, document),
+        *built_in_results(policy, document, gate),
         *(_waive(rule.judge(name, seen), waived) for name, rule in rules if name not in at_gate),
     )
     return _conclude(policy.materiality, kind, results, at_gate)
@@ -67,7 +67,7 @@ def _conclude(
     classes: Sequence[MaterialityClass], kind: MaterialityClass, results: tuple[RuleResult, ...], at_gate: tuple[str, ...]
 ) -> Judgement:
     failed, doubtful = _with(results, "fail"), _with(results, "review", "unknown")
-    needs = _needs(classes, kind) if doubtful else _as_needs(kind)
+    needs = who_decides(classes, kind) if doubtful else _as_needs(kind)
     verdict: Verdict = "fail" if failed else "review" if doubtful or needs else "pass"
     if doubtful and not needs:
         verdict = "fail"
@@ -110,7 +110,7 @@ def _with(results: Sequence[RuleResult], *outcomes: Outcome) -> list[str]:
     return [r.rule for r in results if r.result in outcomes]
 
 
-def _needs(classes: Sequence[MaterialityClass], kind: MaterialityClass) -> tuple[ApprovalNeed, ...]:
+def who_decides(classes: Sequence[MaterialityClass], kind: MaterialityClass) -> tuple[ApprovalNeed, ...]:
     """Who decides what rules leave open: the class's own people, else those of the next more severe class that has some."""
     at = [each.class_ for each in classes].index(kind.class_)
     return next((_as_needs(each) for each in reversed(classes[: at + 1]) if each.approvals), ())

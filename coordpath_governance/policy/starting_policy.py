@@ -76,6 +76,10 @@ materiality:
 
 # Who may take responsibility for a rule that is not met, and for how long.
 waivers: {roles: [owner], longest_days: 30}
+# Who may vouch for coefficients of a version that cannot be read (`coordpath declare`); nobody unless said.
+# declarations: {roles: [validator]}
+# How a version may have been read. Without it: in any way that coordpath reads itself; a reader plugin must be listed.
+# formats: [skops, pickle, cloudpickle, parquet, declared]
 # How long an approval holds, and how many more it takes where nobody vouches for the author.
 approvals: {longest_days: 30, extra_for_unverified_author: 1}
 """

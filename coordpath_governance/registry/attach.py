@@ -7,20 +7,15 @@ whole. Attaching the same report again changes nothing.
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from coordpath_governance.attestation.attest import ATTESTATION_FILE
 from coordpath_governance.canonical import sha256_hex
-from coordpath_governance.errors import AttachError, NotFoundError, RegistryError
-from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.errors import AttachError
+from coordpath_governance.registry.beside import attaching, folder_name, read_beside, write_beside
 from coordpath_governance.registry.description import described
-from coordpath_governance.registry.own_artifacts import own_location
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering import render_summary_markdown
@@ -34,7 +29,6 @@ Attest = Callable[[dict[str, str], str], bytes]
 """Makes attestation.json over the SHA-256 of each of the report's files, at a time: same files and time, same bytes."""
 
 _TAG_OF_COMPLETENESS = "coordpath.report_sha256"
-_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -52,28 +46,16 @@ class Attached:
 
 def report_folder(champion: ModelPointer | None, candidate: ModelPointer) -> str:
     """coordpath/<name>/v<champion>-to-v<candidate>; a champion of another name adds it, no champion is "none"."""
-    name = _folder_name(candidate.name or "")
+    name = folder_name(candidate.name or "")
     if champion is None:
         before = "none"
     elif champion.name == candidate.name:
         before = f"v{champion.version}"
     elif champion.name is not None:
-        before = f"v{champion.version}@{_folder_name(champion.name)}"
+        before = f"v{champion.version}@{folder_name(champion.name)}"
     else:
         before = f"uri-{sha256_hex(champion.uri.encode())[:12]}"
     return f"coordpath/{name}/{before}-to-v{candidate.version}"
-
-
-def _folder_name(name: str) -> str:
-    """``name`` percent-encoded with = for %, and what is too long for a file system by its beginning and its digest.
-
-    MLflow decodes artifact paths until nothing changes: a folder with %20 in it cannot be read back, and takes with it
-    every download of the model it belongs to. An = is never left by percent-encoding, so different names stay different.
-    """
-    encoded = quote(name, safe="").replace("%", "=")
-    if len(encoded) <= _LONGEST_NAME:
-        return encoded
-    return f"{encoded[: _LONGEST_NAME // 2]}=={sha256_hex(name.encode())[:16]}"
 
 
 def attach(
@@ -113,10 +95,10 @@ def attach(
     if new:
         replaced = _replaced(candidate, folder, files[REPORT_FILES[0]])
         _remove_tag(client, candidate)
-        _write(client, candidate, folder, files)
-        if _stored(candidate, folder, files) != files:
+        write_beside(client, candidate, folder, files)
+        if read_beside(candidate, folder, files) != files:
             raise AttachError(f"the report of {candidate.uri} did not read back as it was written; attach it again")
-    with _attaching(f"tagging {candidate.uri}"):
+    with attaching(f"tagging {candidate.uri}"):
         for key, value in tags.items():
             client.set_model_version_tag(candidate.name, candidate.version, key, value)
         current = client.get_model_version(candidate.name, candidate.version).description or ""
@@ -142,16 +124,6 @@ def _tags(
     }
 
 
-@contextmanager
-def _attaching(doing: str) -> Iterator[None]:
-    """Whatever the registry refuses here is no fault of the user's arguments."""
-    try:
-        with registry_errors(doing):
-            yield
-    except (NotFoundError, RegistryError) as error:
-        raise AttachError(str(error)) from error
-
-
 def _is_attached(
     client: Any,  # noqa: ANN401 - MlflowClient
     candidate: ModelPointer,
@@ -160,11 +132,11 @@ def _is_attached(
     attested: Callable[[str], bytes | None],
 ) -> bool:
     """Whether all of it is there, whatever the time at which it was put there; ``attested`` signs for that time again."""
-    with _attaching(f"reading the tags of {candidate.uri}"):
+    with attaching(f"reading the tags of {candidate.uri}"):
         tags = client.get_model_version(candidate.name, candidate.version).tags
     if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files["change_report.json"]):
         return False
-    stored = _stored(candidate, folder, files)
+    stored = read_beside(candidate, folder, files)
     if any(stored.get(name) != files[name] for name in REPORT_FILES):
         return False
     made_at = _same_but_for_time(stored[VERDICT_FILE], files[VERDICT_FILE])
@@ -183,48 +155,11 @@ def _same_but_for_time(stored: bytes, wanted: bytes) -> str | None:
 
 def _replaced(candidate: ModelPointer, folder: str, wanted: bytes) -> str | None:
     """The digest of another report that stands where this one is about to go."""
-    before = _stored(candidate, folder, REPORT_FILES[:1]).get(REPORT_FILES[0])
+    before = read_beside(candidate, folder, REPORT_FILES[:1]).get(REPORT_FILES[0])
     return sha256_hex(before) if before is not None and before != wanted else None
 
 
 def _remove_tag(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 - MlflowClient
-    with _attaching(f"untagging {candidate.uri}"):
+    with attaching(f"untagging {candidate.uri}"):
         if _TAG_OF_COMPLETENESS in client.get_model_version(candidate.name, candidate.version).tags:
             client.delete_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS)
-
-
-def _write(client: Any, candidate: ModelPointer, folder: str, files: dict[str, bytes]) -> None:  # noqa: ANN401 - MlflowClient
-    """Upload a folder that holds the report's folder: MLflow 3.10 cannot be told where in a model files should go."""
-    with tempfile.TemporaryDirectory(prefix="coordpath-") as local:
-        inside = Path(local, folder)
-        inside.mkdir(parents=True)
-        for name, content in files.items():
-            (inside / name).write_bytes(content)
-        from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-
-        with _attaching(f"attaching the report to {candidate.uri}"):
-            if candidate.model_id is not None:
-                stored = str(client.get_logged_model(candidate.model_id).artifact_location)
-                if own_location(stored) == stored:
-                    client.log_model_artifacts(candidate.model_id, local)
-                else:
-                    get_artifact_repository(own_location(stored)).log_artifacts(local)
-            else:
-                client.log_artifacts(candidate.run_id, local)
-
-
-def _stored(candidate: ModelPointer, folder: str, files: Iterable[str]) -> dict[str, bytes]:
-    """These files of the report as they can be read back now; empty if they are not all there."""
-    import mlflow
-
-    base = candidate.location if candidate.model_id is not None else f"runs:/{candidate.run_id}"
-    with tempfile.TemporaryDirectory(prefix="coordpath-") as local:
-        content = {}
-        for name in files:
-            try:
-                with registry_errors(f"reading back {folder}/{name}"):
-                    path = mlflow.artifacts.download_artifacts(artifact_uri=f"{base}/{folder}/{name}", dst_path=local)
-            except (NotFoundError, RegistryError):
-                return {}
-            content[name] = Path(path).read_bytes()
-    return content

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coordpath_governance.errors import CoordpathError, NotFoundError, RegistryError
+from coordpath_governance.errors import CoordpathError, NotFoundError, RegistryError, UnsupportedModelError
 from coordpath_governance.models import read_model
+from coordpath_governance.models.environment import Environment, read_environment
+from coordpath_governance.models.formats import DECLARED
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.versions import ModelPointer
 
-__all__ = ["FetchedModel", "download_files", "fetch_model"]
+__all__ = ["DeclaredModel", "FetchedModel", "download_files", "fetch_model"]
+
+DeclaredModel = Callable[[ModelPointer, str], "LinearModel | None"]
+"""What somebody vouches for of a version whose files have this digest; None if nobody does."""
 
 
 @dataclass(frozen=True)
 class FetchedModel:
-    """A model that was read, and where it came from."""
+    """A model that was read, where it came from, and what its environment files ask for."""
 
     model: LinearModel
     pointer: ModelPointer
     digest: str
+    environment: Environment | None = None
 
 
-def fetch_model(pointer: ModelPointer) -> FetchedModel:
-    """Download, digest and read a model; the copy is gone afterwards."""
+def fetch_model(pointer: ModelPointer, declared: DeclaredModel | None = None) -> FetchedModel:
+    """Download, digest and read a model; the copy is gone afterwards.
+
+    ``declared`` is asked about a model that cannot be read, or of which only its author declares the coefficients.
+    """
     with tempfile.TemporaryDirectory(prefix="coordpath-", ignore_cleanup_errors=True) as folder:
         local = Path(pointer.uri)
         if pointer.location is None and _is_path(pointer.uri):
@@ -39,10 +49,25 @@ def fetch_model(pointer: ModelPointer) -> FetchedModel:
             uri=pointer.uri, name=pointer.name, version=pointer.version, digest=digest, run_id=pointer.run_id
         )
         try:
-            return FetchedModel(read_model(local, provenance), pointer, digest)
+            model = _read(local, provenance, pointer, declared)
+            return FetchedModel(model, pointer, digest, read_environment(local))
         except CoordpathError as error:
             error.args = (str(error).replace(str(local), pointer.uri), *error.args[1:])
             raise
+
+
+def _read(local: Path, provenance: Provenance, pointer: ModelPointer, declared: DeclaredModel | None) -> LinearModel:
+    try:
+        model = read_model(local, provenance)
+    except UnsupportedModelError:
+        vouched = None if declared is None else declared(pointer, str(provenance.digest))
+        if vouched is None:
+            raise
+        return replace(vouched, provenance=provenance)
+    if declared is None or model.source != DECLARED:
+        return model
+    vouched = declared(pointer, str(provenance.digest))
+    return model if vouched is None else replace(vouched, provenance=provenance)
 
 
 def download_files(pointer: ModelPointer, folder: Path) -> Path:

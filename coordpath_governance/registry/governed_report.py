@@ -12,6 +12,7 @@ from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.registry.attach import Attached, attach
 from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.declared import declared_in
 from coordpath_governance.registry.pinned import pinned_reference, pinned_settings
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.version_report import report_on_versions
@@ -45,7 +46,8 @@ class GovernedModel:
         """The report as the policy wants it, with its assessment."""
         policy = self.adopted.policy
         with pinned_reference(policy, data) as reference:
-            report = report_on_versions(champion, candidate, reference, facts, pinned_settings(policy), progress)
+            settings, declared = pinned_settings(policy), declared_in(self.ledger)
+            report = report_on_versions(champion, candidate, reference, facts, settings, progress, declared)
         return ChangeReport(assess(report.document, policy))
 
     def conclude(

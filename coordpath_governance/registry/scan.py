@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordpath_governance.errors import CoordpathError, NoVersionError, UnsupportedModelError
-from coordpath_governance.models.coefficients_json import DECLARED
+from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of
 from coordpath_governance.registry.connection import registry_errors
-from coordpath_governance.registry.download import fetch_model
+from coordpath_governance.registry.download import DeclaredModel, fetch_model
+from coordpath_governance.registry.remedies import way_out
 from coordpath_governance.registry.versions import ModelPointer, find_champion, point_at
 
 __all__ = ["SCAN_SCHEMA", "Scanned", "count_outcomes", "scan", "scan_document"]
 
 SCAN_SCHEMA = "coordpath.scan/1"
 _PAGE = 200
+_FAILED = "Look into its files: they are missing, out of reach or damaged. Log the model again if they are."
 
 OUTCOMES = ("read", "declared", "refused", "failed", "empty")
 """Read from its files; only declared beside them; refused with a reason; could not be fetched or is damaged; no version."""
@@ -26,7 +28,10 @@ OUTCOMES = ("read", "declared", "refused", "failed", "empty")
 
 @dataclass(frozen=True)
 class Scanned:
-    """One registered model. ``under``: the alias its version stands under, None if that is only the latest version."""
+    """One registered model. ``under``: the alias its version stands under, None if that is only the latest version.
+
+    ``reason`` says why it is not read, ``remedy`` what to do about it.
+    """
 
     name: str
     version: str | None
@@ -37,16 +42,20 @@ class Scanned:
     how: str = ""
     reason: str = ""
     remarks: tuple[str, ...] = ()
+    remedy: str = ""
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
         return {key: value for key, value in vars(self).items() if value not in ("", 0, ()) or key in ("version", "under")}
 
 
-def scan(client: Any, alias: str) -> Iterator[Scanned]:  # noqa: ANN401 - MlflowClient
-    """All registered models by name; one that fails does not stop the others."""
+def scan(client: Any, alias: str, declared: DeclaredModel | None = None) -> Iterator[Scanned]:  # noqa: ANN401 - MlflowClient
+    """All registered models by name; one that fails does not stop the others.
+
+    ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read.
+    """
     for name in _names(client):
-        yield _look_at(client, name, alias)
+        yield _look_at(client, name, alias, declared)
 
 
 def scan_document(found: list[Scanned], alias: str) -> dict[str, object]:
@@ -72,21 +81,22 @@ def _names(client: Any) -> list[str]:  # noqa: ANN401 - MlflowClient
             return sorted(names)
 
 
-def _look_at(client: Any, name: str, alias: str) -> Scanned:  # noqa: ANN401 - MlflowClient
+def _look_at(client: Any, name: str, alias: str, declared: DeclaredModel | None) -> Scanned:  # noqa: ANN401 - MlflowClient
     pointer: ModelPointer | None = None
     under: str | None = alias
     try:
         pointer = find_champion(client, name, alias)
         if pointer is None:
             under, pointer = None, point_at(client, name, "latest")
-        model = fetch_model(pointer).model
+        model = fetch_model(pointer, declared).model
     except NoVersionError as error:
-        return Scanned(name, None, None, "empty", reason=str(error))
+        return Scanned(name, None, None, "empty", reason=str(error), remedy="Register a version.")
     except UnsupportedModelError as error:
-        return Scanned(name, pointer.version if pointer else None, under, "refused", reason=str(error))
+        version = pointer.version if pointer else None
+        return Scanned(name, version, under, "refused", reason=str(error), remedy=way_out(name, version))
     except CoordpathError as error:
-        return Scanned(name, pointer.version if pointer else None, under, "failed", reason=str(error))
-    outcome = "declared" if model.source == DECLARED else "read"
-    return Scanned(
-        name, pointer.version, under, outcome, model.estimator, len(model.columns), model.source, remarks=model.remarks
-    )
+        return Scanned(name, pointer.version if pointer else None, under, "failed", reason=str(error), remedy=_FAILED)
+    outcome = "declared" if format_of(model.source) == DECLARED_FORMAT else "read"
+    remedy = way_out(name, pointer.version, declared=True) if model.source == DECLARED else ""
+    facts = (model.estimator, len(model.columns), model.source)
+    return Scanned(name, pointer.version, under, outcome, *facts, remarks=model.remarks, remedy=remedy)

@@ -15,18 +15,21 @@ from typing import Any
 
 import yaml
 
-from coordpath_governance.errors import LedgerError, ModelReadError, RefusedError, UsageError
+from coordpath_governance.errors import LedgerError, ModelReadError, RefusedError, UnsupportedModelError, UsageError
 from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
 from coordpath_governance.ledger.events import Adoption, Promotion
 from coordpath_governance.ledger.location import ledger_url
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.ledger.verify import audit
+from coordpath_governance.models.formats import DECLARED_FORMAT, format_of, is_plugin
 from coordpath_governance.models.manifest import manifest_lines, model_digest
 from coordpath_governance.models.model_files import uncovered_path
 from coordpath_governance.models.readers import read_model
 from coordpath_governance.registry.connection import connect, registry_errors
+from coordpath_governance.registry.declared import declared_in
 from coordpath_governance.registry.download import download_files
 from coordpath_governance.registry.versions import ModelPointer, point_at
+from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.history import ModelHistory, Standing
 
 __all__ = ["load_verified"]
@@ -41,6 +44,7 @@ def load_verified(
     *,
     ledger: Ledger | str | None = None,
     anchors: Sequence[str | Path] = (),
+    allow_declared: bool = False,
 ) -> Any:  # noqa: ANN401 - mlflow.pyfunc.PyFuncModel
     """Load ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` as `mlflow.pyfunc.load_model` does, or raise `RefusedError`.
 
@@ -49,6 +53,10 @@ def load_verified(
     ``ledger`` is its URL or file, by default COORDPATH_LEDGER or the one beside the registry. ``anchors`` are files that
     `coordpath audit anchor` wrote and that are kept elsewhere: with one, a ledger that was cut back or replaced is refused
     too. The model's files are there as long as the model is.
+
+    It loads only what a report can explain: files that our own readers read to the last name, in a format that the model's
+    policy does not exclude. A model that cannot be read may run anything when it is loaded, so it is refused even if it was
+    promoted; with ``allow_declared`` it is loaded if somebody whom the policy lets vouches for it in the ledger.
     """
     import mlflow
 
@@ -61,9 +69,13 @@ def load_verified(
     folder = Path(tempfile.mkdtemp(prefix="coordpath-"))
     try:
         files = _download(pointer, folder)
-        _check_digest(uri, pointer, model_digest(files), expected)
+        digest = model_digest(files)
+        _check_digest(uri, pointer, digest, expected)
         _check_paths(uri, files)
-        _check_readable(uri, files)
+        why = _check_read(uri, files, _formats(ledger, pointer.name))
+        if why is not None:
+            vouched = declared_in(ledger)(pointer, digest) is not None
+            _check_declared(uri, why, vouched=vouched, allowed=allow_declared)
         with registry_errors(f"loading {uri}"):
             model = mlflow.pyfunc.load_model(str(files))
     except BaseException:
@@ -134,12 +146,38 @@ def _check_digest(uri: str, pointer: ModelPointer, digest: str, expected: dict[s
     )
 
 
-def _check_readable(uri: str, files: Path) -> None:
-    """What is loaded must be what the report explains: a model whose file we can read to the last name, or declared."""
+def _formats(ledger: Ledger, name: str) -> tuple[str, ...] | None:
+    """The formats that the model's policy lists; None if it lists none, or no policy matches."""
     try:
-        read_model(files)
+        return policy_for(ledger, name).policy.formats
+    except RefusedError:
+        return None
+
+
+def _check_read(uri: str, files: Path, allowed: tuple[str, ...] | None) -> str | None:
+    """Why the model cannot be read, None if it can; `RefusedError` if it is damaged or in a format that is not accepted."""
+    why: str | None = None
+    try:
+        form = format_of(read_model(files).source)
+    except UnsupportedModelError as error:
+        form, why = DECLARED_FORMAT, str(error)
     except ModelReadError as error:
         raise RefusedError(f"{uri} was not loaded: {error}") from error
+    if form is None or (is_plugin(form) if allowed is None else form not in allowed):
+        listed = "its policy does not list that in 'formats'" if form else "how is not known"
+        reason = why or f"it was read as '{form or 'something else'}'"
+        raise RefusedError(f"{uri} was not loaded: {reason}, and {listed}")
+    if form == DECLARED_FORMAT and why is None:
+        return "its coefficients are only declared by its author, since it cannot be read"
+    return why
+
+
+def _check_declared(uri: str, why: str, *, vouched: bool, allowed: bool) -> None:
+    """A model that cannot be read may run anything: it is loaded if somebody vouches for it and the caller says so."""
+    if vouched and allowed:
+        return
+    what = "somebody vouches for it: allow_declared=True loads it all the same" if vouched else "nobody vouches for it"
+    raise RefusedError(f"{uri} was not loaded: {why.rstrip('.')}. What it runs is not known; {what} (`coordpath declare`)")
 
 
 def _check_paths(uri: str, files: Path) -> None:

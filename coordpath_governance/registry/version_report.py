@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from coordpath_governance.registry.download import fetch_model
+from coordpath_governance.errors import UnsupportedModelError
+from coordpath_governance.registry.download import DeclaredModel, FetchedModel, fetch_model
+from coordpath_governance.registry.remedies import way_out
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Settings, Subject
+from coordpath_governance.reports.environment import environments_of
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report, version_facts
 
 __all__ = ["report_on_versions"]
@@ -18,16 +21,29 @@ def report_on_versions(
     facts: ChangeFacts,
     settings: Settings,
     progress: Progress | None = None,
+    declared: DeclaredModel | None = None,
 ) -> ChangeReport:
-    """Read both models from their files and explain the change; no champion explains the candidate from zero."""
-    new = fetch_model(candidate)
-    old = None if champion is None else fetch_model(champion)
+    """Read both models from their files and explain the change; no champion explains the candidate from zero.
+
+    ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read.
+    """
+    new = _fetch(candidate, declared)
+    old = None if champion is None else _fetch(champion, declared)
     subject = Subject(
         name=candidate.name or candidate.uri,
         champion=None if old is None else version_facts(old.model, _label(old.pointer, candidate), old.pointer.aliases),
         candidate=version_facts(new.model, candidate.label, candidate.aliases),
     )
-    return make_report(None if old is None else old.model, new.model, reference, Request(subject, facts, settings), progress)
+    environments = environments_of(None if old is None else old.environment, new.environment)
+    request = Request(subject, facts, settings, environments)
+    return make_report(None if old is None else old.model, new.model, reference, request, progress)
+
+
+def _fetch(pointer: ModelPointer, declared: DeclaredModel | None) -> FetchedModel:
+    try:
+        return fetch_model(pointer, declared)
+    except UnsupportedModelError as error:
+        raise UnsupportedModelError(f"{error} {way_out(pointer.name, pointer.version)}".rstrip()) from error
 
 
 def _label(champion: ModelPointer, candidate: ModelPointer) -> str:

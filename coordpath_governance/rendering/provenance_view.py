@@ -10,9 +10,19 @@ from coordpath_governance.numbers import count, significant
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.reports.document import ChangeReportDocument, DataFacts, VersionFacts
+from coordpath_governance.reports.environment import EnvironmentFacts, pin_changes
 from coordpath_governance.reports.impact_parts import GlmFacts
 
-__all__ = ["FactRow", "PersonFact", "ProvenanceView", "RecheckView", "SideRow", "provenance_view", "recheck_view"]
+__all__ = [
+    "EnvironmentView",
+    "FactRow",
+    "PersonFact",
+    "ProvenanceView",
+    "RecheckView",
+    "SideRow",
+    "provenance_view",
+    "recheck_view",
+]
 
 Lines = tuple[str, ...]
 TWO = 2
@@ -47,8 +57,17 @@ class PersonFact:
 
 
 @dataclass(frozen=True)
+class EnvironmentView:
+    """Which code serves the model: what its environment files ask for, and what changed in them."""
+
+    sentence: str
+    changes: Shown[SideRow]
+    remarks: Shown[str]
+
+
+@dataclass(frozen=True)
 class ProvenanceView:
-    """Section 9."""
+    """Section 9; ``environment`` is None where the versions have no files."""
 
     has_champion: bool
     old_label: str
@@ -57,6 +76,7 @@ class ProvenanceView:
     data: tuple[FactRow, ...]
     people: tuple[PersonFact, ...]
     missing: int
+    environment: EnvironmentView | None
 
 
 @dataclass(frozen=True)
@@ -83,7 +103,47 @@ def provenance_view(document: ChangeReportDocument, caps: Caps) -> ProvenanceVie
         data=_data(document, caps),
         people=people,
         missing=sum(fact.lines is None for fact in people),
+        environment=_environment(document, caps),
     )
+
+
+def _environment(document: ChangeReportDocument, caps: Caps) -> EnvironmentView | None:
+    both = document.environments
+    if both is None or both.candidate is None:
+        return None
+    changes = pin_changes(both)
+    rows = [
+        SideRow(caps.label(each.package), _asked(each.old, caps), _asked(each.new, caps), code=False) for each in changes
+    ]
+    remarks = [
+        *(f"{damage}." for damage in both.candidate.damaged),
+        *(
+            f"{each.file}{'' if each.line is None else f', line {each.line}'}: {each.what}"
+            for each in both.candidate.remarks
+        ),
+    ]
+    return EnvironmentView(
+        sentence=caps.sentence(_told(both.champion, both.candidate, len(changes))),
+        changes=Shown.first(rows, caps.entries),
+        remarks=Shown.first([caps.sentence(remark) for remark in remarks], caps.entries),
+    )
+
+
+def _asked(version: str | None, caps: Caps) -> str:
+    return "not asked for" if version is None else caps.label(version)
+
+
+def _told(old: EnvironmentFacts | None, new: EnvironmentFacts, changed: int) -> str:
+    """What the candidate's files ask for, and whether that is what the champion's ask for."""
+    if not new.files:
+        return "The candidate has no environment files: nothing says which packages serve it."
+    python = "" if new.python is None else f" and Python {new.python}"
+    packages = "1 package" if len(new.pins) == 1 else f"{count(len(new.pins))} packages"
+    asks = f"The candidate's files ({', '.join(new.files)}) ask for {packages}{python}."
+    if old is None:
+        return asks
+    differ = "None differs from what the champion's ask for." if not changed else f"{count(changed)} changed."
+    return f"{asks} {differ}"
 
 
 def _versions(champion: VersionFacts | None, candidate: VersionFacts, caps: Caps) -> tuple[SideRow, ...]:

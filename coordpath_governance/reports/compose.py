@@ -24,6 +24,7 @@ from coordpath_governance.reports.document import (
     Subject,
     Tool,
 )
+from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.functions import function_facts
 from coordpath_governance.reports.impact import impact_facts
 from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
@@ -49,6 +50,7 @@ class ReportFacts:
     settings: Settings
     versions: dict[str, str]
     glm: GlmFacts | None = None
+    environments: Environments | None = None
 
 
 def compose(
@@ -96,6 +98,7 @@ def compose(
         digest="",
         glm=told.glm,
         functions=function_facts(pair, change, told.data.inputs),
+        environments=told.environments,
     )
     return document.model_copy(update={"digest": document_digest(document)})
 

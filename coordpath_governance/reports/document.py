@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from coordpath_governance.reference.design import ColumnKind
+from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
 from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
 
@@ -333,9 +334,9 @@ class Recheck(Part):
 
 
 class ChangeReportDocument(Sparse):
-    """The whole report; ``glm`` where the cost is not the squared error."""
+    """The whole report; ``glm`` where the cost is not the squared error, ``environments`` of versions that have files."""
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("glm", "functions"))
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("glm", "functions", "environments"))
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
@@ -361,3 +362,4 @@ class ChangeReportDocument(Sparse):
     digest: str
     glm: GlmFacts | None = None
     functions: tuple[FunctionFacts, ...] = ()
+    environments: Environments | None = None

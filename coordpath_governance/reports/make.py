@@ -33,6 +33,7 @@ from coordpath_governance.reference.sources import RowSource
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.compose import ReportFacts, compose
 from coordpath_governance.reports.document import ChangeFacts, DataFacts, InputFacts, Settings, Subject, VersionFacts
+from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.glm import (
     check_thresholds,
     cost_on_rows,
@@ -80,11 +81,12 @@ class Reference:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked: the subject, what people said about the change, and settings."""
+    """What is asked: the subject, what people said about the change, settings, and the versions' environment files."""
 
     subject: Subject
     facts: ChangeFacts
     settings: Settings
+    environments: Environments | None = None
 
 
 def settings_for(
@@ -171,6 +173,7 @@ def _make(reference: Reference, request: Request, flow: _Flow, replay: Replay | 
             "scipy": installed_version("scipy"),
         },
         glm=findings.glm,
+        environments=request.environments,
     )
     return ChangeReport(compose(facts, flow.pair, findings.change, findings.problem, findings.solution, findings.rows))
 

@@ -150,6 +150,7 @@ def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Che
             document.settings,
             document.recheck.versions,
             None if document.glm is None else glm_facts(pair, document.glm.constant_cost, document.glm.gram),
+            document.environments,
         )
         again = compose(told, pair, change, evidence.problem, solution, document.rows)
     except (CoordpathError, ValidationError) as error:
@@ -289,7 +290,7 @@ def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, 
     reference = Reference(
         source, facts.target, facts.weight, facts.role, facts.period, facts.missing, facts.offset, facts.exposure
     )
-    request = Request(document.subject, document.facts, document.settings)
+    request = Request(document.subject, document.facts, document.settings, document.environments)
     what = "moments, standard errors and impact follow from the data"
     try:
         replay = _replay(document, evidence.problem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from coordpath_governance.alignment.layout import ModelPair
+from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of, is_plugin
 from coordpath_governance.numbers import cost_column, count, percent, significant, with_error
 from coordpath_governance.reference.moments import MIN_COUNT
 from coordpath_governance.reference.segments import SMALL_CELLS
@@ -240,12 +241,21 @@ def limits(
         fitted_by = model.regularisation.get("loss")
         if fitted_by:
             out.append(f"The {who} was fitted by another loss ({fitted_by}) than the {loss} by which it is judged here.")
-        if "declared" in model.source:
-            out.append(
-                f"The coefficients of the {who} are {model.source}; nobody checked that the model predicts with them."
-            )
+        out += _how_read(who, model.source)
         out += [f"The {who}: {remark}." for remark in model.remarks]
     return tuple(out)
+
+
+def _how_read(who: str, source: str) -> list[str]:
+    """A remark on coefficients that we did not read ourselves."""
+    form = format_of(source)
+    if source == DECLARED or (form is None and "declared" in source):
+        return [f"The coefficients of the {who} are {source}; nobody checked that the model predicts with them."]
+    if form == DECLARED_FORMAT:
+        return [f"The coefficients of the {who} are {source}; they were not read from the model's files."]
+    if form is not None and is_plugin(form):
+        return [f"The {who} was {source}: whether that reads what is served, coordpath does not know."]
+    return []
 
 
 def _segments_without_values(impact: Impact) -> list[str]:

@@ -6,8 +6,10 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerConflictError, RefusedError, SigningKeyError, UsageError
-from coordpath_governance.ledger.events import Adoption, Approval, Binding, Rejection, Waiver
+from coordpath_governance.ledger.declarations import vouched
+from coordpath_governance.ledger.events import Adoption, Approval, Binding, Declaration, Rejection, Waiver
 from coordpath_governance.ledger.quorum import person
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.built_in import BUILT_IN
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from coordpath_governance.review.readiness import Readiness
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["adopt_standing", "approve", "reject", "waive"]
+__all__ = ["adopt_standing", "approve", "check_declarer", "declare", "reject", "waive"]
 
 
 def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, comment: str, days: int | None) -> Entry:
@@ -77,6 +79,43 @@ def waive(
         expires=_expiry(ledger, days, policy.waivers.longest_days),
     )
     return ledger.append("waiver", body, key, model=readiness.binding.name)
+
+
+def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key: PrivateKey) -> KnownKey:
+    """The signer of a declaration; `SigningKeyError` or `RefusedError` if the policy does not let this person vouch."""
+    known = _signer(ledger, key)
+    if set(known.facts.roles).isdisjoint(policy.declarations.roles):
+        roles = ", ".join(policy.declarations.roles) or "nobody"
+        raise SigningKeyError(
+            f"policy '{policy.name}' lets only {roles} vouch for declared coefficients (declarations.roles); "
+            f"{known.facts.owner} is none of them"
+        )
+    author = ModelHistory(ledger.entries(name)).author(version)
+    if author is not None and person(author) == person(known.facts.owner):
+        raise RefusedError(f"{known.facts.owner} registered this version; somebody else has to vouch for it")
+    return known
+
+
+def declare(
+    ledger: Ledger, policy: Policy, key: PrivateKey, name: str, version: str, digest: str, content: bytes, reason: str
+) -> tuple[Entry, bool]:
+    """Vouch that a version with files of this digest predicts by the coefficients ``content`` (`declared_bytes`).
+
+    Returns the entry, and whether it is new: what the same person said last of the same files is not said again.
+    """
+    known = check_declarer(ledger, policy, name, version, key)
+    body = Declaration(
+        registry=ledger.id,
+        name=name,
+        version=version,
+        digest=digest,
+        coefficients=sha256_hex(content),
+        reason=reason,
+    )
+    standing = vouched(ledger.entries(name), ledger.keyring(), policy.declarations.roles, ledger.id, name, version, digest)
+    if standing is not None and standing.owner == known.facts.owner and standing.facts.coefficients == body.coefficients:
+        return standing.entry, False
+    return ledger.append("declaration", body, key, model=name, blob=content), True
 
 
 def adopt_standing(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, key: PrivateKey, reason: str) -> Entry:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from coordpath_governance.ledger.declarations import author_of
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
     Adoption,
@@ -16,7 +17,6 @@ from coordpath_governance.ledger.events import (
     Intent,
     OutsideMove,
     Promotion,
-    Registration,
     Rejection,
     ReportMade,
     Waiver,
@@ -56,8 +56,7 @@ class ModelHistory:
 
     def author(self, version: str) -> str | None:
         """Who registered a version, if the server or a key vouched for it; of several, the newest registration."""
-        found = [facts for _, facts in self.of(Registration) if facts.version == version]
-        return found[-1].author if found and found[-1].authenticated_by else None
+        return author_of(self.entries, version)
 
     def report(self, version: str, champion: str | None) -> tuple[Entry, ReportMade] | None:
         """The newest report on a version, if there is one on the change from this champion rather than another."""

@@ -2,6 +2,7 @@
 
 import gc
 import hashlib
+import json
 import shutil
 import sqlite3
 import tempfile
@@ -18,6 +19,7 @@ from coordpath_governance.ledger.anchor import make_anchor
 from coordpath_governance.ledger.events import (
     Adoption,
     Binding,
+    Declaration,
     Intent,
     KeyAdded,
     KeyFacts,
@@ -28,7 +30,11 @@ from coordpath_governance.ledger.events import (
     ReportMade,
 )
 from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.models.coefficients_json import declared_bytes, to_document
+from coordpath_governance.models.formats import plugin_source
+from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.models.manifest import model_digest
+from coordpath_governance.registry import verified
 from coordpath_governance.registry.verified import load_verified
 from coordpath_governance.signing.keys import new_key
 
@@ -43,6 +49,7 @@ POLICY = canonical_bytes(
     }
 )
 REPORT = b"a report on this change"
+COEFFICIENTS = declared_bytes(LinearModel(1.0, numeric=(NumericTerm("area", 2.0),)))
 
 
 class Guarded:
@@ -59,6 +66,23 @@ class Guarded:
         self.ledger.append("key added", KeyAdded(key=facts), self.admin)
         adopted = PolicyAdopted(policy=sha256_hex(POLICY), name="anything", models=("*",))
         self.ledger.append("policy adopted", adopted, self.admin, blob=POLICY)
+
+    def adopt_policy(self, **sections):
+        """The same policy with sections added."""
+        content = canonical_bytes({**json.loads(POLICY), **sections})
+        adopted = PolicyAdopted(policy=sha256_hex(content), name="anything", models=("*",))
+        self.ledger.append("policy adopted", adopted, self.admin, blob=content)
+
+    def person(self, owner, *roles):
+        key = new_key()
+        facts = KeyFacts(id=key.public.id, public=key.public.text, owner=owner, roles=roles)
+        self.ledger.append("key added", KeyAdded(key=facts), self.admin)
+        return key
+
+    def declare(self, which, key, **changed):
+        facts = {"registry": self.ledger.id, "name": self.name, "version": which, "reason": "compared"}
+        facts |= {"digest": model_digest(self.files(which)), "coefficients": sha256_hex(COEFFICIENTS)}
+        self.ledger.append("declaration", Declaration(**{**facts, **changed}), key, model=self.name, blob=COEFFICIENTS)
 
     def files(self, version):
         return self.store.path(self.models[version])
@@ -428,3 +452,79 @@ def test_a_model_that_cannot_be_read_is_not_loaded(guarded, kind):
     guarded.set("3")
     with pytest.raises(RefusedError, match=r"was not loaded: .*not a linear model that we read"):
         guarded.load()
+
+
+@pytest.fixture
+def unreadable(guarded):
+    """Version 2 is a forest in a pickle, beside it what its author declares; it is champion all the same."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    rows = guarded.store.rows.frame
+    forest = RandomForestRegressor(n_estimators=2, random_state=0).fit(rows[["area", "age"]], rows["price"])
+    guarded.models["2"] = guarded.store.log(forest, serialization_format="cloudpickle")
+    guarded.name = guarded.store.register(f"unreadable {uuid.uuid4().hex}", *guarded.models.values())
+    return guarded
+
+
+@pytest.mark.parametrize("authored", [False, True])
+@pytest.mark.parametrize("allow_declared", [False, True])
+def test_what_cannot_be_read_is_not_loaded_unless_somebody_vouches_and_the_caller_says_so(
+    unreadable, authored, allow_declared
+):
+    """What an author declares makes no difference: a pickle that nobody can read runs what it likes."""
+    if authored:
+        content = json.dumps(to_document(LinearModel(1.0, numeric=(NumericTerm("area", 2.0),))))
+        (unreadable.files("2") / "coefficients.json").write_text(content)
+    unreadable.promote("2")
+    unreadable.adopt_policy(declarations={"roles": ["validator"]})
+    with pytest.raises(RefusedError, match=r"What it runs is not known; nobody vouches for it"):
+        unreadable.load(allow_declared=allow_declared)
+    unreadable.declare("2", unreadable.person("Bob", "validator"))
+    if allow_declared:
+        assert unreadable.load(allow_declared=True) is not None
+    else:
+        with pytest.raises(RefusedError, match="allow_declared=True"):
+            unreadable.load()
+
+
+@pytest.mark.parametrize("forged", [{"version": "1"}, {"digest": "0" * 64}], ids=["of another version", "of other files"])
+def test_a_declaration_of_something_else_loads_nothing(unreadable, forged):
+    unreadable.promote("2")
+    unreadable.adopt_policy(declarations={"roles": ["validator"]})
+    unreadable.declare("2", unreadable.person("Bob", "validator"), **forged)
+    with pytest.raises(RefusedError, match="nobody vouches for it"):
+        unreadable.load(allow_declared=True)
+
+
+def test_a_declaration_by_somebody_the_policy_does_not_name_loads_nothing(unreadable):
+    unreadable.promote("2")
+    unreadable.declare("2", unreadable.person("Bob", "validator"))
+    with pytest.raises(RefusedError, match="nobody vouches for it"):
+        unreadable.load(allow_declared=True)
+
+
+def test_a_declaration_replayed_from_another_ledger_stops_everything(unreadable):
+    unreadable.promote("2")
+    unreadable.adopt_policy(declarations={"roles": ["validator"]})
+    unreadable.declare("2", unreadable.person("Bob", "validator"), registry="cd" * 16)
+    with pytest.raises(RefusedError, match=r"NOT intact.*it is about the registry of ledger cdcd"):
+        unreadable.load(allow_declared=True)
+
+
+def test_a_format_that_the_policy_does_not_list_is_not_loaded(guarded):
+    guarded.promote("1")
+    guarded.adopt_policy(formats=["pickle"])
+    with pytest.raises(RefusedError, match="it was read as 'skops', and its policy does not list that in 'formats'"):
+        guarded.load()
+    guarded.adopt_policy(formats=["skops"])
+    assert guarded.predicts_as(guarded.load(), "1")
+
+
+def test_what_a_plugin_reads_is_loaded_only_where_the_policy_lists_it(guarded, monkeypatch):
+    source = plugin_source("mine", "my-readers 1.2")
+    monkeypatch.setattr(verified, "read_model", lambda _: LinearModel(1.0, source=source))
+    guarded.promote("1")
+    with pytest.raises(RefusedError, match="it was read as 'plugin:mine'"):
+        guarded.load()
+    guarded.adopt_policy(formats=["plugin:mine"])
+    assert guarded.predicts_as(guarded.load(), "1")

@@ -13,6 +13,7 @@ from coordpath_governance.ledger.events import (
     Anchor,
     Approval,
     Binding,
+    Declaration,
     Intent,
     KeyAdded,
     KeyFacts,
@@ -29,10 +30,13 @@ from coordpath_governance.ledger.events import (
     VerdictGiven,
     Waiver,
 )
+from coordpath_governance.models.coefficients_json import declared_bytes
+from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.signing.keys import new_key
 
 NAME = "ab" * 16
 NONCE = "cd" * 16
+COEFFICIENTS = declared_bytes(LinearModel(1.0, numeric=(NumericTerm("a", 2.0),)))
 LATER = "2026-01-21T00:00:00.000000Z"
 POLICY = {
     "schema": "coordpath.policy/1",
@@ -134,6 +138,11 @@ class Book:
         body = Waiver(binding=self.binding(), rule="gap", reason="known", nonce=NONCE, expires=expires)
         return self.add("waiver", body, key or self.reviewer, "fraud")
 
+    def declare(self, key=None, coefficients=COEFFICIENTS, model="fraud", **changed):
+        facts = {"registry": NAME, "name": "fraud", "version": "2", "digest": "2" * 64, "reason": "compared on rows"}
+        body = Declaration(**{**facts, "coefficients": sha256_hex(coefficients), **changed})
+        return self.add("declaration", body, key or self.reviewer, model, blob=coefficients)
+
     def reject(self, key=None):
         return self.add("rejection", Rejection(binding=self.binding(), comment="not yet"), key or self.reviewer, "fraud")
 
@@ -168,6 +177,7 @@ class Book:
         told = VerdictGiven(binding=bound, verdict="review", materiality="minor", rules=(rule,))
         self.add("verdict", told, model="fraud")
         self.reject()
+        self.declare()
         waived = self.waive()
         self.promote(self.intend([self.approve()], [waived]))
         self.refuse("fraud")

@@ -20,6 +20,8 @@ def test_every_event_has_its_words(story):
     assert "approvals: 1, waivers: 1" in told["intent"]
     assert "'gap' for version 1 → 2" in told["waiver"]
     assert "review for version 1 → 2" in told["verdict"]
+    assert "version 2, files 222222222222, predicts by the coefficients " in told["declaration"]
+    assert told["declaration"].endswith(": compared on rows  [Rob]")
     assert "'retail'" in told["policy adopted"]
     assert "of Rob (risk)" in told["key added"]
     assert told["key revoked"].endswith(": left  [Ada]")

@@ -115,6 +115,15 @@ def hostile(text: str, base: str = "small") -> dict[str, Any]:
     made["recheck"] |= {"command": text, "versions": {text: text}}
     made["problem"]["features"] = [text]
     made["digest"] = text
+    files = {
+        "files": [text],
+        "python": text,
+        "pins": [{"package": text, "version": text + "!"}],
+        "channels": [text],
+        "remarks": [{"file": text, "line": 1, "what": text}],
+        "damaged": [text],
+    }
+    made["environments"] = {"champion": files | {"pins": [], "python": None}, "candidate": files}
     return hostile_classes(made, text) if "glm" in made else made
 
 

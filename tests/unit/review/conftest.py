@@ -10,6 +10,7 @@ import pytest
 
 from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted, Registration
 from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, RawCoefficient
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
@@ -18,7 +19,7 @@ from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
 from coordpath_governance.reports.make import Reference, Request, make_report, settings_for
 from coordpath_governance.review.adopted import policy_for
-from coordpath_governance.review.decisions import approve, reject, waive
+from coordpath_governance.review.decisions import approve, declare, reject, waive
 from coordpath_governance.review.gate import ask_gate, record_report
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.ports import Actor
@@ -45,7 +46,10 @@ def rows():
     return TableSource(pd.DataFrame({"a": a, "b": b, "y": a - b + rng.normal(size=120)}))
 
 
-def model(version):
+FILES = "read from the model's files"
+
+
+def model(version, source=FILES):
     slopes = {"a": 1.0 + 0.02 * int(version), "b": -1.0 + 0.01 * int(version)}
     return LinearModel(
         intercept=0.0,
@@ -54,6 +58,7 @@ def model(version):
         raw=tuple(RawCoefficient(name, value) for name, value in slopes.items()),
         estimator="LinearRegression",
         regularisation={},
+        source=source,
     )
 
 
@@ -68,11 +73,11 @@ def facts(name, version):
 
 
 @cache
-def plain_document(name, champion, version):
+def plain_document(name, champion, version, sources=(FILES, FILES)):
     subject = Subject(name=name, champion=facts(name, champion) if champion else None, candidate=facts(name, version))
     request = Request(subject, ChangeFacts(), settings_for())
-    before = model(champion) if champion else None
-    return make_report(before, model(version), Reference(rows(), "y", role="holdout"), request).document
+    before = model(champion, sources[0]) if champion else None
+    return make_report(before, model(version, sources[1]), Reference(rows(), "y", role="holdout"), request).document
 
 
 class Registry:
@@ -143,8 +148,8 @@ class World:
         )
         self.ledger.record("registration", body, model=name)
 
-    def report(self, version, champion=None, name=NAME):
-        report = ChangeReport(assess(plain_document(name, champion, version), self.adopted.policy))
+    def report(self, version, champion=None, name=NAME, sources=(FILES, FILES)):
+        report = ChangeReport(assess(plain_document(name, champion, version, sources), self.adopted.policy))
         record_report(self.ledger, report)
         return report
 
@@ -160,6 +165,12 @@ class World:
 
     def waive(self, version, rule, key, reason="known", days=None):
         return waive(self.ledger, self.ask(version).readiness, self.adopted.policy, key, rule, reason, days)
+
+    def declare(self, version, key=None, stated=None, files=None):
+        """Vouch for what `model` says of a version, or of another that is ``stated``."""
+        content = declared_bytes(model(stated or version))
+        policy = self.adopted.policy
+        return declare(self.ledger, policy, key or self.bob, NAME, version, files or digest(version), content, "compared")
 
     def promote(self, version, alias="champion", actor=None, name=NAME):
         self.guard.set_alias(self.registry, name, alias, version, actor or Actor())

@@ -1,0 +1,108 @@
+"""Who vouches for the coefficients of a version that nobody can read. Pure, so that a gate and an audit count alike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from coordpath_governance.canonical import read_json, sha256_hex
+from coordpath_governance.errors import ModelReadError
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import Declaration, Registration
+from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.ledger.quorum import person
+from coordpath_governance.models.coefficients_json import declared_bytes, from_document
+from coordpath_governance.models.formats import DECLARED_FORMAT, format_of
+from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
+
+__all__ = ["Vouched", "author_of", "declared_model", "declared_sides", "vouched", "vouched_sides"]
+
+
+@dataclass(frozen=True)
+class Vouched:
+    """The declaration that counts, and the person who signed it."""
+
+    entry: Entry
+    facts: Declaration
+    owner: str
+
+
+def vouched(
+    chain: Iterable[Entry], keys: KeyRing, roles: Collection[str], registry: str, name: str, version: str, digest: str
+) -> Vouched | None:
+    """The newest declaration that counts for a version of these files; a newer one replaces an older one.
+
+    It counts if its signer has one of ``roles``, the key is not revoked, and the signer did not register the version.
+    ``chain`` are the entries of the model ``name`` in the ledger called ``registry``.
+    """
+    entries = tuple(chain)
+    author = author_of(entries, version)
+    subject = (registry, name, version, digest)
+    for entry in reversed(entries):
+        facts = entry.facts
+        if not isinstance(facts, Declaration) or entry.model != name:
+            continue
+        if (facts.registry, facts.name, facts.version, facts.digest) != subject:
+            continue
+        known = keys.keys.get(entry.key)
+        if known is None or known.revoked is not None or set(known.facts.roles).isdisjoint(roles):
+            continue
+        if author is None or person(author) != person(known.facts.owner):
+            return Vouched(entry, facts, known.facts.owner)
+    return None
+
+
+def author_of(chain: Sequence[Entry], version: str) -> str | None:
+    """Who registered a version, if the server or a key vouched for it; of several, the newest registration."""
+    found = [facts for each in chain if isinstance(facts := each.facts, Registration) and facts.version == version]
+    return found[-1].author if found and found[-1].authenticated_by else None
+
+
+def declared_model(content: bytes, where: str) -> LinearModel:
+    """The model that the bytes of a declaration state; `ModelReadError` if they are not its canonical document."""
+    document: Any = read_json(content, where, ModelReadError)
+    model = from_document(document if isinstance(document, dict) else {})
+    if declared_bytes(model) != content:
+        raise ModelReadError(f"{where}: is not written as a declaration is")
+    return model
+
+
+def declared_sides(document: ChangeReportDocument) -> dict[str, str]:
+    """The versions of a report whose coefficients are declared, and the SHA-256 of what is declared of each.
+
+    The digest is empty where the report's own account of a model cannot be read; nobody can have vouched for that.
+    """
+    models = {"champion": document.models.get("champion"), "candidate": document.models.get("candidate")}
+    return {
+        who: _stated(model)
+        for who, model in models.items()
+        if model is not None and format_of(model.get("source")) == DECLARED_FORMAT
+    }
+
+
+def _stated(model: dict[str, Any]) -> str:
+    try:
+        return sha256_hex(declared_bytes(from_document(model)))
+    except ModelReadError:
+        return ""
+
+
+def vouched_sides(
+    document: ChangeReportDocument, chain: Sequence[Entry], keys: KeyRing, roles: Collection[str], registry: str
+) -> dict[str, Vouched]:
+    """Of the declared versions of a report those for which somebody vouches, for exactly what the report states."""
+    found = {}
+    for who, coefficients in declared_sides(document).items():
+        side = _side(document, who)
+        if side is None or side.name is None or side.version is None or side.digest is None:
+            continue
+        one = vouched(chain, keys, roles, registry, side.name, side.version, side.digest)
+        if one is not None and one.facts.coefficients == coefficients:
+            found[who] = one
+    return found
+
+
+def _side(document: ChangeReportDocument, who: str) -> VersionFacts | None:
+    return document.subject.champion if who == "champion" else document.subject.candidate

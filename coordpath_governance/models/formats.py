@@ -1,0 +1,85 @@
+"""How a version was read: the formats, and the words of `LinearModel.source` that tell each of them.
+
+A report holds the words; a gate asks for the format. One table serves both directions, so that a reader who adds a format
+adds one line here and calls `source_of`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+__all__ = [
+    "DECLARED",
+    "DECLARED_FORMAT",
+    "FORMATS",
+    "PLUGIN_NAME",
+    "format_of",
+    "is_format",
+    "is_plugin",
+    "plugin_source",
+    "source_of",
+    "vouched_source",
+]
+
+_FILES = "read from the model's files"
+_SOURCES: Mapping[str, str] = MappingProxyType(
+    {
+        "skops": _FILES,
+        "pickle": f"{_FILES} (a pickle, as data)",
+        "cloudpickle": f"{_FILES} (a cloudpickle, as data)",
+        "parquet": f"{_FILES} (JSON and Parquet, as data)",
+    }
+)
+_FORMATS_BY_SOURCE = {source: form for form, source in _SOURCES.items()}
+
+DECLARED_FORMAT = "declared"
+DECLARED = "declared by the author in coefficients.json"
+"""The source of coefficients that only the author states."""
+
+_VOUCHED = "declared, vouched for by "
+_PLUGIN = "plugin:"
+_READ_BY = "read by "
+PLUGIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+_PLUGIN_SOURCE = re.compile(rf"{_READ_BY}.+ \(plugin ({PLUGIN_NAME.pattern})\)", re.DOTALL)
+
+FORMATS = (*_SOURCES, DECLARED_FORMAT)
+"""All formats but those of plugins, each of which is called ``plugin:NAME``."""
+
+
+def source_of(form: str) -> str:
+    """The words for a format that one of our own readers reads."""
+    return _SOURCES[form]
+
+
+def vouched_source(owner: str) -> str:
+    """The words for coefficients that a person vouches for in the ledger."""
+    return f"{_VOUCHED}{owner}"
+
+
+def plugin_source(name: str, distribution: str) -> str:
+    """The words for what the plugin ``name`` of an installed distribution (its name and version) reads."""
+    return f"{_READ_BY}{distribution} (plugin {name})"
+
+
+def format_of(source: object) -> str | None:
+    """The format that these words tell; None if they tell none, as those of an estimator in memory."""
+    if not isinstance(source, str):
+        return None
+    if source == DECLARED or source.startswith(_VOUCHED):
+        return DECLARED_FORMAT
+    plugin = _PLUGIN_SOURCE.fullmatch(source)
+    if plugin:
+        return f"{_PLUGIN}{plugin[1]}"
+    return _FORMATS_BY_SOURCE.get(source)
+
+
+def is_plugin(form: str) -> bool:
+    """Whether a format is that of somebody else's reader."""
+    return form.startswith(_PLUGIN)
+
+
+def is_format(text: str) -> bool:
+    """Whether a policy may list ``text``: one of `FORMATS`, or ``plugin:NAME``."""
+    return text in FORMATS or (is_plugin(text) and PLUGIN_NAME.fullmatch(text.removeprefix(_PLUGIN)) is not None)
