@@ -8,6 +8,8 @@ import tarfile
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from coordpath_governance.models import LinearModel, read_model
@@ -70,3 +72,42 @@ def check_scores(folder: Path, document: dict[str, object], name: str) -> None:
             assert (found is None, number is None) == (False, True)
         else:
             assert found == (None if number is None else pytest.approx(number, rel=1e-9)), row
+
+
+def stage(folder, kind):
+    """The folder of the first stage of a kind; the pipeline's own for ""."""
+    return next((folder / "sparkml" / "stages").glob(f"*_{kind}*")) if kind else folder / "sparkml"
+
+
+def part(folder):
+    return next(path for path in folder.iterdir() if path.name.startswith("part-"))
+
+
+def change_metadata(folder, kind, change):
+    path = part(stage(folder, kind) / "metadata")
+    metadata = json.loads(path.read_text())
+    path.write_text(json.dumps(change(metadata) or metadata) + "\n")
+
+
+def change_row(folder, kind, **columns):
+    """Other values, in the types that Spark gave them, or in their own."""
+    path = part(stage(folder, kind) / "data")
+    table = pq.read_table(path)
+    for name, value in columns.items():
+        place = table.schema.get_field_index(name)
+        old = table.column(name)
+        new = value(old[0].as_py()) if callable(value) else value
+        try:
+            array = pa.array([new], old.type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+            array = pa.array([new])
+        table = table.set_column(place, name, array)
+    pq.write_table(table, path)
+
+
+def sparse(indices, values, size=9):
+    return {"type": 0, "size": size, "indices": indices, "values": values}
+
+
+def dense(values):
+    return {"type": 1, "size": None, "indices": None, "values": values}

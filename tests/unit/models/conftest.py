@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.bent_models import Frame, taken_back
+from helpers.spark_models import ARCHIVES, unpack
 
 from coordpath_governance.models import LinearModel, fold_stored, level_label
 from coordpath_governance.models.archive import read_archive_bytes
@@ -100,3 +102,21 @@ def rezip() -> Callable[..., bytes]:
         return buffer.getvalue()
 
     return archive
+
+
+@pytest.fixture(scope="session")
+def spark_models(tmp_path_factory):
+    """The folders of models that Spark 3.5 has written, and models.json; not to be changed."""
+    folder = tmp_path_factory.mktemp("spark")
+    unpack(ARCHIVES[0], folder)
+    return folder
+
+
+@pytest.fixture
+def spark_copy(spark_models, tmp_path):
+    """A copy of one of them that may be changed."""
+
+    def of(name):
+        return shutil.copytree(spark_models / name, tmp_path / name)
+
+    return of

@@ -10,60 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from helpers.spark_models import ARCHIVES, expected_of, predicted, unpack
+from helpers.spark_models import change_metadata, change_row, dense, part, sparse, stage
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import read_model
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("spark")
-    unpack(ARCHIVES[0], folder)
-    return folder
-
-
-@pytest.fixture
-def copy(models, tmp_path):
-    """A copy of one of the models that may be changed."""
-
-    def of(name):
-        return shutil.copytree(models / name, tmp_path / name)
-
-    return of
-
-
-def stage(folder, kind):
-    """The folder of the first stage of a kind; the pipeline's own for ""."""
-    return next((folder / "sparkml" / "stages").glob(f"*_{kind}*")) if kind else folder / "sparkml"
-
-
-def part(folder):
-    return next(path for path in folder.iterdir() if path.name.startswith("part-"))
-
-
-def change_metadata(folder, kind, change):
-    path = part(stage(folder, kind) / "metadata")
-    metadata = json.loads(path.read_text())
-    path.write_text(json.dumps(change(metadata) or metadata) + "\n")
-
-
-def change_row(folder, kind, **columns):
-    """Other values, in the types that Spark gave them, or in their own."""
-    path = part(stage(folder, kind) / "data")
-    table = pq.read_table(path)
-    for name, value in columns.items():
-        place = table.schema.get_field_index(name)
-        old = table.column(name)
-        new = value(old[0].as_py()) if callable(value) else value
-        try:
-            array = pa.array([new], old.type)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
-            array = pa.array([new])
-        table = table.set_column(place, name, array)
-    pq.write_table(table, path)
 
 
 def change_mlmodel(folder, change):
@@ -153,14 +105,6 @@ def _drop_data(folder):
     shutil.rmtree(stage(folder, "StandardScaler") / "data")
 
 
-def sparse(indices, values, size=9):
-    return {"type": 0, "size": size, "indices": indices, "values": values}
-
-
-def dense(values):
-    return {"type": 1, "size": None, "indices": None, "values": values}
-
-
 def table(**parts):
     base = {"type": 1, "numRows": 1, "numCols": 9, "colPtrs": None, "rowIndices": None, "values": [0.0] * 9}
     return {**base, "isTransposed": True, **parts}
@@ -202,11 +146,10 @@ UNSUPPORTED = {
     "folder for a file": (_folder_for_a_file, "has 1 files of data, and Spark writes one|cannot be read"),
     "overwritten column": (params("Bucketizer", outputCol="city_i"), "writes the column 'city_i', which is there before"),
     "shadowed raw column": (params("StandardScaler", outputCol="b"), "writes the column 'b', which is there before it"),
-    "prediction over a raw column": (params("VectorAssembler", inputCols=["c", "prediction"]), None),
     "case": (params("Bucketizer", inputCol="CITY"), "'city' and 'CITY', which Spark does not tell apart"),
     "part of a structure": (params("Bucketizer", inputCol="a.b"), "which Spark takes for a part of another"),
     "threshold 1": (params("Logistic", threshold=1.0), "has the threshold 1"),
-    "index of vectors": (params("Bucketizer", inputCol="city_v", outputCol="z"), None),
+    "raw column of a later stage": (params("Bucketizer", inputCol="city_v"), "writes the column 'city_v', which is there"),
     "one class": (row("Logistic", numClasses=1), "was fitted on one class only"),
 }
 DAMAGED = {
@@ -287,23 +230,23 @@ def _rename_column(folder):
     pq.write_table(names.rename_columns([f"{name}_" for name in names.column_names]), path)
 
 
-def test_the_model_is_read_as_it_is(copy):
-    assert read_model(copy("logistic")).threshold == 0.3
+def test_the_model_is_read_as_it_is(spark_copy):
+    assert read_model(spark_copy("logistic")).threshold == 0.3
 
 
 @pytest.mark.parametrize("name", UNSUPPORTED)
-def test_folder_that_could_serve_something_else(copy, name):
+def test_folder_that_could_serve_something_else(spark_copy, name):
     forge, said = UNSUPPORTED[name]
-    folder = copy("logistic")
+    folder = spark_copy("logistic")
     forge(folder)
     with pytest.raises(ModelReadError, match=said):
         read_model(folder)
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_damaged_folder(copy, name):
+def test_damaged_folder(spark_copy, name):
     forge, said = DAMAGED[name]
-    folder = copy("logistic")
+    folder = spark_copy("logistic")
     forge(folder)
     with pytest.raises(ModelReadError, match=said) as caught:
         read_model(folder)
@@ -323,6 +266,7 @@ def test_damaged_folder(copy, name):
         ("poisson", params("Generalized", offsetCol="features"), "for single values, and it holds vectors"),
         ("linear", params("LinearRegression", loss="evil"), "'loss' is 'evil'"),
         ("linear", params("VectorAssembler", inputCols=["a", "b", "c"]), "numbers for 2 columns, and the vectors"),
+        ("linear", params("VectorAssembler", inputCols=["a", "prediction"]), "writes the column 'prediction', which is"),
         ("several", params("Imputer", missingValue=-1.0), r"replaces -1\.0, not missing values"),
         ("several", row("Imputer", a=float("nan")), "not one finite number"),
         ("several", params("Imputer", outputCols=["a_f", "b"]), "writes the column 'b', which is there before it"),
@@ -336,15 +280,15 @@ def test_damaged_folder(copy, name):
         ("nested", params("", language="Scala"), "a pipeline of Python in another language"),
     ],
 )  # fmt: skip
-def test_other_models(copy, model, forge, said):
-    folder = copy(model)
+def test_other_models(spark_copy, model, forge, said):
+    folder = spark_copy(model)
     forge(folder)
     with pytest.raises(ModelReadError, match=said):
         read_model(folder)
 
 
-def test_model_in_the_middle_or_none_at_the_end(copy):
-    folder = copy("linear")
+def test_model_in_the_middle_or_none_at_the_end(spark_copy):
+    folder = spark_copy("linear")
     stages = folder / "sparkml" / "stages"
     first, second = sorted(path.name for path in stages.iterdir())
     uids = [name.partition("_")[2] for name in (second, first)]
@@ -360,8 +304,8 @@ def test_model_in_the_middle_or_none_at_the_end(copy):
         read_model(folder)
 
 
-def test_pipelines_within_pipelines_without_end(copy):
-    folder = copy("nested")
+def test_pipelines_within_pipelines_without_end(spark_copy):
+    folder = spark_copy("nested")
     inner = stage(folder, "PipelineModel")
     for depth in range(12):
         below = inner / "stages" / f"0_P_{depth}"
@@ -377,8 +321,8 @@ def test_pipelines_within_pipelines_without_end(copy):
         read_model(folder)
 
 
-def test_several_rows_and_a_row_in_another_file(copy):
-    folder = copy("logistic")
+def test_several_rows_and_a_row_in_another_file(spark_copy):
+    folder = spark_copy("logistic")
     path = part(stage(folder, "Logistic") / "data")
     row_of = pq.read_table(path)
     pq.write_table(pa.concat_tables([row_of, row_of]), path)
@@ -399,8 +343,8 @@ def _one_long_list(path, count, value=1.5):
     pq.write_table(pa.table(columns), path, compression="gzip")
 
 
-def test_few_bytes_that_stand_for_many_values(copy):
-    folder = copy("logistic")
+def test_few_bytes_that_stand_for_many_values(spark_copy):
+    folder = spark_copy("logistic")
     path = part(stage(folder, "StandardScaler") / "data")
     _one_long_list(path, 2_100_000)
     assert path.stat().st_size < 100_000
@@ -408,9 +352,9 @@ def test_few_bytes_that_stand_for_many_values(copy):
         read_model(folder)
 
 
-def test_pages_that_say_more_than_the_footer(copy):
+def test_pages_that_say_more_than_the_footer(spark_copy):
     """The header of a page is believed by whoever reads the page, so it is read first."""
-    folder = copy("logistic")
+    folder = spark_copy("logistic")
     path = part(stage(folder, "StandardScaler") / "data")
     _one_long_list(path, 100)
     data = bytearray(path.read_bytes())
@@ -423,9 +367,9 @@ def test_pages_that_say_more_than_the_footer(copy):
         read_model(folder)
 
 
-def test_one_long_text_in_many_places_is_kept_once(copy):
+def test_one_long_text_in_many_places_is_kept_once(spark_copy):
     """A level of a megabyte that a dictionary repeats is no terabyte; it is a level twice, and refused for that."""
-    folder = copy("gamma")
+    folder = spark_copy("gamma")
     path = part(stage(folder, "StringIndexer") / "data")
     count = 3_000
     level = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array(["x" * (1 << 20)]))
@@ -439,9 +383,9 @@ def test_one_long_text_in_many_places_is_kept_once(copy):
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1), flipped=st.integers(1, 255), which=st.sampled_from(["StandardScaler", "Logistic", "StringI"]))
-def test_no_byte_of_a_file_makes_anything_but_a_model_or_an_error(models, tmp_path_factory, place, flipped, which):
+def test_no_byte_of_a_file_makes_anything_but_a_model_or_an_error(spark_models, tmp_path_factory, place, flipped, which):
     folder = tmp_path_factory.mktemp("flipped") / "model"
-    shutil.copytree(models / "logistic", folder)
+    shutil.copytree(spark_models / "logistic", folder)
     path = part(stage(folder, which) / "data")
     data = bytearray(path.read_bytes())
     data[min(int(place * len(data)), len(data) - 1)] ^= flipped
@@ -453,103 +397,8 @@ def test_no_byte_of_a_file_makes_anything_but_a_model_or_an_error(models, tmp_pa
     assert model.family == "binomial"
 
 
-def _rows_of(old):
-    """The rows of a dense matrix that is stored by rows, as Spark stores coefficients."""
-    assert (old["type"], old["isTransposed"]) == (1, True)
-    width = old["numCols"]
-    return [old["values"][i * width : (i + 1) * width] for i in range(old["numRows"])]
-
-
-def _by_columns(old):
-    values = [value for column in zip(*_rows_of(old), strict=True) for value in column]
-    return {**old, "values": values, "isTransposed": False}
-
-
-def _sparse(lines, old, by_rows):
-    """A matrix without its zeros, from its rows or its columns."""
-    entries = [[(i, value) for i, value in enumerate(line) if value] for line in lines]
-    pointers = [sum(map(len, entries[:i])) for i in range(len(lines) + 1)]
-    flat = [entry for line in entries for entry in line]
-    return {
-        **old,
-        "type": 0,
-        "colPtrs": pointers,
-        "isTransposed": by_rows,
-        "rowIndices": [i for i, _ in flat],
-        "values": [value for _, value in flat],
-    }
-
-
-WRITINGS = {
-    "by columns": _by_columns,
-    "sparse by rows": lambda old: _sparse(_rows_of(old), old, True),
-    "sparse by columns": lambda old: _sparse(list(zip(*_rows_of(old), strict=True)), old, False),
-}
-
-
-@pytest.mark.parametrize("name", ["softmax", "weighed"])
-@pytest.mark.parametrize("writing", WRITINGS)
-def test_one_matrix_in_another_writing_is_one_model(copy, models, name, writing):
-    folder = copy(name)
-    change_row(folder, "Logistic", coefficientMatrix=WRITINGS[writing])
-    stored = pq.read_table(part(stage(folder, "Logistic") / "data")).to_pylist()[0]["coefficientMatrix"]
-    assert (stored["type"], stored["isTransposed"]) == (int(writing == "by columns"), "by rows" in writing)
-    again, before = read_model(folder), read_model(models / name)
-    assert (again.numeric, again.categorical, again.class_scores) == (
-        before.numeric,
-        before.categorical,
-        before.class_scores,
-    )
-
-
-def test_one_vector_in_another_writing_is_one_model(copy, models):
-    folder = copy("logistic")
-
-    def thin(old):
-        kept = [i for i, value in enumerate(old["values"]) if value]
-        return sparse(kept, [old["values"][i] for i in kept], len(old["values"]))
-
-    change_row(folder, "StandardScaler", mean=thin, std=thin)
-    assert read_model(folder).numeric == read_model(models / "logistic").numeric
-
-
-def test_raw_codes_that_are_not_kept_raise(copy, models):
-    """With one category more and none for the others, known codes score as before and others raise."""
-    folder = copy("gamma")
-    params("OneHotEncoder", handleInvalid="error")(folder)
-    change_row(folder, "OneHotEncoder", categorySizes=lambda sizes: [size + 1 for size in sizes])
-    rows, before = expected_of(json.loads((models / "models.json").read_text()), "gamma")
-    found = predicted(read_model(folder), rows)
-    for row_of, number, again in zip(rows, before, found, strict=True):
-        if row_of["code"] not in range(4):
-            assert again is None
-        elif row_of["a"] is not None:
-            assert again == (None if number is None else pytest.approx(number, rel=1e-9))
-    assert sum(row_of["code"] not in range(4) for row_of in rows) == 2
-
-
-def _coefficients(folder):
-    return {term.column: term.coefficient for term in read_model(folder).numeric}
-
-
-def _at(place, number):
-    """A vector with another number in one place."""
-    return lambda old: {**old, "values": [number if i == place else each for i, each in enumerate(old["values"])]}
-
-
-def test_columns_without_spread(copy):
-    """A StandardScaler makes 0 of them, a MinMaxScaler the middle of its range: they have no effect."""
-    folder = copy("several")
-    before = _coefficients(folder)
-    assert all(before.values())
-    change_row(folder, "StandardScaler", std=_at(5, 0.0))
-    assert _coefficients(folder) == {**before, "code": 0.0}
-    change_row(folder, "MinMaxScaler", originalMin=dense([0.0] * 6), originalMax=dense([1.0, 1.0, 1.0, 1.0, 0.0, 1.0]))
-    assert _coefficients(folder) == {"b": 0.0, "code": 0.0}
-
-
-def test_page_in_an_encoding_that_spark_does_not_use(copy):
-    folder = copy("logistic")
+def test_page_in_an_encoding_that_spark_does_not_use(spark_copy):
+    folder = spark_copy("logistic")
     path = part(stage(folder, "StandardScaler") / "data")
     table_of = pq.read_table(path)
     names = ("mean.values.list.element", "std.values.list.element")
@@ -558,16 +407,9 @@ def test_page_in_an_encoding_that_spark_does_not_use(copy):
         read_model(folder)
 
 
-def test_pages_of_the_second_version_are_read(copy, models):
-    folder = copy("logistic")
-    path = part(stage(folder, "StandardScaler") / "data")
-    pq.write_table(pq.read_table(path), path, data_page_version="2.0", compression="zstd")
-    assert read_model(folder).numeric == read_model(models / "logistic").numeric
-
-
 @pytest.mark.parametrize("name", ["metadata/part-00000", "data"])
-def test_file_that_is_too_large(copy, name):
-    folder = copy("logistic")
+def test_file_that_is_too_large(spark_copy, name):
+    folder = spark_copy("logistic")
     path = stage(folder, "Logistic") / name
     path = part(path) if path.is_dir() else path
     with path.open("ab") as stream:
