@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ from coordpath_governance.models.formula_text import (
     Number,
 )
 from coordpath_governance.models.formula_tokens import refused
-from coordpath_governance.models.maps import Affine, Elementary, apply_all
+from coordpath_governance.models.maps import Affine, Elementary, Map, apply_all
 from coordpath_governance.models.stored_frames import CATEGORY, NUMBER, OTHER, TEXT, TRUTH, StoredColumn, StoredFrame
 
 __all__ = ["Design", "build_design"]
@@ -58,14 +59,19 @@ class _Polynomial:
 
 @dataclass(frozen=True)
 class Design:
-    """The columns of a design, over the raw columns ``inputs``; ``target`` is the left-hand side as patsy writes it."""
+    """The columns of a design, over the raw columns ``inputs``.
+
+    ``target`` is the left-hand side as patsy writes it. ``target_column`` and ``target_maps`` say what it is if it is a
+    function of one column: that column, and the maps on it, none if it is the column itself.
+    """
 
     frame: Frame
     inputs: tuple[str, ...]
     names: tuple[str, ...]
     has_intercept: bool
     target: str
-    plain_target: bool
+    target_column: str | None = None
+    target_maps: tuple[Map, ...] = ()
 
 
 def build_design(formula: Formula, frame: StoredFrame) -> Design:
@@ -97,8 +103,29 @@ def build_design(formula: Formula, frame: StoredFrame) -> Design:
         names=tuple(names),
         has_intercept=() in terms,
         target=target.text,
-        plain_target=target.bare,
+        **_function_of_one_column(_Builder(frame), target),
     )
+
+
+class _TargetFacts(TypedDict, total=False):
+    target_column: str
+    target_maps: tuple[Map, ...]
+
+
+def _function_of_one_column(builder: _Builder, target: Factor) -> _TargetFacts:
+    """The column of the left-hand side and the maps on it; nothing if it has several columns, or a product."""
+    try:
+        value = builder.number(target)
+    except UnsupportedModelError:
+        return {}
+    if len(value.parts) != 1 or len(value.parts[0][1]) != 1:
+        return {}
+    weight, (flow,) = value.parts[0]
+    if not isinstance(flow, NumericFlow | CurveFlow):
+        return {}
+    column = flow.scaled(Affine(weight, value.constant))
+    before = column.maps if isinstance(column, CurveFlow) else ()
+    return {"target_column": next(iter(builder.sources)), "target_maps": (*before, *column.operations)}
 
 
 class _Builder:
@@ -171,7 +198,7 @@ class _Builder:
     def _choices(self, factor: Factor, full: Mapping[Factor, bool]) -> list[tuple[str, _Polynomial]]:
         """The columns of one factor: one for a number, one for every level that has one for a category."""
         if not self.is_category(factor):
-            return [(factor.text, self._number(factor))]
+            return [(factor.text, self.number(factor))]
         name = factor.value.name if isinstance(factor.value, Category | ColumnRef) else ""
         encoding = self._encoding(name)
         levels = list(encoding.outputs)
@@ -196,7 +223,8 @@ class _Builder:
             self.encodings[name] = Encoding(self._source(name), outputs, len(levels), None, None, missing_is_level=False)
         return self.encodings[name]
 
-    def _number(self, factor: Factor) -> _Polynomial:
+    def number(self, factor: Factor) -> _Polynomial:
+        """A factor that is a number, multiplied out."""
         if factor not in self._numbers:
             value = factor.value
             if isinstance(value, ColumnRef) and factor.bare:

@@ -8,6 +8,7 @@ or an exposure is served without: MLflow gives ``predict`` the columns only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -19,11 +20,13 @@ from coordpath_governance.models.flows import CombinedFlow, Flow, Frame, Numeric
 from coordpath_governance.models.formula_design import Design, build_design
 from coordpath_governance.models.formula_text import parse_formula
 from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.rescaling import rescaled
 from coordpath_governance.models.statsmodels_families import Facts, kind_of
 from coordpath_governance.models.statsmodels_names import unknown_calls, unknown_names
 from coordpath_governance.models.statsmodels_parts import Part, StoredResult, open_result
 from coordpath_governance.models.statsmodels_rows import scores_agree
 from coordpath_governance.models.stored_frames import StoredFrame, frame_of, is_frame, series_values
+from coordpath_governance.models.target_maps import canonical_target, fault_of_target
 from coordpath_governance.models.tree import ArchivedObject, StoredTree
 
 __all__ = ["fold_result"]
@@ -60,7 +63,7 @@ def fold_result(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
         link=kind.link,
         power=kind.power,
         classes=kind.classes,
-        target=design.target or None,
+        target=design.target_column or design.target or None,
         estimator=_estimator(stored),
         regularisation=MappingProxyType({**_penalty(stored), **kind.facts}),
         raw=terms.raw,
@@ -69,7 +72,29 @@ def fold_result(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
     )
     if training is not None:
         _check_rows(stored, model, training, coefficients)
-    return model
+    return _with_target(stored, model, design)
+
+
+def _with_target(stored: StoredResult, model: LinearModel, design: Design) -> LinearModel:
+    """The model of a function of the target: what is affine at its end goes into the score, as with scikit-learn.
+
+    statsmodels predicts the left-hand side itself, and does not take it back.
+    """
+    maps, last = canonical_target(design.target_maps)
+    if not design.target_maps:
+        return model
+    fault = fault_of_target(maps)
+    if model.family != "gaussian" or fault is not None or last.scale == 0.0:
+        raise stored.model.refusal(
+            f"predicts {design.target}: {fault or 'only least squares are read of a function of the target'}. Known are "
+            "sums and multiples, log, log1p, sqrt, exp and expm1; fit the model on a column that holds the target."
+        )
+    remark = f"it serves {design.target}, and not {design.target_column} itself"
+    try:
+        score = rescaled(model, 1.0 / last.scale, -last.shift / last.scale)
+    except OverflowError as error:
+        raise stored.model.error("its left-hand side is scaled so far that its coefficients overflow") from error
+    return replace(score, target_map=maps, remarks=(*score.remarks, remark))
 
 
 def _check_rows(stored: StoredResult, model: LinearModel, training: StoredFrame, coefficients: Sequence[float]) -> None:
@@ -146,7 +171,7 @@ def _by_formula(stored: StoredResult, text: str, training: StoredFrame) -> tuple
     remarks = [
         _holds_data(training.rows, len(training.names), "statsmodels keeps them for the formula, also with remove_data=True")
     ]
-    if not design.plain_target:
+    if design.target_column is None:
         remarks.append(f"it predicts {design.target}, so the target it is judged by must be that too")
     return design, remarks
 
@@ -170,9 +195,7 @@ def _by_position(stored: StoredResult, column_names: Sequence[str] | None) -> tu
     rows = _rows(stored)
     if rows:
         remarks.append(_holds_data(rows, count, "log it with remove_data=True to leave them out"))
-    design = Design(
-        Frame(tuple(flows), inputs), inputs, inputs, has_intercept=constant is not None, target="", plain_target=True
-    )
+    design = Design(Frame(tuple(flows), inputs), inputs, inputs, has_intercept=constant is not None, target="")
     return design, remarks
 
 

@@ -59,6 +59,14 @@ def test_end_costs_are_statsmodels_own(name):
     assert said == (name == "negative")
 
 
+def test_the_cost_of_a_logarithm_is_that_of_the_logarithm():
+    old, new = (smf.ols(f"np.log(cost) ~ {formula}", FRAME).fit() for formula in (SHORT, LONG))
+    report = cg.explain_change(old, new, data=HOLDOUT, target="cost", role="holdout")
+    for cost, result in ((report.document.path.start_cost, old), (report.document.path.steps[-1].cost, new)):
+        np.testing.assert_allclose(cost, ((np.log(HOLDOUT["cost"]) - result.predict(HOLDOUT)) ** 2).mean(), rtol=1e-9)
+    assert "log(cost)" in report.to_markdown()
+
+
 def test_the_same_function_in_another_form_is_no_change():
     by_formula = smf.ols("price ~ age + C(city, Treatment('Zug'))", FRAME).fit()
     recoded = smf.ols("price ~ 0 + city + age", FRAME).fit()

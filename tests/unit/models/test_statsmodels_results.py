@@ -203,10 +203,35 @@ def test_a_model_of_formulaic_is_refused_by_name(monkeypatch):
         from_fitted(result)
 
 
-def test_a_formula_of_another_target_says_what_it_predicts():
-    model = from_fitted(smf.ols("np.log(cost) ~ age", TRAIN).fit())
-    assert model.target == "np.log(cost)"
-    assert "it predicts np.log(cost), so the target it is judged by must be that too" in model.remarks
+@pytest.mark.parametrize(
+    ("left", "maps"),
+    [("np.log(cost)", ["log"]), ("np.log1p(cost * 2 + 1)", ["affine", "log1p"]), ("I(2 * np.sqrt(cost) + 1)", ["sqrt"])],
+)
+def test_a_function_of_the_target_is_what_the_score_is_judged_by(left, maps):
+    result = smf.ols(f"{left} ~ age", TRAIN).fit()
+    model = from_fitted(result)
+    assert model.target == "cost"
+    assert [getattr(each, "name", each.kind) for each in model.target_map] == maps
+    slope = result.params["age"] / (2.0 if left.startswith("I") else 1.0)
+    np.testing.assert_allclose(model.numeric[0].coefficient, slope, rtol=1e-12)
+    assert any(f"it serves {result.model.endog_names}, and not cost itself" in remark for remark in model.remarks)
+
+
+def test_a_formula_of_several_targets_says_what_it_predicts():
+    model = from_fitted(smf.ols("I(cost + km) ~ age", TRAIN).fit())
+    assert model.target == "I(cost + km)"
+    assert "it predicts I(cost + km), so the target it is judged by must be that too" in model.remarks
+
+
+@pytest.mark.parametrize(
+    ("fit", "formula"),
+    [(smf.ols, "np.abs(cost) ~ age"), (smf.ols, "I(1 / cost) ~ age"), (smf.poisson, "np.log1p(count) ~ age")],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_other_functions_of_the_target_are_refused(fit, formula):
+    result = fit(formula, TRAIN).fit(**({} if fit is smf.ols else {"disp": 0}))
+    with pytest.raises(UnsupportedModelError, match="fit the model on a column that holds the target"):
+        from_fitted(result)
 
 
 def test_levels_never_seen_and_missing_values_are_what_it_raises_on():
