@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help:
 	@echo "make demo     the whole story on an embedded store, with data that ship with scikit-learn"
 	@echo "make test     ruff, mypy, all tests, coverage floors"
-	@echo "make acceptance  models that a real Spark fits (needs Java), read without it"
+	@echo "make acceptance  what is slow by nature: models of a real Spark (needs Java), forged and fuzzed files"
 	@echo "make bench    what the issues promise, measured as ratios in one run"
 	@echo "make schemas  write docs/schemas/*.json again"
 	@echo "make clean    remove what the other targets made"
@@ -53,7 +53,7 @@ test: lint types unit
 	@touch $@
 
 acceptance: .venv-acceptance/.ready
-	.venv-acceptance/bin/python -m pytest tests/acceptance
+	OMP_NUM_THREADS=1 .venv-acceptance/bin/python -m pytest -n 2 --dist loadfile tests/acceptance
 
 bench: $(VENV)/.ready-to-test
 	$(BIN)/python benchmarks/paths.py

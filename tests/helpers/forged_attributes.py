@@ -149,7 +149,7 @@ def forgeries(model: object, share: float = 1.0, seed: int = 0) -> Iterator[tupl
             if had:
                 own[name] = genuine
             else:
-                del own[name]
+                own.pop(name, None)
 
 
 def _ours(model: LinearModel, rows: pd.DataFrame) -> np.ndarray:
