@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from coordpath_governance.errors import ModelReadError
 from coordpath_governance.text import shorten, visible
 
 __all__ = ["Pin", "Remark", "read_requirement", "read_requirements", "shown"]
 
 _SHOWN = 120
-_LONGEST = 2_000
+_LONGEST = 1_000
 _MOST_BRACKETS = 20
+_MOST_LINES = 5_000
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
-_COMMENT = re.compile(r"(^|\s+)#.*$")
 _ENCODING = re.compile(r"#.*coding[:=]\s*(?!utf-?8\b)[-\w.]", re.IGNORECASE)
 _HASH = re.compile(r"\s--hash[= ]\s*sha(?:256|384|512):[0-9a-fA-F]+(?=\s|$)")
 _VARIABLE = re.compile(r"\$\{[^}]*\}")
@@ -68,13 +69,21 @@ def shown(text: str) -> str:
 
 
 def read_requirements(file: str, text: str) -> Iterator[Pin | Remark]:
-    """Every package that ``text``, the content of ``file``, asks for, and a remark on what is something else."""
+    """Every package that ``text``, the content of ``file``, asks for, and a remark on what is something else.
+
+    Raises `ModelReadError` for a file of too many lines.
+    """
     numbered = list(enumerate(text.split("\n"), 1))
     for number, line in numbered[:2]:
         if _ENCODING.match(line):
             yield Remark(file, number, f"an encoding other than UTF-8: {shown(line)}")
+    asked = 0
     for number, line in _joined((number, line.removesuffix("\r")) for number, line in numbered):
-        yield from read_requirement(file, number, line)
+        for each in read_requirement(file, number, line):
+            asked += 1
+            if asked > _MOST_LINES:
+                raise ModelReadError(f"{file}: it has more than {_MOST_LINES} lines that ask for something")
+            yield each
 
 
 def read_requirement(file: str, number: int | None, line: str) -> Iterator[Pin | Remark]:
@@ -82,7 +91,7 @@ def read_requirement(file: str, number: int | None, line: str) -> Iterator[Pin |
     if any(not char.isprintable() and char != "\t" for char in line):
         yield Remark(file, number, f"characters that cannot be seen, or that end a line for some: {shown(line)}")
         return
-    text = _HASH.sub("", _COMMENT.sub("", line).strip()).strip()
+    text = _HASH.sub("", _without_comment(line).strip()).strip()
     if not text:
         return
     fault = _fault(text)
@@ -122,12 +131,20 @@ def _fault(text: str) -> str | None:
     return "an option of pip" if re.search(r"\s-", text) else None
 
 
+def _without_comment(line: str) -> str:
+    """What comes before the first # that begins the line or follows white space; in one pass, however long the line."""
+    at = line.find("#")
+    while at > 0 and not line[at - 1].isspace():
+        at = line.find("#", at + 1)
+    return line if at < 0 else line[:at]
+
+
 def _joined(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Lines that end with a backslash together with the next, as pip joins them; a comment ends such a run."""
     begun: list[str] = []
     first = 0
     for number, line in lines:
-        comment = _COMMENT.match(line) is not None
+        comment = line.lstrip().startswith("#")
         if line.endswith("\\") and not comment:
             first = first if begun else number
             begun.append(line.strip("\\"))
