@@ -91,16 +91,19 @@ def large_archive() -> tuple[str, bool]:
 
 def hostile() -> tuple[str, bool]:
     """The slowest and the largest of the forged files, each read in a process of its own."""
-    from helpers.hostile_pickles import hostile_pickles
+    from helpers.hostile_pickles import endless_pickles, hostile_pickles
+    from helpers.hostile_results import hostile_results
 
     worst = {"seconds": 0.0, "megabytes": 0.0}
-    for _, data in hostile_pickles():
-        run = subprocess.run([sys.executable, __file__, "--one"], input=data, capture_output=True, check=True)
+    forged = [(data, "sklearn") for _, data in (*hostile_pickles(), *endless_pickles())]
+    forged += [(data, "statsmodels") for _, data in hostile_results()]
+    for data, library in forged:
+        run = subprocess.run([sys.executable, __file__, "--one", library], input=data, capture_output=True, check=True)
         for key, value in json.loads(run.stdout).items():
             worst[key] = max(worst[key], value)
     reached = worst["seconds"] <= _HOSTILE_SECONDS and worst["megabytes"] <= _HOSTILE_MEGABYTES
     told = f"{worst['seconds']:.2f} s, {worst['megabytes']:.0f} MB beyond the start"
-    return f"the worst of the forged pickles: {told}   must reach ≤ {_HOSTILE_SECONDS:g} s, ≤ 300 MB", reached
+    return f"the worst of {len(forged)} forged pickles: {told}   must reach ≤ {_HOSTILE_SECONDS:g} s, ≤ 300 MB", reached
 
 
 def one() -> None:
@@ -108,11 +111,13 @@ def one() -> None:
     from coordpath_governance.errors import ModelReadError
     from coordpath_governance.models.pickle_stream import read_pickle_bytes
     from coordpath_governance.models.sklearn_folding import fold_stored
+    from coordpath_governance.models.statsmodels_folding import fold_result
 
+    fold = fold_result if "statsmodels" in sys.argv else fold_stored
     data = sys.stdin.buffer.read()
     before, begin = peak_megabytes(), time.perf_counter()
     with contextlib.suppress(ModelReadError):
-        fold_stored(read_pickle_bytes(data))
+        fold(read_pickle_bytes(data))
     taken = time.perf_counter() - begin
     print(json.dumps({"seconds": taken, "megabytes": peak_megabytes() - before}))
 

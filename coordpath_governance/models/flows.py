@@ -17,10 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-import numpy as np
-
 from coordpath_governance.errors import UnsupportedModelError
-from coordpath_governance.models.maps import Affine, Map, Scaled, apply_all, without_identities
+from coordpath_governance.models.maps import Affine, Map, Scaled
 
 __all__ = [
     "NO_FILL",
@@ -80,8 +78,8 @@ Linear: TypeAlias = Affine | Scaled
 """What scalers do to a column."""
 
 
-def _value(maps: Sequence[Map], number: float) -> float:
-    return float(apply_all(maps, np.array([number]))[0])
+def _and_then(operations: tuple[Map, ...], by: Linear) -> tuple[Map, ...]:
+    return operations if by.changes_nothing else (*operations, by)
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,8 @@ class NumericFlow:
             self,
             scale=self.scale * by.scale,
             shift=self.shift * by.scale + by.shift,
-            missing=None if self.missing is None else _value((by,), self.missing),
-            operations=without_identities((*self.operations, by)),
+            missing=None if self.missing is None else by.of(self.missing),
+            operations=_and_then(self.operations, by),
         )
 
 
@@ -128,8 +126,8 @@ class CurveFlow:
             self,
             scale=self.scale * by.scale,
             shift=self.shift * by.scale + by.shift,
-            missing=None if self.missing is None else _value((by,), self.missing),
-            operations=without_identities((*self.operations, by)),
+            missing=None if self.missing is None else by.of(self.missing),
+            operations=_and_then(self.operations, by),
         )
 
 
@@ -161,7 +159,7 @@ class LevelFlow:
 
     def scaled(self, by: Linear) -> LevelFlow:
         """Return this column through a scaler."""
-        operations = without_identities((*self.operations, by))
+        operations = _and_then(self.operations, by)
         return replace(self, gain=self.gain * by.scale, shift=self.shift * by.scale + by.shift, operations=operations)
 
 
@@ -175,7 +173,7 @@ class TableFlow:
 
     def scaled(self, by: Linear) -> TableFlow:
         """Return this column through a scaler."""
-        return replace(self, values=tuple(apply_all((by,), np.array(self.values)).tolist()))
+        return replace(self, values=tuple(map(by.of, self.values)))
 
 
 SimpleFlow: TypeAlias = NumericFlow | CurveFlow | LevelFlow | TableFlow

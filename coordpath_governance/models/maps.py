@@ -64,6 +64,15 @@ class Affine:
     scale: float
     shift: float = 0.0
 
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether it takes every number to itself."""
+        return self.scale == 1.0 and self.shift == 0.0
+
+    def of(self, number: float) -> float:
+        """The map of one number."""
+        return self.scale * number + self.shift
+
     def apply(self, x: Array) -> Array:
         """The map of every number."""
         return self.scale * x + self.shift
@@ -98,6 +107,15 @@ class Scaled:
     def shift(self) -> float:
         """The map of 0."""
         return -self.centre / self.divisor
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether it takes every number to itself."""
+        return self.centre == 0.0 and self.divisor == 1.0
+
+    def of(self, number: float) -> float:
+        """The map of one number."""
+        return (number - self.centre) / self.divisor
 
     def apply(self, x: Array) -> Array:
         """The map of every number."""
@@ -457,7 +475,7 @@ def map_document(each: Map) -> dict[str, Any]:
 
 def without_identities(maps: Sequence[Map]) -> tuple[Map, ...]:
     """The same chain without the maps that change no number."""
-    return tuple(each for each in maps if each not in (Affine(1.0), Scaled(0.0, 1.0)))
+    return tuple(each for each in maps if not (isinstance(each, Affine | Scaled) and each.changes_nothing))
 
 
 def finite(each: Map) -> bool:

@@ -26,7 +26,7 @@ _MANY = ("GridSearchCV", "HalvingGridSearchCV", "RandomizedSearchCV", "RFECV", "
 
 
 def check(model, rows, share):
-    found, read, refused = deceptions(forgeries(model, share), rows)
+    found, read, _ = deceptions(forgeries(model, share), rows)
     assert found == []
     assert read > 5
 

@@ -11,11 +11,14 @@ from helpers.mlflow_server import mlflow_server
 from helpers.mlflow_store import Store, use
 from mlflow.exceptions import MlflowException
 from mlflow.tracking._model_registry.utils import _get_store
+from sklearn.ensemble import RandomForestRegressor
 
+import coordpath_governance as cg
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.guarded.inner_registry import InnerRegistry
 from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted
 from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.models import LinearModel, NumericTerm
 from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
 from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.decisions import adopt_standing, approve
@@ -36,6 +39,7 @@ class Guarded:
         self.client = store.client
         self.ledger = ledger
         self.database = f"sqlite:///{folder / 'mlflow.db'}"
+        self.ledger_url = f"sqlite:///{folder / 'coordpath-ledger.db'}"
         self.keys = {}
 
     def person(self, owner, *roles):
@@ -45,7 +49,7 @@ class Guarded:
         self.ledger.append("key added", KeyAdded(key=facts), self.keys.get("admin", key))
         self.keys[owner] = key
 
-    def adopt_policy(self, name="prices", pattern="guarded *", **reference):
+    def adopt_policy(self, name="prices", pattern="guarded *", declarations=None, **reference):
         pinned = {"sha256": sha256_hex(self.store.rows.csv.read_bytes()), "role": "holdout", "target": "price"}
         policy = {
             "schema": "coordpath.policy/1",
@@ -54,6 +58,7 @@ class Guarded:
             "reference": {**pinned, **reference},
             "rules": {"steps": {"most": 100}},
             "materiality": [{"class": "any", "approvals": [{"role": "owner"}]}],
+            **({"declarations": declarations} if declarations else {}),
         }
         policy = read_policy(json.dumps(policy), "test")
         facts = PolicyAdopted(policy=policy_sha256(policy), name=policy.name, models=policy.models)
@@ -100,6 +105,7 @@ def _guarded(tmp_path_factory):
             guarded.person(owner, "owner")
         guarded.adopt_policy()
         guarded.adopt_policy("at once", "at once *", uri=str(guarded.store.rows.csv))
+        guarded.adopt_policy("declared", "declared *", {"roles": ["owner"]}, uri=str(guarded.store.rows.csv))
         guarded.adopt_policy("no data", "no data *", uri=str(folder / "nowhere.csv"))
         yield guarded
 
@@ -304,3 +310,26 @@ def test_registering_does_not_fail_because_its_report_does(guarded):
     assert str(guarded.client.get_model_version(name, "1").version) == "1"
     assert guarded.events(name) == ["registration"]
     assert "has no report in the ledger" in refused(guarded.client.set_registered_model_alias, name, "champion", "1")
+
+
+def test_a_person_vouches_for_a_version_that_cannot_be_read_through_the_server(guarded, coordpath, tmp_path):
+    """The server's own store holds the files; the command lays its document beside them and changes none."""
+    store, name = guarded.store, f"declared {uuid.uuid4().hex}"
+    frame = store.rows.frame
+    forest = RandomForestRegressor(n_estimators=2, random_state=0).fit(frame[["area", "age"]], frame["price"])
+    store.register(name, store.log(forest, serialization_format="cloudpickle"))
+    cg.to_coefficients(LinearModel(1.0, (NumericTerm("area", 2.0),)), tmp_path / "coefficients.json")
+    guarded.keys["ann"].save(tmp_path / "ann.key")
+    before = guarded.inner().digest(name, "1")
+    ledger = ("--ledger", guarded.ledger_url)
+    options = ("--coefficients", tmp_path / "coefficients.json", "--key", tmp_path / "ann.key", "--json")
+    done = coordpath("declare", name, "1", *options, *ledger)
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    assert document["by"] == "ann"
+    assert guarded.inner().digest(name, "1") == document["digest"] == before
+    assert json.loads(mlflow.artifacts.load_text(f"models:/{name}/1/{document['beside']}"))["intercept"] == 1.0
+    assert coordpath("report", name, "--candidate", "1", *ledger).code == 0
+    gate = coordpath("gate", name, "1", *ledger)
+    assert "ann" in gate.out
+    assert gate.code == 3
