@@ -292,6 +292,9 @@ def _bspline(fitted: Fitted, stored: object, degree: int, way: str) -> tuple[tup
     points, table = np.asarray(knots, dtype=np.float64), np.asarray(coefficients, dtype=np.float64)
     if points.ndim != 1 or table.ndim != 2 or not 0 < table.shape[1] <= table.shape[0] <= _MOST_OUTPUTS:
         raise fitted.error("'bsplines_' has an entry of another shape")
+    ones = np.eye(table.shape[1])
+    if not np.array_equal(table, np.concatenate([ones, ones[:degree]]) if way == "periodic" else ones):
+        raise fitted.error("'bsplines_' has an entry whose columns are not one spline each")
     return tuple(points.tolist()), table
 
 

@@ -43,6 +43,8 @@ def fold_standard_scaler(fitted: Fitted, frame: Frame) -> Frame:
     """(x − mean_) / scale_."""
     means = fitted.vector("mean_", len(frame)) if fitted.flag("with_mean", True) else None
     scales = fitted.vector("scale_", len(frame), nonzero=True) if fitted.flag("with_std", True) else None
+    if scales is None and fitted.get("scale_") is not None:
+        raise fitted.error("it does not divide ('with_std'), and has a 'scale_', by which it would divide a sparse matrix")
     return _centre_and_divide(fitted, frame, means, scales)
 
 

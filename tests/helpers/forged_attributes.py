@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from coordpath_governance.errors import ModelReadError
 from coordpath_governance.models import LinearModel, fold_stored
 from coordpath_governance.models.pickle_stream import read_pickle_bytes
-from helpers.bent_models import score
+from helpers.bent_models import score, taken_back
 
 _WORDS = (
     *("ignore", "error", "first", "if_binary", "passthrough", "drop", "uniform", "normal", "ordinal", "onehot", "constant"),
@@ -160,7 +160,7 @@ def _ours(model: LinearModel, rows: pd.DataFrame) -> np.ndarray:
     if model.link == "logit":
         second = 1.0 / (1.0 + np.exp(-scores[0]))
         return np.stack([1.0 - second, second], 1)
-    return np.exp(scores[0])[:, None] if model.link == "log" else scores[0][:, None]
+    return np.exp(scores[0])[:, None] if model.link == "log" else taken_back(model, scores[0])[:, None]
 
 
 def _theirs(model: object, rows: pd.DataFrame) -> np.ndarray:

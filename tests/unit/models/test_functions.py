@@ -276,6 +276,8 @@ def _forge(model, change):
         (SplineTransformer, lambda t: setattr(t, "bsplines_", [Ridge()] * 2), "not a BSpline of scipy"),
         (SplineTransformer, lambda t: setattr(t, "n_features_out_", 3), "'n_features_out_' is 3"),
         (SplineTransformer, lambda t: setattr(t.bsplines_[0], "extra", 1), "an attribute 'extra' of its own"),
+        (SplineTransformer, lambda t: setattr(t.bsplines_[0], "_c", t.bsplines_[0].c[::-1].copy()), "not one spline each"),
+        (StandardScaler, lambda t: setattr(t, "with_std", False), "does not divide"),
         (KBinsDiscretizer, lambda t: t._encoder.categories_.reverse() or t._encoder.categories_.pop(), "a KBinsDiscretizer"),
         (KBinsDiscretizer, lambda t: t.bin_edges_.__setitem__(0, t.bin_edges_[0][::-1]), "not in order"),
         (KBinsDiscretizer, lambda t: setattr(t, "_encoder", Ridge()), "not a OneHotEncoder"),
