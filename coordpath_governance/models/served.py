@@ -58,6 +58,7 @@ SKLEARN = ServedFlavour(
 STATSMODELS = ServedFlavour("statsmodels", ("code", "data", "statsmodels_version"), "data", file="model.statsmodels")
 SPARK = ServedFlavour("spark", ("code", "model_class", "model_data", "pyspark_version"), "model_data", format="parquet")
 
+_FLAVOURS = (SKLEARN.name, STATSMODELS.name, SPARK.name)
 _PYFUNC = "python_function"
 _PYFUNC_SETTINGS = (
     *("code", "config", "data", "env", "loader_module", "model_code_path", "model_path", "predict_fn"),
@@ -96,12 +97,13 @@ def check_served(files: ModelFiles, flavour: ServedFlavour, expected: Mapping[st
 
 
 def check_settings(files: ModelFiles, flavour: ServedFlavour) -> None:
-    """Refuse what brings code, what MLflow does not write there, other flavours, and a second MLmodel.
+    """Refuse what brings code, what MLflow does not write there, a second flavour that we read, and a second MLmodel.
 
-    Another version of MLflow could heed a setting that is not known here; another flavour could be the one that is served.
+    Another version of MLflow could heed a setting that is not known here. Flavours that we do not know may stand beside:
+    they are not what ``python_function`` serves.
     """
     for name in files.flavours:
-        if name not in (flavour.name, _PYFUNC):
+        if name != flavour.name and name in _FLAVOURS:
             raise UnsupportedModelError(
                 f"{files.folder}: the model has the flavour {brief(name)} besides {flavour.name}, so that it is not clear "
                 f"which of them is served; {flavour.advice}, alone."

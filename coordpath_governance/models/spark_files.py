@@ -125,6 +125,12 @@ def open_stages(files: ModelFiles) -> list[SparkStage]:
 
 def _check_flavours(files: ModelFiles) -> None:
     """Refuse a folder that could be served from something else than the one PipelineModel."""
+    for flavour in files.flavours:
+        if flavour not in (SPARK.name, "python_function"):
+            raise UnsupportedModelError(
+                f"{files.folder}: the model has the flavour {brief(flavour)} besides spark, and could be served from it; "
+                "log it with mlflow.spark.log_model alone."
+            )
     settings = files.flavours[SPARK.name]
     name = settings.get("model_data")
     check_settings(files, SPARK)

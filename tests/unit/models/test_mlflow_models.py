@@ -230,15 +230,20 @@ def test_files_that_the_digest_leaves_out_are_no_part_of_a_model(folder, flavour
     assert caught.value.exit_code == 4
 
 
-def test_what_only_looks_like_a_path_that_is_left_out():
-    flavour = {"data": "data/coordpath", "loader_module": "coordpath_x", "model_config": "coordpath/x", "uri": "/a"}
-    assert uncovered_path({"other": flavour}) is None
+def test_what_only_looks_like_a_path_that_is_left_out(folder):
+    change_mlmodel(
+        folder,
+        lambda found: found["flavors"].update(
+            other={"data": "data/coordpath", "loader_module": "coordpath_x", "model_config": "coordpath/x", "uri": "/a"}
+        ),
+    )
+    assert read_model(folder).estimator == "Ridge"
 
 
-def test_a_second_flavour_is_refused_by_name(folder):
-    """Whoever loads it with another loader would be served something else."""
-    change_mlmodel(folder, lambda found: found["flavors"].update(onnx={"data": "model.onnx"}))
-    with pytest.raises(UnsupportedModelError, match="has the flavour 'onnx' besides sklearn"):
+def test_a_second_flavour_that_we_read_is_refused_by_name(folder):
+    """Whoever loads it with the other loader would be served something else."""
+    change_mlmodel(folder, lambda found: found["flavors"].update(statsmodels={"data": "model.statsmodels"}))
+    with pytest.raises(UnsupportedModelError, match="has the flavour 'statsmodels' besides sklearn"):
         read_model(folder)
 
 
