@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from coordpath_governance.errors import UnsupportedModelError
 from coordpath_governance.models.maps import Affine, Map, Scaled
@@ -99,13 +99,7 @@ class NumericFlow:
 
     def scaled(self, by: Linear) -> NumericFlow:
         """Return this column through a scaler."""
-        return replace(
-            self,
-            scale=self.scale * by.scale,
-            shift=self.shift * by.scale + by.shift,
-            missing=None if self.missing is None else by.of(self.missing),
-            operations=_and_then(self.operations, by),
-        )
+        return _scaled(self, by)
 
 
 @dataclass(frozen=True)
@@ -122,13 +116,20 @@ class CurveFlow:
 
     def scaled(self, by: Linear) -> CurveFlow:
         """Return this column through a scaler."""
-        return replace(
-            self,
-            scale=self.scale * by.scale,
-            shift=self.shift * by.scale + by.shift,
-            missing=None if self.missing is None else by.of(self.missing),
-            operations=_and_then(self.operations, by),
-        )
+        return _scaled(self, by)
+
+
+_Scalable = TypeVar("_Scalable", NumericFlow, CurveFlow)
+
+
+def _scaled(flow: _Scalable, by: Linear) -> _Scalable:
+    return replace(
+        flow,
+        scale=flow.scale * by.scale,
+        shift=flow.shift * by.scale + by.shift,
+        missing=None if flow.missing is None else by.of(flow.missing),
+        operations=_and_then(flow.operations, by),
+    )
 
 
 @dataclass(frozen=True, eq=False)
