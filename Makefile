@@ -53,7 +53,8 @@ test: lint types unit
 	@touch $@
 
 acceptance: .venv-acceptance/.ready
-	OMP_NUM_THREADS=1 .venv-acceptance/bin/python -m pytest -n 2 --dist loadfile tests/acceptance
+	.venv-acceptance/bin/python -m pytest -m spark tests/acceptance
+	OMP_NUM_THREADS=1 .venv-acceptance/bin/python -m pytest -m 'not spark' -n 2 tests/acceptance
 
 bench: $(VENV)/.ready-to-test
 	$(BIN)/python benchmarks/paths.py

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from coordpath_governance.numbers import cost_column, pair, significant
+from coordpath_governance.numbers import CostColumn, cost_column, pair, significant
 from coordpath_governance.rendering.caps import HTML_CAPS
 from coordpath_governance.rendering.family import family_words
 from coordpath_governance.rendering.flips_view import flips_view
@@ -56,9 +56,7 @@ def _table(document: ChangeReportDocument) -> Table:
     table.add_column("change", justify="right", no_wrap=True)
     table.add_row("", "start", "", "", column.cost(path.start_cost), "")
     for step in path.steps:
-        table.add_row(
-            str(step.k), Text(_what(step)), *_values(step), column.cost(step.cost), _delta(step, column.delta(step.delta))
-        )
+        table.add_row(str(step.k), Text(_what(step)), *_values(step), column.cost(step.cost), _delta(step, column))
     return table
 
 
@@ -89,6 +87,8 @@ def _values(step: StepFacts) -> tuple[str, str]:
     return pair(step.from_, step.to) if step.from_ is not None and step.to is not None else ("", "")
 
 
-def _delta(step: StepFacts, delta: str) -> str:
+def _delta(step: StepFacts, column: CostColumn) -> str:
+    """The change of the cost and its standard error, in the power of ten that the heading of the costs names."""
     mark = "▲ " if step.worsens else ""
-    return f"{mark}{delta}" if step.delta_se is None else f"{mark}{delta} ± {significant(step.delta_se, 2)}"
+    error = "" if step.delta_se is None else f" ± {significant(column.scaled(step.delta_se), 2)}"
+    return f"{mark}{column.delta(step.delta)}{error}"

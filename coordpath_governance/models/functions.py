@@ -183,6 +183,7 @@ def _as_one(group: Sequence[Piece]) -> Sequence[Piece]:
     return (Piece(1.0, (*group[0].shapes[:at], one, *group[0].shapes[at + 1 :])),)
 
 
+@np.errstate(all="ignore")
 def _weighted(weights: Sequence[float], shapes: Sequence[Shape]) -> Shape:
     """The weighted sum of shapes that differ in their values only."""
     first = shapes[0]
@@ -212,7 +213,9 @@ def _weighted(weights: Sequence[float], shapes: Sequence[Shape]) -> Shape:
     )
 
 
+@np.errstate(all="ignore")
 def _sums(weights: Sequence[float], values: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """The weighted sum of each place; what overflows is not finite, and refused as that."""
     return tuple((np.asarray(weights) @ np.array(values)).tolist())
 
 

@@ -5,12 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from coordpath_governance.policy.amounts import Unit, value_text
-from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts
+from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts, FunctionFacts
 from coordpath_governance.reports.own_thresholds import hides_a_move, own_thresholds
 
-__all__ = ["NEEDS_CHAMPION", "OBSERVATIONS", "Observation", "mean_shift", "observe", "remedy", "standardised_move"]
+__all__ = [
+    "NEEDS_CHAMPION",
+    "OBSERVATIONS",
+    "Observation",
+    "mean_shift",
+    "observe",
+    "remedy",
+    "reversed_functions",
+    "standardised_move",
+    "ways",
+]
 
 _NEEDS_ROWS = "Make the report from the pinned rows, not from logged moments."
 _NEEDS_SEGMENTS = "Name segments in the policy's reference, and make the report from the pinned rows."
@@ -119,6 +130,30 @@ def _relative_to_target(document: ChangeReportDocument) -> float | None:
     return None if largest is None else _ratio(largest, document.data.target_sd)
 
 
+def ways(function: FunctionFacts, *, new: bool) -> frozenset[int]:
+    """Which ways a version's function of a number goes between the places that the report shows: up (1), down (−1).
+
+    Empty if it stays where it is, and if it is one of several columns or of a category, or is not there.
+    """
+    values = [point.new if new else point.old for point in function.points]
+    places = [place for point in function.points for place in point.at]
+    if len(function.columns) != 1 or any(isinstance(place, str) for place in places):
+        return frozenset()
+    known = [value for value in values if value is not None]
+    return frozenset((after > before) - (after < before) for before, after in pairwise(known)) - {0}
+
+
+def reversed_functions(document: ChangeReportDocument) -> list[str]:
+    """Functions of a number that rise in one version and fall in the other, wherever the report shows them."""
+    opposite = ({(1,), (-1,)},)
+    both = ((function.unit, [tuple(ways(function, new=new)) for new in (False, True)]) for function in document.functions)
+    return [unit for unit, sides in both if set(sides) in opposite]
+
+
+def _sign_flips(document: ChangeReportDocument) -> float:
+    return float(document.counts.sign_flips + len(reversed_functions(document)))
+
+
 def _decision_flips(document: ChangeReportDocument) -> float | None:
     flips = document.impact.flips
     return None if flips is None or not _as_decided(document) else flips.up + flips.down
@@ -169,7 +204,7 @@ OBSERVATIONS: dict[str, Observation] = {
     "rest_cost_change": Observation("cost change by the rest", "number", _rest_cost),
     "gap": Observation("gap", "share", lambda d: None if d.path.status == "heuristic" else d.path.gap),
     "coefficients_changed": Observation("coefficients that differ", "count", lambda d: float(d.counts.changed)),
-    "sign_flips": Observation("sign flips", "count", lambda d: float(d.counts.sign_flips), compares=True),
+    "sign_flips": Observation("sign flips", "count", _sign_flips, compares=True),
     "features_added": Observation("features added", "count", lambda d: float(len(d.counts.columns_added)), compares=True),
     "features_dropped": Observation(
         "features dropped", "count", lambda d: float(len(d.counts.columns_dropped)), compares=True

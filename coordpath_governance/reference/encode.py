@@ -135,8 +135,9 @@ def _unnamed_hint(lacking: Sequence[str]) -> str:
         return ""
     return (
         ". x0, x1, … are the columns, by position, of a model that was fitted without names for them (on an array, or on a "
-        "DataFrame whose column names are not text); fit it on a DataFrame with text as names, or name the columns of the "
-        "data x0, x1, … in the order in which the model takes them"
+        "DataFrame whose column names are not text), or whose names statsmodels has removed (remove_data=True); fit it on a "
+        "DataFrame with text as names, log it with a signature, or name the columns of the data x0, x1, … in the order in "
+        "which the model takes them"
     )
 
 

@@ -28,6 +28,10 @@ as a server asks it to. MLflow reads these settings anew for every request.
 """
 
 
+_NO_BARS = ("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+"""MLflow draws a bar for every download, in which errors drown."""
+
+
 def connect(tracking_uri: str | None = None, registry_uri: str | None = None) -> Any:  # noqa: ANN401 - MlflowClient
     """A client of the given stores, by default those that MLflow's own settings name.
 
@@ -36,7 +40,7 @@ def connect(tracking_uri: str | None = None, registry_uri: str | None = None) ->
     """
     import mlflow
 
-    for name, value in _PATIENCE.items():
+    for name, value in (*_PATIENCE.items(), _NO_BARS):
         os.environ.setdefault(name, value)
 
     if tracking_uri is not None:

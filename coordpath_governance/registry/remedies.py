@@ -18,6 +18,7 @@ def way_out(name: str | None, version: str | None, *, declared: bool = False) ->
     if declared:
         return f"A person whom the policy lets vouches for what its author declares: `{command} --key KEY`."
     return (
-        "Or write its coefficients down where the model is trained (cg.to_coefficients(model, FILE)) and let a person whom "
-        f"the policy lets vouch for them: `{command} --coefficients FILE --key KEY`."
+        "If it is a linear model all the same, write the coefficients of the model within down where it is trained "
+        "(cg.to_coefficients(model, FILE)) and let a person whom the policy lets vouch for them: "
+        f"`{command} --coefficients FILE --key KEY`."
     )

@@ -214,7 +214,7 @@ def _data(document: ChangeReportDocument, caps: Caps) -> tuple[FactRow, ...]:
     of = wording.predicted(document)
     if of:
         facts += [
-            FactRow("Predicted", f"{of}, which is taken back to the target"),
+            FactRow("Modelled", of),
             FactRow(f"Mean and standard deviation of {of}", spread),
         ]
     elif glm is None or glm.family != "multinomial":

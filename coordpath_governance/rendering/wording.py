@@ -176,8 +176,8 @@ def _transformed(document: ChangeReportDocument) -> tuple[str, str]:
     return (
         "Score and prediction",
         (
-            f"Both versions predict {predicted(document)}, the score, and take it back to the target. Coefficients, costs "
-            "and shifts are on the score's scale; equal scores are equal predictions."
+            f"The score of both versions is one of {predicted(document)}. Coefficients, costs and shifts are on that scale; "
+            "equal scores are equal predictions."
         ),
     )
 

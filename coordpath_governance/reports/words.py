@@ -211,7 +211,7 @@ def limits(
         )
     if data.predicted is not None:
         out.append(
-            f"The versions predict {shorten(data.predicted, _PREDICTED)} and take it back to the target. Coefficients, "
+            f"The versions are models of {shorten(data.predicted, _PREDICTED)}, not of the target itself. Coefficients, "
             "scores, costs and errors are all on that scale; what they are in units of the target is not told here."
         )
     if data.role == "training":

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from coordpath_governance.numbers import count, significant
-from coordpath_governance.policy.observations import NEEDS_CHAMPION
+from coordpath_governance.policy.observations import NEEDS_CHAMPION, reversed_functions, ways
 from coordpath_governance.policy.results import Finding, listed
 from coordpath_governance.policy.rules.base import Limit, LimitRule, Most, Name, Rule, Seen
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts
@@ -40,7 +40,10 @@ def _not_there(names: Sequence[str], said: str) -> list[Finding]:
 
 
 class SignFlips(Rule):
-    """How many slopes may change sign; with ``features`` only those count."""
+    """How many slopes may change sign; with ``features`` only those count.
+
+    A function of a number counts if it rises in one version and falls in the other, wherever the report shows it.
+    """
 
     most: Most = 0
     features: Names | None = None
@@ -53,11 +56,12 @@ class SignFlips(Rule):
         if document.subject.champion is None:
             return [Finding("sign flips: not known", said, None, NEEDS_CHAMPION)]
         if self.features is None:
-            flips = [c.label for c in document.coordinates if c.flips]
+            flips = [*(c.label for c in document.coordinates if c.flips), *reversed_functions(document)]
             missing: list[str] = []
         else:
             named = {name: _named(document, name) for name in self.features}
             flips = list(dict.fromkeys(c.label for found in named.values() for c in found if c.flips))
+            flips += [unit for unit in reversed_functions(document) if unit in self.features]
             missing = [name for name, found in named.items() if not found]
         met = len(flips) <= self.most
         observed = f"sign flips: {count(len(flips))}" + (f" ({listed(flips)})" if flips else "")
@@ -66,7 +70,11 @@ class SignFlips(Rule):
 
 
 class SignConstraints(Rule):
-    """The sign that a slope of the candidate must have; zero is allowed."""
+    """The sign that a slope of the candidate must have; zero is allowed.
+
+    A function of a number has the wrong sign if it goes the other way between two places that the report shows. That it
+    goes the right way there does not say that it does everywhere: then a person has to look.
+    """
 
     features: Annotated[dict[Name, Literal["positive", "negative"]], Field(min_length=1, max_length=10_000)]
 
@@ -78,8 +86,19 @@ class SignConstraints(Rule):
         missing = [name for name, found in named.items() if not found]
         wrong: list[str] = []
         unknown: list[str] = []
+        curves: list[str] = []
+        for function in seen.document.functions:
+            sign = self.features.get(function.unit)
+            if sign is None or not function.in_candidate:
+                continue
+            if (-1 if sign == "positive" else 1) in ways(function, new=True):
+                wrong.append(f"{function.unit} {'falls' if sign == 'positive' else 'rises'}")
+            else:
+                curves.append(function.unit)
         for name, found in named.items():
             for c in found:
+                if c.kind.startswith("function"):
+                    continue
                 if c.new is None:
                     unknown.append(c.label)
                 elif (c.new < 0) if self.features[name] == "positive" else (c.new > 0):
@@ -87,6 +106,9 @@ class SignConstraints(Rule):
         out = _not_there(missing, said)
         if unknown:
             out.append(Finding(f"not known: {listed(unknown)}", said, None, "The candidate cannot score such rows."))
+        if curves:
+            why = f"{listed(curves)} is a function and no slope: a person has to look at its curve."
+            out.append(Finding(f"curves: {listed(curves)}", said, None, why))
         if wrong:
             out.append(Finding(listed(wrong), said, met=False, reason=f"The wrong sign: {listed(wrong)}."))
         return out or [Finding(f"{count(len(terms))} with the right sign", said, met=True)]

@@ -262,6 +262,15 @@ def test_every_map_has_a_word_of_its_own():
     assert list(MAPS) == words.split()
 
 
+def test_coefficients_that_overflow_are_refused_as_not_finite():
+    data = bent_data()
+    model = make_pipeline(SplineTransformer(), StandardScaler(), Ridge()).fit(data[["a"]], data.y)
+    model[-1].coef_ = model[-1].coef_ * 1e300
+    model[1].scale_ = model[1].scale_ * 1e-300
+    with pytest.raises(ModelReadError, match="finite"):
+        from_estimator(model)
+
+
 def _forge(model, change):
     change(model)
     return model

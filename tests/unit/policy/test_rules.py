@@ -1,8 +1,13 @@
 """Every rule below, at and above its limit, and where it cannot tell."""
 
+from dataclasses import replace
+
 import pytest
 
+from coordpath_governance.models.functions import Curve, FunctionTerm, Piece
+from coordpath_governance.models.maps import Elementary, Power
 from coordpath_governance.policy.judge import GateFacts, judge
+from coordpath_governance.policy.observations import observe
 from coordpath_governance.policy.rules import RULES
 
 NOW = "2026-03-01T12:00:00.000000Z"
@@ -149,6 +154,38 @@ def test_signs(result, document, flipped_document):
     assert result("sign_flips", {"features": ["still", "colour"]}, flipped_document).result == "pass"
     assert result("sign_flips", {"features": ["b"]}, flipped_document).result == "fail"
     assert result("sign_flips", {"most": 1, "features": ["b", "still"]}, flipped_document).result == "pass"
+
+
+def _curved(champion, weight, *maps):
+    curve = FunctionTerm(("a",), (Piece(weight, (Curve("a", maps),)),))
+    return replace(champion, numeric=champion.numeric[1:], functions=(curve,))
+
+
+@pytest.fixture(scope="session")
+def curved_document(champion, candidate, explain):
+    """From one function of a, to another."""
+
+    def made(old, new):
+        return explain(_curved(champion, *old), _curved(candidate, *new)).document
+
+    return made
+
+
+def test_a_curve_has_no_slope_whose_sign_could_pass(result, curved_document):
+    up, down, both = (1.0, Elementary("exp")), (-1.0, Elementary("exp")), (1.0, Power(2))
+    rises, falls, bends = curved_document(up, (2.0, Elementary("exp"))), curved_document(up, down), curved_document(up, both)
+    positive, negative = ({"features": {"a": sign}} for sign in ("positive", "negative"))
+    for document, sign, expected in (
+        *((rises, positive, "unknown"), (rises, negative, "fail")),
+        *((falls, positive, "fail"), (falls, negative, "unknown")),
+        *((bends, positive, "fail"), (bends, negative, "fail")),
+    ):
+        assert result("sign_constraints", sign, document).result == expected
+    assert "a falls" in result("sign_constraints", positive, falls).observed
+    assert [result("sign_flips", {}, each).result for each in (rises, falls, bends)] == ["pass", "fail", "pass"]
+    assert result("sign_flips", {"features": ["b"]}, falls).result == "pass"
+    assert result("sign_flips", {"features": ["a"]}, falls).result == "fail"
+    assert observe(falls, "sign_flips") == 1.0
 
 
 def test_frozen_features_are_labels_columns_or_the_baseline_exercised_or_not(result, document, flipped_document):
