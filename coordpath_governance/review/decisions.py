@@ -85,7 +85,12 @@ def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key:
     """The signer of a declaration; `SigningKeyError` or `RefusedError` if the policy does not let this person vouch."""
     known = _signer(ledger, key)
     if set(known.facts.roles).isdisjoint(policy.declarations.roles):
-        roles = ", ".join(policy.declarations.roles) or "nobody"
+        roles = ", ".join(policy.declarations.roles)
+        if not roles:
+            raise SigningKeyError(
+                f"policy '{policy.name}' lets nobody vouch for declared coefficients; add declarations: {{roles: [ROLE]}} to it "
+                "and adopt it again"
+            )
         raise SigningKeyError(
             f"policy '{policy.name}' lets only {roles} vouch for declared coefficients (declarations.roles); "
             f"{known.facts.owner} is none of them"

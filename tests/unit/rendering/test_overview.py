@@ -47,3 +47,19 @@ def test_counts(shown):
 def test_several_classes(shown):
     assert shown("multinomial")[-1] == "For 23.75 % of the rows another class becomes the most probable one."
     assert "prior_contacts (3 coefficients)" in shown("multinomial", impact={"flips": None})[-1]
+
+
+def test_changes_and_their_errors_are_in_the_power_of_ten_of_the_heading(make, shown):
+    """A cost of millions is told in millions, and so is what it changes by, give or take."""
+    path = make("small").path
+    large = [
+        step.model_copy(update={"cost": step.cost * 1e8, "delta": step.delta * 1e8, "delta_se": 2.5e7})
+        for step in path.steps
+    ]
+    lines = shown(
+        "small", path={"start_cost": path.start_cost * 1e8, "steps": [each.model_dump(by_alias=True) for each in large]}
+    )
+    heading = next(line for line in lines if line.startswith("step"))
+    exponent = int("".join(str("⁰¹²³⁴⁵⁶⁷⁸⁹".index(char)) for char in heading.split("10")[1] if char in "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    told = {line.split("± ")[1].split()[0] for line in lines if " ± " in line and not line[:1].isalpha()}
+    assert {float(each.replace(",", "")) for each in told} == {2.5e7 / 10**exponent}
