@@ -88,8 +88,8 @@ def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key:
         roles = ", ".join(policy.declarations.roles)
         if not roles:
             raise SigningKeyError(
-                f"policy '{policy.name}' lets nobody vouch for declared coefficients; add declarations: {{roles: [ROLE]}} to it "
-                "and adopt it again"
+                f"policy '{policy.name}' lets nobody vouch for declared coefficients; add declarations: {{roles: [ROLE]}} to "
+                "it and adopt it again"
             )
         raise SigningKeyError(
             f"policy '{policy.name}' lets only {roles} vouch for declared coefficients (declarations.roles); "
