@@ -88,7 +88,7 @@ def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key:
         roles = ", ".join(policy.declarations.roles)
         if not roles:
             raise SigningKeyError(
-                f"policy '{policy.name}' lets nobody vouch for declared coefficients; add declarations: {{roles: [ROLE]}} to "
+                f"policy '{policy.name}' lets nobody vouch for coefficients; add declarations: {{roles: [ROLE]}} to "
                 "it and adopt it again"
             )
         raise SigningKeyError(

@@ -60,7 +60,7 @@ def test_without_roles_in_the_policy_nobody_vouches(world):
     world.register("2")
     world.report("2", "1", sources=NEW)
     with pytest.raises(
-        SigningKeyError, match=r"lets nobody vouch for declared coefficients; add declarations: \{roles: \[ROLE\]\} to it"
+        SigningKeyError, match=r"lets nobody vouch for coefficients; add declarations: \{roles: \[ROLE\]\} to it"
     ):
         world.declare("2")
     assert check(world).result == "unknown"
