@@ -19,6 +19,7 @@ __all__ = ["ModelFiles", "compose_yaml", "open_model_files", "uncovered_path"]
 _MLMODEL = "MLmodel"
 _MAX_MLMODEL_BYTES = 1 << 20
 _MAX_FLOW_LEVEL = 20
+_MOST_TOKENS = 20_000
 _NOT_PATHS = ("model_config", "uri")
 """Keys of MLmodel's flavours whose values a model was made from, or is told, but is not read from."""
 
@@ -27,6 +28,14 @@ _YAML_ERRORS = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionE
 
 class _TextLoader(yaml.BaseLoader):
     """YAML with text and null only, and without what two readers could see differently or what takes for ever to read."""
+
+    _tokens = 0
+
+    def fetch_more_tokens(self) -> None:
+        self._tokens += 1
+        if self._tokens > _MOST_TOKENS:
+            raise yaml.YAMLError("it has more parts than we read")
+        super().fetch_more_tokens()
 
     def fetch_flow_collection_start(self, *arguments: object) -> None:
         if self.flow_level >= _MAX_FLOW_LEVEL:
@@ -68,12 +77,16 @@ def compose_yaml(data: bytes, where: str) -> yaml.Node | None:
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """The folder, its flavours with their settings, and the names of the signature's input columns and output."""
+    """The folder, its flavours with their settings, and the names of the signature's input columns and output.
+
+    ``takes_array``: the signature asks for an array without names, into which MLflow turns what it is given.
+    """
 
     folder: Path
     flavours: Mapping[str, Mapping[str, object]]
     columns: tuple[str, ...] | None = None
     target: str | None = None
+    takes_array: bool = False
 
     def path(self, name: object) -> Path:
         """Return the path of a file inside the folder, wherever the author says it is."""
@@ -115,6 +128,7 @@ def open_model_files(folder: Path) -> ModelFiles:
         MappingProxyType({str(name): flavour for name, flavour in flavours.items()}),
         columns=None if inputs is None or None in inputs else tuple(str(name) for name in inputs),
         target=outputs[0] if outputs is not None and len(outputs) == 1 else None,
+        takes_array=_is_array(signature, where),
     )
 
 
@@ -152,6 +166,13 @@ def _load_yaml(path: Path) -> dict[object, object]:
     if not isinstance(settings, dict):
         raise ModelReadError(f"{path}: this is not an MLmodel file; log the model again.")
     return settings
+
+
+def _is_array(signature: object, where: str) -> bool:
+    """Whether the inputs are one array, or arrays by name, and not columns."""
+    text = signature.get("inputs") if isinstance(signature, dict) else None
+    specs = read_json(text, f"{where}, signature", ModelReadError) if isinstance(text, str) else None
+    return isinstance(specs, list) and any(isinstance(spec, dict) and spec.get("type") == "tensor" for spec in specs)
 
 
 def _column_names(signature: object, part: str, where: str) -> list[str | None] | None:

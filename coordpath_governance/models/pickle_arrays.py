@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from coordpath_governance.models.tree import Named, Opaque
 
 __all__ = [
+    "DATES",
     "ArrayShell",
     "MalformedError",
     "TypeShell",
@@ -29,6 +30,7 @@ Bytes: TypeAlias = bytes | memoryview
 
 _PLAIN_KINDS = "biufSU"
 _MOST_DIMENSIONS = 32
+DATES = "a numpy type of dates or times"
 _STATE_OF_ARRAY, _STATE_OF_TYPE = 5, 8
 
 
@@ -52,20 +54,26 @@ class TypeShell:
 
 
 def type_from_state(shell: TypeShell, state: object) -> np.dtype[Any] | Opaque:
-    """The type with the byte order its state gives; dates and structures stay unopened."""
-    if not isinstance(state, tuple) or len(state) < _STATE_OF_TYPE or state[1] not in ("<", ">", "|", "="):
+    """The type with the byte order its state gives; dates and structures stay unopened.
+
+    The state must be the one that numpy writes: with other flags numpy would take numbers for addresses when it loads them.
+    """
+    if not isinstance(state, tuple) or len(state) < _STATE_OF_TYPE or state[1] not in ("<", ">", "|"):
         raise MalformedError("a numpy type has a state that numpy does not write")
     kind = shell.code[:1]
-    if state[2:5] != (None, None, None) or kind not in f"{_PLAIN_KINDS}O":
+    if kind in "mM" and len(state) == _STATE_OF_TYPE + 1 and state[2:_STATE_OF_TYPE] == (None, None, None, -1, -1, 0):
+        return Opaque(DATES)
+    if kind not in f"{_PLAIN_KINDS}O":
         return Opaque(f"the numpy type {shell.code[:20]}")
-    if kind == "O":
-        return np.dtype(object)
     size = _width_of_text(kind, state) if kind in "SU" else shell.code[1:]
     try:
-        plain = np.dtype(f"{kind}{size}")
+        plain = np.dtype("O" if kind == "O" else f"{kind}{size}")
     except TypeError as error:
         raise MalformedError(f"there is no numpy type {shell.code[:20]!r}") from error
-    return plain.newbyteorder(state[1]) if state[1] in "<>" else plain
+    made = plain.newbyteorder(state[1]) if state[1] in "<>" else plain
+    if tuple(state) != np.dtype(made).__reduce__()[2]:
+        raise MalformedError("a numpy type has a state that numpy does not write")
+    return made
 
 
 def _width_of_text(kind: str, state: tuple[object, ...]) -> int:

@@ -5,6 +5,7 @@ One method for each opcode; `pickle_stream` adds those of names and objects.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,13 +17,18 @@ from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.pickle_arrays import ArrayShell, MalformedError, TypeShell
 from coordpath_governance.models.tree import ITEMS, ArchivedObject, Named, Opaque, StoredTree
 
-__all__ = ["VALUES", "PickleLimits", "PickleMachine"]
+__all__ = ["ARROW_ARRAY", "VALUES", "PickleLimits", "PickleMachine"]
+
+ARROW_ARRAY = "pyarrow.lib._restore_array"
+"""What makes an array of pyarrow, from bytes that it takes as they are."""
 
 _NEWEST_PROTOCOL = 5
 _DOUBLE = struct.Struct(">d")
 _STOP = 0x2E
 _KEYS = (str, int, float, bool, type(None), bytes, np.generic)
 _MOST_DIGITS = 4000
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
+_FLOAT = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|inf|nan)")
 _REFUSED = {
     0x50: ("PERSID", "an object that is stored somewhere else"),
     0x51: ("BINPERSID", "an object that is stored somewhere else"),
@@ -66,6 +72,8 @@ class PickleMachine:
         self._calls: set[str] = set()
         self._stated: dict[int, ArchivedObject] = {}
         self._objects = 0
+        self._used: dict[int, object] = {}
+        self._arrow_arrays: list[ArchivedObject] = []
 
     def run(self) -> StoredTree:
         """Interpret the whole file."""
@@ -102,7 +110,8 @@ class PickleMachine:
         if len(self._stack) != 1 or self._below:
             self._damaged("it leaves more than one object")
         stated = tuple(self._stated.values())
-        return StoredTree(self._stack[0], frozenset(self._names), "pickle", frozenset(self._calls), stated)
+        calls, arrow = frozenset(self._calls), tuple(self._arrow_arrays)
+        return StoredTree(self._stack[0], frozenset(self._names), "pickle", calls, stated, arrow)
 
     def _damaged(self, reason: str) -> NoReturn:
         raise ModelReadError(f"{self._where}: the pickle is damaged or forged: {reason}. Fit and log the model again.")
@@ -276,7 +285,10 @@ class PickleMachine:
 
     def float_line(self) -> None:
         """FLOAT."""
-        self._stack.append(float(self._line()))
+        text = self._line()
+        if not _FLOAT.fullmatch(text):
+            raise MalformedError("a number in it is not written as pickles write it")
+        self._stack.append(float(text))
 
     def binfloat(self) -> None:
         """BINFLOAT."""
@@ -343,8 +355,29 @@ class PickleMachine:
         """APPENDS."""
         self._extend(self._above_mark())
 
+    def _use(self, value: object, *, is_argument: bool) -> None:
+        """Note what a call or a state has taken: whoever loads the file has looked at it by now, and we look at the end.
+
+        Lists and dictionaries within it may not be changed any more, and objects that are arguments may not get a state.
+        """
+        pending: list[Any] = [value]
+        while pending:
+            part = pending.pop()
+            kind = type(part)
+            if kind is ArchivedObject:
+                if is_argument:
+                    self._used[id(part)] = part
+            elif (kind is list or kind is dict or kind is tuple) and id(part) not in self._used:
+                self._used[id(part)] = part
+                pending.extend(part.values() if kind is dict else part)
+
+    def _refuse_late_change(self, target: object) -> None:
+        if id(target) in self._used:
+            self._damaged("it changes something after it was used, which others who read it have not seen then")
+
     def _extend(self, items: list[Any]) -> None:
         target = self._stack[-1]
+        self._refuse_late_change(target)
         if type(target) is list:
             target.extend(items)
         elif type(target) is ArchivedObject:
@@ -410,6 +443,7 @@ class PickleMachine:
 
     def _set(self, items: list[Any]) -> None:
         target = self._stack[-1]
+        self._refuse_late_change(target)
         if len(items) % 2:
             self._damaged("a dictionary in it has a key without a value")
         if type(target) is dict:
@@ -437,8 +471,11 @@ class PickleMachine:
 
 
 def _decimal(text: str) -> int:
+    """A whole number as pickles write it: other readers take 010 for eight, and +1 for true."""
     if len(text) > _MOST_DIGITS:
         raise MalformedError("a whole number in it is too long")
+    if not _WHOLE.fullmatch(text):
+        raise MalformedError("a whole number in it is not written as pickles write it")
     return int(text)
 
 

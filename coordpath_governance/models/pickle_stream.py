@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.pickle_arrays import (
+    DATES,
     ArrayShell,
     MalformedError,
     TypeShell,
@@ -23,7 +24,7 @@ from coordpath_governance.models.pickle_arrays import (
     scalar_from_bytes,
     type_from_state,
 )
-from coordpath_governance.models.pickle_machine import VALUES, PickleLimits, PickleMachine
+from coordpath_governance.models.pickle_machine import ARROW_ARRAY, VALUES, PickleLimits, PickleMachine
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree, read_limited
 
 __all__ = ["STATE", "read_pickle", "read_pickle_bytes"]
@@ -114,7 +115,11 @@ class _Interpreter(PickleMachine):
             named = self._names.setdefault(_MADE, Named(_MADE))
         if called or arguments:
             self._calls.add(named.path)
-        return ArchivedObject(named.path, {}, arguments, called)
+            self._use(arguments, is_argument=True)
+        made = ArchivedObject(named.path, {}, arguments, called)
+        if named.path == ARROW_ARRAY:
+            self._arrow_arrays.append(made)
+        return made
 
     def reduce(self) -> None:
         arguments = self._stack.pop()
@@ -131,12 +136,16 @@ class _Interpreter(PickleMachine):
         shell = self._stack[-1]
         kind = type(shell)
         if kind is ArchivedObject:
+            self._refuse_late_change(shell)
             self._set_state(shell, state)
+            self._use(state, is_argument=False)
             return
         if kind is ArrayShell:
             value: object = array_from_state(state)
         elif kind is TypeShell:
             value = type_from_state(shell, state)
+            if isinstance(value, Opaque) and value.what != DATES:
+                self._names.setdefault(value.what, Named(value.what))
         else:
             self._damaged("it sets the state of something that has none, or has it already")
         self._stack[-1] = value
@@ -179,8 +188,10 @@ def _reconstruct(arguments: tuple[object, ...]) -> object:
 
 
 def _type(arguments: tuple[object, ...]) -> object:
-    if not arguments or not isinstance(arguments[0], str):
+    if len(arguments) != 3 or not isinstance(arguments[0], str):
         raise MalformedError("a numpy type in it has no code")
+    if any(type(flag) not in (bool, int) for flag in arguments[1:]) or arguments[1:] != (False, True):
+        raise MalformedError("a numpy type in it is made in another way than numpy writes it")
     return TypeShell(arguments[0])
 
 

@@ -7,6 +7,7 @@ that file; where there is none it takes a pickle. So there must be one MLmodel, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ __all__ = [
     "SPARK",
     "STATSMODELS",
     "ServedFlavour",
-    "check_method",
+    "check_interface",
     "check_served",
     "check_settings",
     "served_file",
@@ -66,6 +67,7 @@ _PYFUNC_SETTINGS = (
 )
 """Everything that MLflow itself writes there."""
 
+_BY_POSITION = re.compile(r"x[0-9]+")
 _NOTHING_OF = ("code", "config", "model_code_path")
 """Settings that bring code or configuration of the author's."""
 
@@ -131,8 +133,17 @@ def check_settings(files: ModelFiles, flavour: ServedFlavour) -> None:
             )
 
 
-def check_method(files: ModelFiles, model: LinearModel, flavour: ServedFlavour) -> None:
-    """Refuse a folder that serves another method than the model's prediction: of a classifier also its probabilities."""
+def check_interface(files: ModelFiles, model: LinearModel, flavour: ServedFlavour) -> None:
+    """Refuse a folder that serves another method than the model's prediction, or gives it columns without their names.
+
+    Of a classifier its probabilities may be served too. Columns that MLflow has made an array of go by their position,
+    whatever the model calls them.
+    """
+    if files.takes_array and not all(_BY_POSITION.fullmatch(column) for column in model.columns):
+        raise UnsupportedModelError(
+            f"{files.folder}: the signature makes an array without names of the columns, and the model knows their names: "
+            f"another order of the columns is served as something else; {flavour.advice}, with a signature of columns."
+        )
     known = ("predict", "predict_proba") if model.classes and flavour is SKLEARN else ("predict",)
     served = files.flavours.get(_PYFUNC, {}).get("predict_fn")
     if served is not None and served not in known:

@@ -27,6 +27,7 @@ from coordpath_governance.models.sklearn_targets import TARGETED, check_invertib
 from coordpath_governance.models.sklearn_thresholds import THRESHOLD_CLASSIFIERS, classifier_within, with_threshold
 from coordpath_governance.models.sklearn_transformers import TRANSFORMERS
 from coordpath_governance.models.sklearn_within import FROZEN, SEES_COLUMNS, WITHIN, estimator_within
+from coordpath_governance.models.stored_frames import check_arrow_arrays
 from coordpath_governance.models.tree import ArchivedObject, StoredTree, describe
 
 __all__ = ["fold_model", "fold_stored"]
@@ -50,6 +51,7 @@ def fold_stored(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
             f"the file names {some}, which we do not know, so that it may predict something else than its coefficients say; "
             "log a model that is made of scikit-learn's own parts."
         )
+    check_arrow_arrays(tree)
     return model
 
 

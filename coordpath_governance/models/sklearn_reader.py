@@ -13,7 +13,7 @@ from coordpath_governance.models.formats import source_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.pickle_stream import read_pickle
-from coordpath_governance.models.served import SKLEARN, check_method, served_file
+from coordpath_governance.models.served import SKLEARN, check_interface, served_file
 from coordpath_governance.models.sklearn_folding import fold_stored
 from coordpath_governance.models.tree import StoredTree
 
@@ -47,5 +47,5 @@ class SklearnReader:
             raise UnsupportedModelError(f"{path}{told}: {error}") from error
         except ModelReadError as error:
             raise ModelReadError(f"{path}: {error}") from error
-        check_method(files, model, SKLEARN)
+        check_interface(files, model, SKLEARN)
         return replace(model, target=files.target, source=source_of(form))

@@ -25,7 +25,13 @@ from coordpath_governance.models.statsmodels_families import Facts, kind_of
 from coordpath_governance.models.statsmodels_names import unknown_calls, unknown_names
 from coordpath_governance.models.statsmodels_parts import Part, StoredResult, open_result
 from coordpath_governance.models.statsmodels_rows import scores_agree
-from coordpath_governance.models.stored_frames import StoredFrame, frame_of, is_frame, series_values
+from coordpath_governance.models.stored_frames import (
+    StoredFrame,
+    check_arrow_arrays,
+    frame_of,
+    is_frame,
+    series_values,
+)
 from coordpath_governance.models.target_maps import canonical_target, fault_of_target
 from coordpath_governance.models.tree import ArchivedObject, StoredTree
 
@@ -53,6 +59,7 @@ def fold_result(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
         raise stored.result.error(f"it has {len(coefficients)} coefficients for {len(design.names)} columns")
     terms = assemble(coefficients, 0.0, design.frame, design.inputs, f"the {stored.kind}")
     _check_names(tree)
+    check_arrow_arrays(tree)
     model = LinearModel(
         intercept=terms.intercept,
         numeric=terms.numeric,

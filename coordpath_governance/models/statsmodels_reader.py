@@ -11,7 +11,7 @@ from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.pickle_machine import PickleLimits
 from coordpath_governance.models.pickle_stream import read_pickle
-from coordpath_governance.models.served import STATSMODELS, check_method, served_file
+from coordpath_governance.models.served import STATSMODELS, check_interface, served_file
 from coordpath_governance.models.statsmodels_folding import fold_result
 
 __all__ = ["StatsmodelsReader"]
@@ -35,7 +35,7 @@ class StatsmodelsReader:
             raise UnsupportedModelError(f"{path}: {error}") from error
         except ModelReadError as error:
             raise ModelReadError(f"{path}: {error}") from error
-        check_method(files, model, STATSMODELS)
+        check_interface(files, model, STATSMODELS)
         version = files.flavours[STATSMODELS.name].get("statsmodels_version")
         library = f"statsmodels {version}" if isinstance(version, str) else model.library
         return replace(model, target=files.target or model.target, library=library, source=source_of(form))

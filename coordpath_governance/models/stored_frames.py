@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
+from coordpath_governance.models.pickle_machine import ARROW_ARRAY
 from coordpath_governance.models.pickle_stream import STATE
-from coordpath_governance.models.tree import ArchivedObject, Named, Opaque
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
 
 __all__ = [
     "CATEGORY",
@@ -27,6 +28,7 @@ __all__ = [
     "TRUTH",
     "StoredColumn",
     "StoredFrame",
+    "check_arrow_arrays",
     "frame_of",
     "is_frame",
     "series_values",
@@ -277,9 +279,46 @@ def _text(values: object) -> NDArray[Any] | None:
     return _arrow_text(values.attributes.get("_pa_array", values.attributes.get("_data")))
 
 
+def check_arrow_arrays(tree: StoredTree) -> None:
+    """Refuse arrays of pyarrow that are not text as it writes it, also where nobody looks at them: loading reads them."""
+    for each in tree.arrow_arrays:
+        if _arrow_parts(each) is None:
+            raise UnsupportedModelError(
+                "the file holds an array of pyarrow that is not text, which we do not check; fit the model on columns of "
+                "pandas' or numpy's own types and log it again."
+            )
+
+
 def _arrow_text(stored: object) -> NDArray[Any] | None:
-    """What ``pyarrow.lib._restore_array`` makes of (type, length, nulls, offset, [validity, offsets, bytes], [], None)."""
-    arguments = _called(stored, "pyarrow.lib._restore_array")
+    """The text that an array of pyarrow holds, None for an array of another type."""
+    parts = _arrow_parts(stored)
+    if parts is None:
+        return None
+    ends, held, present = parts
+    if len(present) > _MOST_TEXTS:
+        raise UnsupportedModelError(
+            f"a data frame in the file has a column of more than {_MOST_TEXTS} texts, which is more than we read; make it a "
+            "category, or fit the model on fewer rows, and log it again."
+        )
+    out = np.empty(len(present), dtype=object)
+    places = ends.tolist()
+    seen: dict[bytes, str] = {}
+    try:
+        for row in np.flatnonzero(present).tolist():
+            own = bytes(held[places[row] : places[row + 1]])
+            out[row] = seen.setdefault(own, "") or str(own, "utf-8")
+            seen[own] = out[row]
+    except UnicodeDecodeError as error:
+        raise _forged("a column of text is not UTF-8") from error
+    return out
+
+
+def _arrow_parts(stored: object) -> tuple[NDArray[Any], memoryview, NDArray[np.bool_]] | None:
+    """What ``_restore_array`` makes of (type, length, nulls, offset, [validity, offsets, bytes], [], None).
+
+    Where each text begins and ends, the bytes, and which texts are there; None if it is not one of text.
+    """
+    arguments = _called(stored, ARROW_ARRAY)
     data = arguments[0] if len(arguments) == 1 else None
     if not isinstance(data, tuple) or len(data) != 7:
         raise _forged("a column of text is not as pyarrow writes it")
@@ -291,16 +330,11 @@ def _arrow_text(stored: object) -> NDArray[Any] | None:
     if not isinstance(buffers, list) or len(buffers) != 3 or type(length) is not int or type(begin) is not int:
         raise _forged("a column of text is not as pyarrow writes it")
     validity, offsets, content = (None if each is None else _buffer(each) for each in buffers)
-    if length == 0:
-        return np.empty(0, dtype=object)
+    if length == 0 and begin == 0:
+        return np.zeros(1, dtype=np.int64), memoryview(b""), np.zeros(0, dtype=bool)
     step = np.dtype(width).itemsize
-    if offsets is None or not 0 < length < 1 << 40 or begin < 0 or (begin + length + 1) * step > len(offsets):
+    if offsets is None or not 0 <= length < 1 << 40 or begin < 0 or (begin + length + 1) * step > len(offsets):
         raise _forged("a column of text is longer than its bytes")
-    if begin + length > _MOST_TEXTS:
-        raise UnsupportedModelError(
-            f"a data frame in the file has a column of more than {_MOST_TEXTS} texts, which is more than we read; make it a "
-            "category, or fit the model on fewer rows, and log it again."
-        )
     ends = np.frombuffer(offsets, width, count=begin + length + 1)[begin:]
     held = memoryview(b"") if content is None else content
     if int(ends[0]) < 0 or (np.diff(ends) < 0).any() or int(ends[-1]) > len(held):
@@ -312,17 +346,7 @@ def _arrow_text(stored: object) -> NDArray[Any] | None:
         needed = np.frombuffer(validity, np.uint8, count=(begin + length + 7) // 8)
         bits = np.unpackbits(needed, bitorder="little")
         present = bits[begin : begin + length].astype(bool)
-    out = np.empty(length, dtype=object)
-    places = ends.tolist()
-    seen: dict[bytes, str] = {}
-    try:
-        for row in np.flatnonzero(present).tolist():
-            own = bytes(held[places[row] : places[row + 1]])
-            out[row] = seen.setdefault(own, "") or str(own, "utf-8")
-            seen[own] = out[row]
-    except UnicodeDecodeError as error:
-        raise _forged("a column of text is not UTF-8") from error
-    return out
+    return ends, held, present
 
 
 def _buffer(value: object) -> memoryview:

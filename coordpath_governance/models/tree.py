@@ -60,7 +60,8 @@ class Opaque:
 class StoredTree:
     """What a file holds, every name that occurs in it, and how it was read.
 
-    Of a pickle also the names that it calls, and every object that it gives a state: also of what is made and thrown away.
+    Of a pickle also the names that it calls, every object that it gives a state, and every array that pyarrow makes: also
+    of what is made and thrown away.
     """
 
     root: object
@@ -68,6 +69,7 @@ class StoredTree:
     format: str
     calls: frozenset[str] = frozenset()
     stated: tuple[ArchivedObject, ...] = ()
+    arrow_arrays: tuple[ArchivedObject, ...] = ()
 
 
 class _Brief(reprlib.Repr):

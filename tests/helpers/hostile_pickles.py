@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import struct
 from collections.abc import Callable, Iterator
@@ -222,6 +223,29 @@ def hostile_pickles() -> Iterator[tuple[str, bytes]]:
     yield "a function given to a constructor", _constructed()
     yield "an estimator that is called", pickle.dumps(_Made(LinearRegression, (), honest().__getstate__()))
     yield "a pipeline within itself", _cycle()
+    whole = LinearRegression().fit([[1.0], [2.0]], [1.0, 2.0])
+    whole.intercept_ = 123456789
+    for what, other in (
+        ("octal", b"I0100000"),
+        ("with a plus", b"I+1"),
+        ("with a blank", b"I 1"),
+        ("minus nothing", b"I-0"),
+    ):
+        yield f"a whole number that is {what}", pickle.dumps(whole, 0).replace(b"I123456789", other)
+    whole.intercept_ = 10.25
+    yield "a number with a line under it", pickle.dumps(whole, 0).replace(b"F10.25", b"F1_0.25")
+    yield "a type that is numpy's own and not a copy", repickled(_another_type("f8", (False, False), ">", 0))
+    yield "a type whose numbers are addresses", repickled(_another_type("f8", (False, True), "<", 1))
+    yield "objects that are no addresses", repickled(_another_type("O8", (False, True), "|", 2))
+    yield "a type of several fields", pickle.dumps(_with_attribute([np.zeros(2, dtype=[("a", "f8")])]))
+    kept = struct.pack("<I", 1_000_000)
+    call = _name("numpy.random._pickle", "__randomstate_ctor") + b"]r" + kept + b"\x85R0"
+    yield "arguments that are changed after the call", start + body + call + b"j" + kept + b"Na0" + stop
+    state = _name("numpy.random.bit_generator", "SeedSequence") + b")\x81" + b"]r" + kept + b"b0"
+    yield "a state that is changed after it was set", start + body + state + b"j" + kept + b"Na0" + stop
+    late = _name("numpy.random.bit_generator", "SeedSequence") + b")\x81r" + kept + b"0"
+    late += _name("numpy.random._pickle", "__randomstate_ctor") + b"j" + kept + b"\x85R0j" + kept + b"}b0"
+    yield "a state that is set after a call has used the object", start + body + late + stop
     yield "nothing", b""
     yield "another format", b"\x1f\x8b\x08\x00" + bytes(20)
 
@@ -231,6 +255,37 @@ def endless_pickles() -> Iterator[tuple[str, bytes]]:
     start, body = b"\x80\x04", pickle.dumps(honest(), 4)[11:]
     yield "leaves shared without end, as a key", start + b"})" + b"2\x86" * 60 + b"Ns0" + body
     yield "tuples nested without end", start + b")" + b"\x85" * 500_000 + b"0" + body
+
+
+def repickled(reduce_type: Callable[[np.dtype], tuple[object, ...]]) -> bytes:
+    """An honest model whose numpy types are written in another way."""
+    model = honest()
+    model.feature_names_in_ = np.array(["a"], dtype=object)
+
+    class Pickler(pickle._Pickler):
+        def save_reduce(self, func, args, state=None, *rest, obj=None, **named):
+            if isinstance(obj, np.dtype):
+                args, state = reduce_type(obj) or (args, state)
+            super().save_reduce(func, args, state, *rest, obj=obj, **named)
+
+    buffer = io.BytesIO()
+    Pickler(buffer, 4).dump(model)
+    return buffer.getvalue()
+
+
+def _another_type(code: str, flags: tuple[bool, bool], order: str, holds: int):
+    def reduce(found: np.dtype):
+        if found.__reduce__()[1][0] == code:
+            return (code, *flags), (3, order, None, None, None, -1, -1, holds)
+        return None
+
+    return reduce
+
+
+def _with_attribute(value: object) -> LinearRegression:
+    model = honest()
+    model.rank_ = value
+    return model
 
 
 class _Made:

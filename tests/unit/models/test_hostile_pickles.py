@@ -78,6 +78,15 @@ def test_what_is_endless_is_never_walked_through(what):
         ("a pipeline within itself", "is a part of itself"),
         ("a function given to a constructor", "step 'functiontransformer' is what a call of .*FunctionTransformer makes"),
         ("another format", "does not begin like one"),
+        ("a whole number that is octal", "is not written as pickles write it"),
+        ("a number with a line under it", "is not written as pickles write it"),
+        ("a type that is numpy's own and not a copy", "made in another way than numpy writes it"),
+        ("a type whose numbers are addresses", "a numpy type has a state that numpy does not write"),
+        ("objects that are no addresses", "a numpy type has a state that numpy does not write"),
+        ("a type of several fields", "names the numpy type V8, which we do not know"),
+        ("arguments that are changed after the call", "changes something after it was used"),
+        ("a state that is changed after it was set", "changes something after it was used"),
+        ("a state that is set after a call has used the object", "changes something after it was used"),
     ],
 )
 def test_refusals_say_what_is_wrong(what, said):

@@ -240,6 +240,14 @@ def test_what_only_looks_like_a_path_that_is_left_out(folder):
     assert read_model(folder).estimator == "Ridge"
 
 
+def test_a_signature_without_names_for_a_model_with_names_is_refused(folder):
+    """MLflow makes an array of the columns, and scikit-learn goes by their position."""
+    tensor = '[{"type": "tensor", "tensor-spec": {"dtype": "float64", "shape": [-1, 2]}}]'
+    change_mlmodel(folder, lambda found: found.update(signature={"inputs": tensor, "outputs": None}))
+    with pytest.raises(UnsupportedModelError, match="makes an array without names of the columns"):
+        read_model(folder)
+
+
 def test_a_second_flavour_that_we_read_is_refused_by_name(folder):
     """Whoever loads it with the other loader would be served something else."""
     change_mlmodel(folder, lambda found: found["flavors"].update(statsmodels={"data": "model.statsmodels"}))

@@ -119,6 +119,12 @@ def test_any_mlmodel_is_read_or_refused(text, tmp_path_factory):
         read_model(folder)
 
 
+def test_an_mlmodel_of_very_many_parts(tmp_path):
+    (tmp_path / "MLmodel").write_text("flavors: {a: [" + "1," * 100_000 + "]}")
+    with pytest.raises(ModelReadError, match="more parts than we read"):
+        read_model(tmp_path)
+
+
 def test_oversized_mlmodel(tmp_path, monkeypatch):
     monkeypatch.setattr("coordpath_governance.models.model_files._MAX_MLMODEL_BYTES", 10)
     (tmp_path / "MLmodel").write_text("flavors: {a: {}}")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import pickle
 import random
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
-from helpers.hostile_results import MARKER, by_array, by_family, by_formula, hostile_results
+import statsmodels.formula.api as smf
+from helpers.hostile_results import FRAME, MARKER, by_array, by_family, by_formula, hostile_results
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import fold_stored
@@ -81,3 +85,66 @@ def test_no_change_of_bytes_escapes_as_another_error(make):
             data[rng.randrange(len(data))] = rng.randrange(256)
         with contextlib.suppress(ModelReadError):
             read(bytes(data))
+
+
+class _Late(pickle._Pickler):
+    """Changes what a call, or a state, has taken once it is taken: whoever loads the file has seen what was there before."""
+
+    def __init__(self, buffer, target, change):
+        super().__init__(buffer, 4)
+        self._target, self._change, self._kept = target, change, []
+
+    def save_reduce(self, func, args, state=None, *rest, obj=None, **named):
+        super().save_reduce(func, args, state, *rest, obj=obj, **named)
+        if obj is self._target:
+            self._kept.append((args, state))
+            self._change(self, args, state)
+
+    def set_item(self, container, key, value):
+        self.write(self.get(self.memo[id(container)][0]))
+        self.save(key)
+        self.save(value)
+        self.write(pickle.SETITEM + pickle.POP)
+
+
+def _dumped(result, target, change):
+    buffer = io.BytesIO()
+    _Late(buffer, target, change).dump(result)
+    return buffer.getvalue()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_coefficients_that_are_changed_after_they_were_taken_are_refused():
+    result = by_array()
+    params = result._results.params = pd.Series(np.asarray(result._results.params), index=result.model.exog_names)
+    block = {}
+
+    def change(pickler, _, state):
+        (block["taken"],) = state[3]["0.14.1"]["blocks"]
+        pickler.set_item(block["taken"], "values", np.array([1.0, 2.0, 3.0]))
+
+    data = _dumped(result, params._mgr, change)
+    with pytest.raises(ModelReadError, match="changes something after it was used"):
+        read(data)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_levels_that_are_changed_after_they_were_taken_are_refused():
+    frame = FRAME.assign(city=pd.Categorical(FRAME.city))
+    result = smf.ols("price ~ age + city", frame).fit()
+    levels = result.model.data.frame.city.cat.categories
+
+    def change(pickler, args, _):
+        pickler.set_item(args[1], "data", np.array(list(levels)[::-1], dtype=object))
+
+    with pytest.raises(ModelReadError, match="changes something after it was used"):
+        read(_dumped(result, levels, change))
+
+
+def test_a_text_array_that_nobody_opens_is_checked_all_the_same():
+    frame = FRAME.assign(note=pd.Categorical(["u", "v"] * (len(FRAME) // 2)))
+    data = pickle.dumps(smf.ols("price ~ age + note", frame).fit(), 5)
+    end = b"\x85\x94R\x94e"  # the last of the buffers in a list of them
+    assert end in data
+    with pytest.raises(ModelReadError, match="not as pyarrow writes it"):
+        read(data.replace(end, b"\x85\x94R\x940e", 1))
