@@ -79,4 +79,6 @@ def command(
     )
     where = f"Laid beside the version as {done.beside}." if done.beside else "The version has no place to lay it beside."
     say_line(f"{where} The model's own files are as they were.")
+    if done.missing:
+        say_line("One more person has to vouch for the same, since nobody vouches for who registered the version.")
     say_line(f"Next: `coordpath report {quote(name)} --candidate {number}`")

@@ -19,28 +19,41 @@ from coordpath_governance.reports.document import ChangeReportDocument, VersionF
 
 __all__ = ["Vouched", "author_of", "declared_model", "declared_sides", "vouched", "vouched_sides"]
 
+_UNKNOWN_AUTHOR = 2
+"""So many people vouch for a version of which nobody knows who registered it."""
+
 
 @dataclass(frozen=True)
 class Vouched:
-    """The declaration that counts, and the person who signed it."""
+    """What was declared last by somebody who counts, and everybody whose last word is the same, by name.
 
-    entry: Entry
-    facts: Declaration
-    owner: str
+    ``signed`` is each person's name and newest such entry. ``missing``: so many more people have to vouch for it.
+    """
+
+    coefficients: str
+    signed: tuple[tuple[str, Entry], ...]
+    missing: int
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The names of all who count."""
+        return tuple(owner for owner, _ in self.signed)
 
 
 def vouched(
     chain: Iterable[Entry], keys: KeyRing, roles: Collection[str], registry: str, name: str, version: str, digest: str
 ) -> Vouched | None:
-    """The newest declaration that counts for a version of these files; a newer one replaces an older one.
+    """The newest declaration that counts for a version of these files; a newer one of other coefficients replaces it.
 
-    It counts if its signer has one of ``roles``, the key is not revoked, and the signer did not register the version.
+    It counts if its signer has one of ``roles``, the key is not revoked, and the signer did not register the version. One
+    person is enough if it is known who registered it. Otherwise it may have been that person, so it takes two.
     ``chain`` are the entries of the model ``name`` in the ledger called ``registry``.
     """
     entries = tuple(chain)
     author = author_of(entries, version)
     subject = (registry, name, version, digest)
-    for entry in reversed(entries):
+    last: dict[str, tuple[str, Entry, str]] = {}
+    for entry in entries:
         facts = entry.facts
         if not isinstance(facts, Declaration) or entry.model != name:
             continue
@@ -49,9 +62,16 @@ def vouched(
         known = keys.keys.get(entry.key)
         if known is None or known.revoked is not None or set(known.facts.roles).isdisjoint(roles):
             continue
-        if author is None or person(author) != person(known.facts.owner):
-            return Vouched(entry, facts, known.facts.owner)
-    return None
+        who = person(known.facts.owner)
+        if author is None or person(author) != who:
+            last.pop(who, None)
+            last[who] = (known.facts.owner, entry, facts.coefficients)
+    if not last:
+        return None
+    newest = next(reversed(last.values()))[2]
+    signed = tuple((owner, entry) for _, (owner, entry, said) in sorted(last.items()) if said == newest)
+    needed = 1 if author is not None else _UNKNOWN_AUTHOR
+    return Vouched(newest, signed, max(0, needed - len(signed)))
 
 
 def author_of(chain: Sequence[Entry], version: str) -> str | None:
@@ -92,14 +112,17 @@ def _stated(model: dict[str, Any]) -> str:
 def vouched_sides(
     document: ChangeReportDocument, chain: Sequence[Entry], keys: KeyRing, roles: Collection[str], registry: str
 ) -> dict[str, Vouched]:
-    """Of the declared versions of a report those for which somebody vouches, for exactly what the report states."""
+    """Of the declared versions of a report those for which somebody vouches, for exactly what the report states.
+
+    Of some of them a person may be ``missing`` still.
+    """
     found = {}
     for who, coefficients in declared_sides(document).items():
         side = _side(document, who)
         if side is None or side.name is None or side.version is None or side.digest is None:
             continue
         one = vouched(chain, keys, roles, registry, side.name, side.version, side.digest)
-        if one is not None and one.facts.coefficients == coefficients:
+        if one is not None and one.coefficients == coefficients:
             found[who] = one
     return found
 

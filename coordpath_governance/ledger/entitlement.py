@@ -162,14 +162,14 @@ class _Record:
         if kind is not None and declared:
             needs = who_decides(policy.materiality, kind)
             if not needs:
-                yield f"nobody entitled vouched for the declared coefficients of the {declared}, and nobody could approve"
+                yield f"too few entitled vouched for the declared coefficients of the {declared}, and nobody could approve"
         places = places_for(policy, needs, author_known=author is not None)
         filled = len(fill(places, people))
         if filled < len(places):
             yield f"it lacks approvals: its policy asks for {len(places)}, and {filled} counted"
 
     def _unvouched(self, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> str:
-        """The versions whose coefficients were declared and that nobody entitled had vouched for; empty if there are none.
+        """The versions whose coefficients were declared and that too few entitled had vouched for; empty if there are none.
 
         Only under a policy that says who may vouch: before there were such policies, the gate did not ask.
         """
@@ -181,7 +181,7 @@ class _Record:
         except ReportFormatError:
             return ""
         counted = vouched_sides(document, chain, self._keys, policy.declarations.roles, self._name)
-        return " and the ".join(who for who in declared_sides(document) if who not in counted)
+        return " and the ".join(who for who in declared_sides(document) if who not in counted or counted[who].missing)
 
 
 def _last_move(chain: Sequence[Entry], alias: str) -> int:

@@ -8,7 +8,7 @@ A file that cannot be read is damaged: what it asks for is not known.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ _LOCKED = ("uv.lock", "pyproject.toml", ".python-version")
 _MAX_BYTES = {_REQUIREMENTS: 1 << 20, _CONDA: 1 << 17, _PYTHON: 1 << 17}
 _MOST_PINS = 2_000
 _MOST_REMARKS = 50
+_MOST_NAMED = 5
 _CHANNELS = ("conda-forge", "defaults", "nodefaults")
 _BUILD = ("pip", "setuptools", "wheel")
 _KEYS = {_CONDA: ("name", "channels", "dependencies"), _PYTHON: ("python", "build_dependencies", "dependencies")}
@@ -76,6 +77,8 @@ class _Account:
         self.folder = folder
         self.files: list[str] = []
         self._pins: dict[str, list[Pin]] = {}
+        self._besides: list[Pin] = []
+        self._including: set[str] = set()
         self._python: dict[str, str] = {}
         self._channels: list[str] = []
         self._remarks: list[Remark] = []
@@ -95,14 +98,12 @@ class _Account:
             if (self.folder / name).exists():
                 self.files.append(name)
                 self._remarks.append(Remark(name, None, "a file that uv installs from and that is not read here"))
-        if {_REQUIREMENTS, _CONDA} <= set(self._pins) and set(self._pins[_REQUIREMENTS]) != set(self._pins[_CONDA]):
-            self._remarks.append(Remark(_CONDA, None, f"it asks pip for other packages than {_REQUIREMENTS} does"))
+        self._compare(frozenset(shown(name) for name in names[_PYTHON]))
         if len(set(self._python.values())) > 1:
             self._remarks.append(Remark(_PYTHON, None, f"it names another version of Python than {_CONDA} does"))
 
     def environment(self) -> Environment:
-        pins = self._pins.get(_REQUIREMENTS) or self._pins.get(_CONDA) or self._pins.get(_PYTHON) or []
-        unique = sorted({*pins, *self._pins.get("conda", [])}, key=lambda pin: (pin.package, pin.version))
+        unique = _sorted({*self._besides, *(pin for pins in self._pins.values() for pin in pins)})
         damaged = list(self._damaged)
         if len(unique) > _MOST_PINS:
             damaged.append(f"they ask for {len(unique)} packages; at most {_MOST_PINS} are read")
@@ -118,6 +119,26 @@ class _Account:
             remarks=tuple(remarks),
             damaged=tuple(damaged),
         )
+
+    def _compare(self, virtual: frozenset[str]) -> None:
+        """A remark if the files ask pip for different packages: which of them is installed depends on who serves the model.
+
+        A file that includes requirements.txt asks for what that asks for. Of the files for a ``virtual`` environment only
+        those count that ask for something.
+        """
+        asked = {
+            label: frozenset([*pins, *(self._pins.get(_REQUIREMENTS, ()) if label in self._including else ())])
+            for label, pins in self._pins.items()
+        }
+        asked = {label: pins for label, pins in asked.items() if pins or label not in virtual}
+        if len(set(asked.values())) < 2:
+            return
+        first, *others = asked
+        other = next(label for label in others if asked[label] != asked[first])
+        differing = _sorted(frozenset().union(*asked.values()) - frozenset.intersection(*asked.values()))
+        named = shown(", ".join(f"{pin.package}{pin.version}" for pin in differing[:_MOST_NAMED]))
+        more = f" and {len(differing) - _MOST_NAMED} more" if len(differing) > _MOST_NAMED else ""
+        self._remarks.append(Remark(other, None, f"the files ask for different packages: {named}{more}"))
 
     def _names(self) -> dict[str, tuple[str, ...]]:
         """The usual names, and those that MLmodel gives instead."""
@@ -155,7 +176,7 @@ class _Account:
             self._damaged.append(f"{label} cannot be read: {shown(str(error).removeprefix(f'{label}: '))}")
             return
         self._remarks += [each for each in found if isinstance(each, Remark)]
-        self._pins.setdefault(kind, []).extend(each for each in found if isinstance(each, Pin))
+        self._pins.setdefault(label, []).extend(each for each in found if isinstance(each, Pin))
 
     @staticmethod
     def _requirements(label: str, data: bytes) -> _Found:
@@ -175,7 +196,7 @@ class _Account:
             nested = _Mapping(label, node)
             yield from nested.unknown(("pip",))
             for text, line in nested.texts("pip"):
-                yield from _pip_line(label, text, line)
+                yield from self._pip_line(label, text, line)
 
     def _conda_line(self, label: str, text: str, line: int) -> Iterator[Remark]:
         match = _CONDA_LINE.fullmatch(text.strip()) if len(text) <= _LONGEST_CONDA_LINE else None
@@ -186,7 +207,7 @@ class _Account:
         if package == "python":
             self._python[_CONDA] = version.lstrip("= ")
         elif package not in _BUILD:
-            self._pins.setdefault("conda", []).append(Pin(package, version))
+            self._besides.append(Pin(package, version))
 
     def _python_env(self, label: str, data: bytes) -> _Found:
         fields = _Mapping(label, compose_yaml(data, label))
@@ -197,15 +218,29 @@ class _Account:
                 yield Remark(label, python[1], f"not a version of Python: {shown(python[0])}")
             self._python[_PYTHON] = shown(python[0])
         for text, line in fields.texts("build_dependencies"):
-            yield from (each for each in _pip_line(label, text, line) if isinstance(each, Remark))
+            yield from self._build_line(label, text, line)
         for text, line in fields.texts("dependencies"):
-            yield from _pip_line(label, text, line)
+            yield from self._pip_line(label, text, line)
+
+    def _build_line(self, label: str, text: str, line: int) -> Iterator[Remark]:
+        """What is installed before all else and is no part of the model's packages: pip's own tools, or a remark."""
+        for each in read_requirement(label, line, text):
+            if isinstance(each, Remark):
+                yield each
+            elif each.package not in _BUILD:
+                self._besides.append(each)
+                yield Remark(label, line, f"a build dependency other than {', '.join(_BUILD)}: {shown(text)}")
+
+    def _pip_line(self, label: str, text: str, line: int) -> _Found:
+        """One entry of a list for pip; the model's own requirements.txt is read by itself."""
+        if _INCLUDED.fullmatch(text.strip()) is None:
+            yield from read_requirement(label, line, text)
+        else:
+            self._including.add(label)
 
 
-def _pip_line(label: str, text: str, line: int) -> _Found:
-    """One entry of a list for pip; the model's own requirements.txt is read by itself."""
-    if _INCLUDED.fullmatch(text.strip()) is None:
-        yield from read_requirement(label, line, text)
+def _sorted(pins: Iterable[Pin]) -> list[Pin]:
+    return sorted(pins, key=lambda pin: (pin.package, pin.version))
 
 
 def _line(node: yaml.Node) -> int:

@@ -53,9 +53,9 @@ def source_of(form: str) -> str:
     return _SOURCES[form]
 
 
-def vouched_source(owner: str) -> str:
-    """The words for coefficients that a person vouches for in the ledger."""
-    return f"{_VOUCHED}{owner}"
+def vouched_source(*owners: str) -> str:
+    """The words for coefficients that people vouch for in the ledger."""
+    return f"{_VOUCHED}{' and '.join(owners)}"
 
 
 def plugin_source(name: str, distribution: str) -> str:

@@ -45,7 +45,8 @@ def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateF
     read = {who: format_of(source) for who, source in sources.items()}
     sides = {who: source == DECLARED for who, source in sources.items() if read[who] == DECLARED_FORMAT}
     if sides:
-        yield combine(declared, [_declared(sides, {} if gate is None else gate.vouched)], "review")
+        vouched, too_few = ({}, {}) if gate is None else (gate.vouched, gate.too_few)
+        yield combine(declared, [_declared(sides, vouched, too_few)], "review")
     if policy.formats is not None or any(form is not None and is_plugin(form) for form in read.values()):
         yield _formats(formats, policy.formats, read)
     if document.environments is not None and document.environments.candidate is not None:
@@ -112,11 +113,11 @@ def _order(document: ChangeReportDocument, *, has_gap_rule: bool) -> Finding:
     return Finding(f"bounded, gap {percent(path.gap)}", limit, has_gap_rule, why)
 
 
-def _declared(sides: Mapping[str, bool], vouched: Mapping[str, str]) -> Finding:
+def _declared(sides: Mapping[str, bool], vouched: Mapping[str, str], too_few: Mapping[str, str]) -> Finding:
     """Coefficients that were declared of a model nobody could read: whether it predicts by them is not known.
 
     It is, once somebody whom the policy names has vouched for exactly these coefficients of exactly these files. ``sides``
-    tells of each such version whether the author alone declares them.
+    tells of each such version whether the author alone declares them, ``too_few`` of which one more person has to vouch.
     """
     limit = "read from the model's files"
     open_sides = [who for who in sides if who not in vouched]
@@ -124,6 +125,13 @@ def _declared(sides: Mapping[str, bool], vouched: Mapping[str, str]) -> Finding:
         told = "; ".join(f"of the {who}, vouched for by {visible(vouched[who])}" for who in sides)
         return Finding(f"declared, {told}", f"{limit}, or vouched for", met=True)
     which = " and the ".join(open_sides)
+    if all(who in too_few for who in open_sides):
+        told = "; ".join(f"of the {who}, vouched for by {visible(too_few[who])} alone" for who in open_sides)
+        why = (
+            f"The coefficients of the {which} are declared of a model that cannot be read: one more person has to vouch for "
+            "them, since nobody vouches for who registered it."
+        )
+        return Finding(f"declared, {told}", f"{limit}, or vouched for by two", met=None, reason=why)
     if all(sides[who] for who in open_sides):
         why = (
             f"The coefficients of the {which} are what the author declares of a model that cannot be read: a "

@@ -15,7 +15,8 @@ __all__ = ["GateFacts", "days_between"]
 class GateFacts:
     """``since_validation``: promoted changes since the last full validation, oldest first; ``validated_at`` None: never.
 
-    ``vouched``: of "champion" and "candidate" those whose declared coefficients somebody vouches for, and who that is.
+    ``vouched``: of "champion" and "candidate" those whose declared coefficients enough people vouch for, and who they are;
+    ``too_few``: those for whom one more person has to, since nobody vouches for who registered them.
     """
 
     now: str
@@ -23,6 +24,7 @@ class GateFacts:
     since_validation: tuple[ChangeReportDocument, ...] = ()
     validated_at: str | None = None
     vouched: Mapping[str, str] = field(default_factory=dict)
+    too_few: Mapping[str, str] = field(default_factory=dict)
 
 
 def days_between(earlier: str, later: str) -> float | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import AttachError, NotFoundError, RefusedError, UnsupportedModelError, UsageError
-from coordpath_governance.ledger.declarations import declared_model, vouched
+from coordpath_governance.ledger.declarations import Vouched, declared_model, vouched
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models import read_coefficients, read_model
@@ -27,14 +27,17 @@ from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
 from coordpath_governance.review.decisions import check_declarer, declare
 from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["DeclaredVersion", "declare_version", "declared_in"]
+__all__ = ["DeclaredVersion", "declare_version", "declared_in", "vouched_in"]
 
 _FILE = "coefficients.json"
 
 
 @dataclass(frozen=True)
 class DeclaredVersion:
-    """What was recorded. ``new``: it was not there before. ``beside``: where it lies, None if the version has no place."""
+    """What was recorded. ``new``: it was not there before. ``beside``: where it lies, None if the version has no place.
+
+    ``missing``: so many more people have to vouch for the same.
+    """
 
     entry: Entry
     new: bool
@@ -42,26 +45,31 @@ class DeclaredVersion:
     digest: str
     coefficients: str
     beside: str | None
+    missing: int
 
 
 def declared_in(ledger: Ledger) -> DeclaredModel:
-    """What a ledger says of versions that cannot be read, by the policy that each of them is under now."""
+    """What a ledger says of versions that cannot be read, whether or not enough people say so: that is the gate's to ask."""
 
     def find(pointer: ModelPointer, digest: str) -> LinearModel | None:
-        if pointer.name is None or pointer.version is None:
-            return None
-        try:
-            roles = policy_for(ledger, pointer.name).policy.declarations.roles
-        except RefusedError:
-            return None
-        chain, keys = ledger.entries(pointer.name), ledger.keyring()
-        found = vouched(chain, keys, roles, ledger.id, pointer.name, pointer.version, digest)
+        found = vouched_in(ledger, pointer, digest)
         if found is None:
             return None
-        where = f"what entry {found.entry.seq} declares of {pointer.uri}"
-        return with_source(declared_model(ledger.blob(found.facts.coefficients), where), vouched_source(found.owner))
+        where = f"what entry {found.signed[0][1].seq} declares of {pointer.uri}"
+        return with_source(declared_model(ledger.blob(found.coefficients), where), vouched_source(*found.owners))
 
     return find
+
+
+def vouched_in(ledger: Ledger, pointer: ModelPointer, digest: str) -> Vouched | None:
+    """Who vouches for a version of these files, by the policy that it is under now; a person may be ``missing`` still."""
+    if pointer.name is None or pointer.version is None:
+        return None
+    try:
+        roles = policy_for(ledger, pointer.name).policy.declarations.roles
+    except RefusedError:
+        return None
+    return vouched(ledger.entries(pointer.name), ledger.keyring(), roles, ledger.id, pointer.name, pointer.version, digest)
 
 
 def declare_version(
@@ -87,7 +95,9 @@ def declare_version(
     content = declared_bytes(model)
     entry, new = declare(ledger, adopted.policy, key, name, version, digest, content, reason)
     beside = _lay_beside(client, pointer, content, entry)
-    return DeclaredVersion(entry, new, known.facts.owner, digest, sha256_hex(content), beside)
+    standing = vouched_in(ledger, pointer, digest)
+    missing = 0 if standing is None else standing.missing
+    return DeclaredVersion(entry, new, known.facts.owner, digest, sha256_hex(content), beside, missing)
 
 
 def _given(file: Path) -> LinearModel:

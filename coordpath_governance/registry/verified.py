@@ -17,6 +17,7 @@ import yaml
 
 from coordpath_governance.errors import LedgerError, ModelReadError, RefusedError, UnsupportedModelError, UsageError
 from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
+from coordpath_governance.ledger.declarations import Vouched
 from coordpath_governance.ledger.events import Adoption, Promotion
 from coordpath_governance.ledger.location import ledger_url
 from coordpath_governance.ledger.store import Ledger
@@ -26,7 +27,7 @@ from coordpath_governance.models.manifest import manifest_lines, model_digest
 from coordpath_governance.models.model_files import uncovered_path
 from coordpath_governance.models.readers import read_model
 from coordpath_governance.registry.connection import connect, registry_errors
-from coordpath_governance.registry.declared import declared_in
+from coordpath_governance.registry.declared import vouched_in
 from coordpath_governance.registry.download import download_files
 from coordpath_governance.registry.versions import ModelPointer, point_at
 from coordpath_governance.review.adopted import policy_for
@@ -74,8 +75,7 @@ def load_verified(
         _check_paths(uri, files)
         why = _check_read(uri, files, _formats(ledger, pointer.name))
         if why is not None:
-            vouched = declared_in(ledger)(pointer, digest) is not None
-            _check_declared(uri, why, vouched=vouched, allowed=allow_declared)
+            _check_declared(uri, why, vouched_in(ledger, pointer, digest), allowed=allow_declared)
         with registry_errors(f"loading {uri}"):
             model = mlflow.pyfunc.load_model(str(files))
     except BaseException:
@@ -172,11 +172,16 @@ def _check_read(uri: str, files: Path, allowed: tuple[str, ...] | None) -> str |
     return why
 
 
-def _check_declared(uri: str, why: str, *, vouched: bool, allowed: bool) -> None:
-    """A model that cannot be read may run anything: it is loaded if somebody vouches for it and the caller says so."""
-    if vouched and allowed:
+def _check_declared(uri: str, why: str, vouched: Vouched | None, *, allowed: bool) -> None:
+    """A model that cannot be read may run anything: it is loaded if enough people vouch for it and the caller says so."""
+    if vouched is None:
+        what = "nobody vouches for it"
+    elif vouched.missing:
+        what = "one more person has to vouch for it, since nobody vouches for who registered it"
+    elif allowed:
         return
-    what = "somebody vouches for it: allow_declared=True loads it all the same" if vouched else "nobody vouches for it"
+    else:
+        what = "somebody vouches for it: allow_declared=True loads it all the same"
     raise RefusedError(f"{uri} was not loaded: {why.rstrip('.')}. What it runs is not known; {what} (`coordpath declare`)")
 
 

@@ -82,7 +82,10 @@ def waive(
 
 
 def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key: PrivateKey) -> KnownKey:
-    """The signer of a declaration; `SigningKeyError` or `RefusedError` if the policy does not let this person vouch."""
+    """The signer of a declaration; `SigningKeyError` or `RefusedError` if the policy does not let this person vouch.
+
+    Where nobody knows who registered the version, anybody of the roles may, but one person is not enough (`vouched`).
+    """
     known = _signer(ledger, key)
     if set(known.facts.roles).isdisjoint(policy.declarations.roles):
         roles = ", ".join(policy.declarations.roles)
@@ -118,8 +121,10 @@ def declare(
         reason=reason,
     )
     standing = vouched(ledger.entries(name), ledger.keyring(), policy.declarations.roles, ledger.id, name, version, digest)
-    if standing is not None and standing.owner == known.facts.owner and standing.facts.coefficients == body.coefficients:
-        return standing.entry, False
+    if standing is not None and standing.coefficients == body.coefficients:
+        for owner, entry in standing.signed:
+            if person(owner) == person(known.facts.owner):
+                return entry, False
     return ledger.append("declaration", body, key, model=name, blob=content), True
 
 

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import RefusedError
-from coordpath_governance.ledger.declarations import vouched_sides
+from coordpath_governance.ledger.declarations import Vouched, vouched_sides
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
 from coordpath_governance.ledger.quorum import person, places_for
@@ -146,12 +146,14 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     binding = bound.binding
     waivers = _valid_waivers(policy, history, binding, ring, now)
     reports, validated_at = history.since_validation(binding.alias)
+    vouched = vouched_sides(bound.document, history.entries, ring, policy.declarations.roles, ledger.id)
     gate = GateFacts(
         now=now,
         report_made_at=bound.made_at,
         since_validation=tuple(ChangeReport.from_bytes(ledger.blob(report)).document for report in reports),
         validated_at=validated_at,
-        vouched=_vouched(ledger, bound.document, policy, history, ring),
+        vouched={who: _signers(one) for who, one in vouched.items() if not one.missing},
+        too_few={who: _signers(one) for who, one in vouched.items() if one.missing},
     )
     judgement = judge(policy, bound.document, gate, frozenset(rule for rule, _ in waivers))
     author = history.author(binding.to_version)
@@ -174,12 +176,8 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     return Readiness(binding, judgement, counted, consumed, tuple(rejections), author is not None)
 
 
-def _vouched(
-    ledger: Ledger, document: ChangeReportDocument, policy: Policy, history: ModelHistory, ring: KeyRing
-) -> dict[str, str]:
-    """Which declared coefficients of the report somebody vouches for, by the ledger alone, and who that is."""
-    found = vouched_sides(document, history.entries, ring, policy.declarations.roles, ledger.id)
-    return {who: f"{one.owner} (entry {one.entry.seq})" for who, one in found.items()}
+def _signers(vouched: Vouched) -> str:
+    return " and ".join(f"{owner} (entry {entry.seq})" for owner, entry in vouched.signed)
 
 
 def _newest_by_person(

@@ -143,11 +143,14 @@ def test_the_whole_way(office, store, coefficients, tmp_path):
     told = declare(office, "--coefficients", coefficients, version="2")
     assert told.code == 0
     assert f"Bob vouches that version 2 of {name}" in told.plain
+    assert "One more person has to vouch for the same, since nobody vouches for who registered the version." in told.plain
+    second = declare(office, "--coefficients", coefficients, version="2", who="Cleo")
+    assert "One more person" not in second.plain
     assert office.run("report", name, "--candidate", "2").code == 0
     attached = office.attached("2", "v1-to-v2")
     document = ChangeReport.from_bytes((attached / "change_report.json").read_bytes()).document
-    assert document.models["candidate"]["source"] == "declared, vouched for by Bob"
-    assert "declared, vouched for by Bob" in (attached / "change_report.html").read_text()
+    assert document.models["candidate"]["source"] == "declared, vouched for by Bob and Cleo"
+    assert "declared, vouched for by Bob and Cleo" in (attached / "change_report.html").read_text()
     again = office.run("report", name, "--candidate", "2")
     assert "Already attached" in again.out
     gate = office.run("gate", name, "2")
@@ -166,11 +169,11 @@ def test_the_whole_way(office, store, coefficients, tmp_path):
     assert len(loaded.predict(store.rows.frame[["area", "age"]])) == len(store.rows.frame)
     scanned = json.loads(office.run("scan", "--json").out)["models"]
     found = next(each for each in scanned if each["name"] == name)
-    assert (found["outcome"], found["how"]) == ("declared", "declared, vouched for by Bob")
+    assert (found["outcome"], found["how"]) == ("declared", "declared, vouched for by Bob and Cleo")
     assert "remedy" not in found
     bob = next(each for each in office.ledger.keyring().keys.values() if each.facts.owner == "Bob")
     assert office.run("key", "revoke", bob.facts.id[:12], "--reason", "left", "--key", office.key("Ann")).code == 0
-    with pytest.raises(RefusedError, match="nobody vouches for it"):
+    with pytest.raises(RefusedError, match="one more person has to vouch for it"):
         load_verified(uri, ledger=office.ledger_url, allow_declared=True)
 
 
@@ -183,10 +186,13 @@ def test_what_the_author_declares_is_not_known_until_somebody_vouches_for_that_f
     assert office.run("report", name, "--candidate", "2").code == 0
     line = next(each for each in office.run("gate", name, "2").out.splitlines() if "declared coefficients" in each)
     assert line.strip().startswith("NOT KNOWN")
-    done = declare(office, version="2")
-    assert done.code == 0, done.err
-    line = next(each for each in office.run("gate", name, "2").out.splitlines() if "declared coefficients" in each)
-    assert line.strip().startswith("met")
+    for who, result in (("Bob", "NOT KNOWN"), ("Cleo", "met")):
+        done = declare(office, version="2", who=who)
+        assert done.code == 0, done.err
+        gate = office.run("gate", name, "2")
+        line = next(each for each in gate.out.splitlines() if "declared coefficients" in each)
+        assert line.strip().startswith(result)
+        assert ("one more person has to vouch" in gate.plain) == (who == "Bob")
 
 
 def test_who_and_what_is_refused(office, store, coefficients, tmp_path):

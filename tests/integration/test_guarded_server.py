@@ -319,11 +319,12 @@ def test_a_person_vouches_for_a_version_that_cannot_be_read_through_the_server(g
     forest = RandomForestRegressor(n_estimators=2, random_state=0).fit(frame[["area", "age"]], frame["price"])
     store.register(name, store.log(forest, serialization_format="cloudpickle"))
     cg.to_coefficients(LinearModel(1.0, (NumericTerm("area", 2.0),)), tmp_path / "coefficients.json")
-    guarded.keys["ann"].save(tmp_path / "ann.key")
+    for owner in ("ann", "bea"):
+        guarded.keys[owner].save(tmp_path / f"{owner}.key")
     before = guarded.inner().digest(name, "1")
     ledger = ("--ledger", guarded.ledger_url)
-    options = ("--coefficients", tmp_path / "coefficients.json", "--key", tmp_path / "ann.key", "--json")
-    done = coordpath("declare", name, "1", *options, *ledger)
+    options = ("--coefficients", tmp_path / "coefficients.json", "--json", *ledger)
+    done = coordpath("declare", name, "1", "--key", tmp_path / "ann.key", *options)
     assert done.code == 0, done.err
     document = json.loads(done.out)
     assert document["by"] == "ann"
@@ -331,5 +332,12 @@ def test_a_person_vouches_for_a_version_that_cannot_be_read_through_the_server(g
     assert json.loads(mlflow.artifacts.load_text(f"models:/{name}/1/{document['beside']}"))["intercept"] == 1.0
     assert coordpath("report", name, "--candidate", "1", *ledger).code == 0
     gate = coordpath("gate", name, "1", *ledger)
-    assert "ann" in gate.out
     assert gate.code == 3
+    line = next(each for each in gate.out.splitlines() if "declared coefficients" in each)
+    assert line.strip().startswith("NOT KNOWN")
+    assert "one more person has to vouch for them, since nobody vouches for who registered it" in gate.plain
+    assert coordpath("declare", name, "1", "--key", tmp_path / "bea.key", *options).code == 0
+    gate = coordpath("gate", name, "1", *ledger)
+    line = next(each for each in gate.out.splitlines() if "declared coefficients" in each)
+    assert line.strip().startswith("met")
+    assert "bea (entry" in gate.plain

@@ -496,6 +496,21 @@ def test_a_declaration_of_something_else_loads_nothing(unreadable, forged):
         unreadable.load(allow_declared=True)
 
 
+def test_one_person_is_not_enough_where_nobody_vouches_for_who_registered_it(unreadable):
+    unreadable.promote("2")
+    digest = model_digest(unreadable.files("2"))
+    again = Registration(version="2", digest=digest, author="Bob", authenticated_by=None)
+    unreadable.ledger.record("registration", again, model=unreadable.name)
+    unreadable.adopt_policy(declarations={"roles": ["validator"]})
+    unreadable.declare("2", unreadable.person("Bob", "validator"))
+    with pytest.raises(
+        RefusedError, match="one more person has to vouch for it, since nobody vouches for who registered it"
+    ):
+        unreadable.load(allow_declared=True)
+    unreadable.declare("2", unreadable.person("Cleo", "validator"))
+    assert unreadable.load(allow_declared=True) is not None
+
+
 def test_a_declaration_by_somebody_the_policy_does_not_name_loads_nothing(unreadable):
     unreadable.promote("2")
     unreadable.declare("2", unreadable.person("Bob", "validator"))

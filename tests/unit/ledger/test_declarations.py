@@ -48,7 +48,7 @@ def ready(book):
 def test_a_declaration_counts_for_its_version_and_files_alone(ready):
     entry = ready.declare()
     found = counts(ready)
-    assert (found.entry, found.owner) == (entry, "Rob")
+    assert (found.signed, found.missing) == ((("Rob", entry),), 0)
     assert counts(ready, version="3") is None
     assert counts(ready, digest="3" * 64) is None
     assert counts(ready, roles=()) is None
@@ -84,29 +84,70 @@ def test_the_author_cannot_vouch(ready):
     assert counts(ready) is None
 
 
-def test_an_author_nobody_knows_stops_nobody(ready):
+def second(book, owner="Zoe"):
+    key = new_key()
+    book.add_key(key, owner, "risk")
+    return key
+
+
+def test_where_nobody_knows_who_registered_it_two_people_vouch(ready):
+    """The one who vouches may have registered it, without a key and without a password."""
     ready.register("Rob", None)
+    first = ready.declare()
+    assert (counts(ready).owners, counts(ready).missing) == (("Rob",), 1)
     ready.declare()
-    assert counts(ready).owner == "Rob"
+    ready.declare(second(ready, "ＲＯＢ"))
+    assert counts(ready).missing == 1, "one person is one person, however many keys"
+    zoe = second(ready)
+    ready.declare(zoe, coefficients=declared_bytes(model("2", 9.0)))
+    assert (counts(ready).owners, counts(ready).missing) == (("Zoe",), 1), "they say different things"
+    other = ready.declare(zoe)
+    found = counts(ready)
+    assert (found.missing, [owner for owner, _ in found.signed]) == (0, ["ＲＯＢ", "Zoe"])
+    assert found.signed[1][1] == other
+    assert found.signed[0][1].seq > first.seq
+
+
+def test_a_version_that_was_never_registered_here_has_no_known_author(book):
+    book.add_people()
+    book.adopt(**VOUCH)
+    book.declare()
+    assert counts(book).missing == 1
+    book.declare(second(book))
+    assert counts(book).missing == 0
+
+
+def test_the_last_word_of_a_person_is_theirs(ready):
+    """Who declared something else since does not stand by the first any longer."""
+    ready.register(None, None)
+    ready.declare()
+    ready.declare(coefficients=declared_bytes(model("2", 9.0)))
+    ready.declare(second(ready))
+    assert (counts(ready).owners, counts(ready).missing) == (("Zoe",), 1)
+
+
+def test_everybody_who_counts_is_named_in_order(ready):
+    for owner in ("Zoe", "Abe"):
+        ready.declare(second(ready, owner))
+    ready.declare()
+    assert counts(ready).owners == ("Abe", "Rob", "Zoe")
 
 
 def test_a_revoked_key_vouches_for_nothing_and_an_older_word_counts_again(ready):
-    other = new_key()
-    ready.add_key(other, "Zoe", "risk")
-    first = ready.declare(other)
+    first = ready.declare(second(ready), coefficients=declared_bytes(model("2", 9.0)))
     ready.declare()
-    assert counts(ready).owner == "Rob"
+    assert counts(ready).owners == ("Rob",)
     ready.add("key revoked", KeyRevoked(key=ready.reviewer.public.id, reason="left"), ready.admin)
-    assert counts(ready).entry == first
+    assert counts(ready).signed == (("Zoe", first),)
 
 
 def test_the_newest_word_that_counts_replaces_those_before(ready):
     ready.declare()
-    second = ready.declare(coefficients=declared_bytes(model("2", 9.0)))
+    newer = ready.declare(coefficients=declared_bytes(model("2", 9.0)))
     stranger = new_key()
     ready.add_key(stranger, "Max", "visitor")
     ready.declare(stranger)
-    assert counts(ready).entry == second
+    assert counts(ready).signed == (("Rob", newer),)
 
 
 def test_the_service_cannot_vouch_nor_somebody_unknown(ready):
@@ -179,7 +220,7 @@ def test_what_a_report_states_is_compared_with_what_was_declared(ready, table):
     ready.declare(coefficients=declared_bytes(model("2", 2.5)))
     assert vouched_sides(document, ready.entries, ring, ("risk",), LEDGER) == {}
     ready.declare(coefficients=declared_bytes(model("2", 2.0)))
-    assert vouched_sides(document, ready.entries, ring, ("risk",), LEDGER)["candidate"].owner == "Rob"
+    assert vouched_sides(document, ready.entries, ring, ("risk",), LEDGER)["candidate"].owners == ("Rob",)
 
 
 def test_nothing_counts_for_a_side_without_a_digest_or_with_a_broken_account(ready, table):
@@ -216,7 +257,23 @@ def test_a_promotion_that_nobody_vouched_for_and_nobody_could_approve(book, tabl
     book.register()
     make(book, table)
     book.intend()
-    assert said(book) == ["nobody entitled vouched for the declared coefficients of the candidate, and nobody could approve"]
+    assert said(book) == [
+        "too few entitled vouched for the declared coefficients of the candidate, and nobody could approve"
+    ]
+
+
+def test_a_promotion_whose_author_nobody_knows_needs_two_who_vouch(book, table):
+    book.add_people()
+    book.adopt(materiality=FREE, **VOUCH)
+    book.register("Rob", None)
+    make(book, table)
+    book.declare(coefficients=declared_bytes(model("2", 2.0)))
+    book.intend()
+    lacking = "it lacks approvals: its policy asks for 3, and 0 counted"
+    assert said(book) == [lacking]
+    book.declare(second(book), coefficients=declared_bytes(model("2", 2.0)))
+    book.intend()
+    assert said(book) == [lacking, "it lacks approvals: its policy asks for 1, and 0 counted"], "one more for the author"
 
 
 def test_ledgers_of_policies_without_declarations_are_audited_as_before(book, table):

@@ -202,7 +202,7 @@ def test_passwords_are_not_told(folder):
         (("name: mlflow-env", "variables: {PIP_INDEX_URL: https://evil.example}"), 10, "a key that is not known here"),
         (("  - mlflow==3.17.2", "  - mlflow==3.17.2\n  - -i https://evil.example"), 8, "another package index"),
         (("  - mlflow==3.17.2", '  - mlflow==3.17.2\n  - "x\\n-e ."'), 8, "characters that cannot be seen"),
-        (("  - mlflow==3.17.2", "  - mlflow==9"), None, "it asks pip for other packages than requirements.txt does"),
+        (("  - mlflow==3.17.2", "  - mlflow==9"), None, "the files ask for different packages: mlflow==3.17.2, mlflow==9"),
         (("python=3.11.7", "python=3.9.1"), None, "it names another version of Python than conda.yaml does"),
     ],
 )
@@ -218,6 +218,7 @@ def test_what_conda_is_told_besides(folder, change, line, what):
         (("- -r requirements.txt", "- -r ../requirements.txt"), "another requirements file"),
         (("- -r requirements.txt", "- -e ."), "an editable install"),
         (("- setuptools", "- https://evil.example/setuptools.whl"), "a package from an address"),
+        (("- setuptools", "- -r requirements.txt"), "another requirements file"),
         (("python: 3.11.7", "python: /tmp/python"), "not a version of Python"),
         (("build_dependencies:", "more: x\nbuild_dependencies:"), "a key that is not known here: more"),
     ],
@@ -225,6 +226,55 @@ def test_what_conda_is_told_besides(folder, change, line, what):
 def test_what_a_virtual_environment_is_told_besides(folder, change, what):
     (folder / "python_env.yaml").write_text(PYTHON.replace(*change))
     assert any(file == "python_env.yaml" and told.startswith(what) for file, _, told in remarks(folder))
+
+
+def test_a_build_dependency_by_name_is_a_remark_and_is_shown(folder):
+    changed = PYTHON.replace("- setuptools", "- setuptools\n- Evil_Package==6.6\n- scikit-learn==0.1")
+    (folder / "python_env.yaml").write_text(changed)
+    what = "a build dependency other than pip, setuptools, wheel:"
+    assert remarks(folder) == [
+        ("python_env.yaml", 5, f"{what} Evil_Package==6.6"),
+        ("python_env.yaml", 6, f"{what} scikit-learn==0.1"),
+    ]
+    assert {Pin("evil-package", "==6.6"), Pin("scikit-learn", "==0.1")} <= set(read_environment(folder).pins)
+
+
+@pytest.mark.parametrize("lines", ["- evil==6.6\n- numpy==1.0", "- -r requirements.txt\n- evil==6.6\n- numpy==1.0"])
+def test_packages_that_only_a_virtual_environment_asks_for_are_a_remark_and_are_shown(folder, lines):
+    (folder / "python_env.yaml").write_text(PYTHON.replace("- -r requirements.txt", lines))
+    ((file, line, what),) = remarks(folder)
+    assert (file, line) == ("python_env.yaml", None)
+    assert what.startswith("the files ask for different packages: evil==6.6, ")
+    assert {Pin("evil", "==6.6"), Pin("numpy", "==1.0"), Pin("mlflow", "==3.17.2")} <= set(read_environment(folder).pins)
+
+
+def test_the_same_packages_in_every_file_are_no_remark(folder):
+    named = "- mlflow==3.17.2\n- numpy>=1.26,<3\n- scikit_learn==1.9.1"
+    (folder / "python_env.yaml").write_text(PYTHON.replace("- -r requirements.txt", named))
+    assert remarks(folder) == []
+    (folder / "conda.yaml").write_text("dependencies:\n- python=3.11.7\n- pip:\n  - -r requirements.txt\n")
+    assert remarks(folder) == []
+    (folder / "python_env.yaml").write_text("python: 3.11.7\n")
+    assert remarks(folder) == []
+
+
+def test_a_second_file_that_mlmodel_names_cannot_ask_for_other_packages_unseen(folder):
+    (folder / "MLmodel").write_text("flavors: {python_function: {env: {conda: conda, virtualenv: other.yaml}}}")
+    (folder / "conda").write_text(CONDA)
+    (folder / "other.yaml").write_text("dependencies: [evil==6.6]\n")
+    ((file, _, what),) = remarks(folder)
+    assert (file, what.startswith("the files ask for different packages: evil==6.6, ")) == ("other.yaml", True)
+    (folder / "other.yaml").write_text(PYTHON)
+    assert remarks(folder) == []
+
+
+def test_many_different_packages_are_told_in_one_bounded_remark(folder):
+    (folder / "conda.yaml").unlink()
+    lines = "".join(f"- p{i}{'x' * 90}==1\n" for i in range(900))
+    (folder / "python_env.yaml").write_text(f"dependencies:\n{lines}")
+    ((_, _, what),) = remarks(folder)
+    assert what.endswith(" and 898 more")
+    assert len(what) < 260
 
 
 def test_files_that_mlmodel_names_instead_are_read_too(folder):
@@ -289,6 +339,8 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         ("numpy==1." + "0" * 1_900 + "\n").encode() * 500,
         b"x" * 1000 + b"\\\n" * 100_000,
         b" " * 1_000_000,
+        b"a" + b" " * 80_000 + b"b",
+        (b"a" + b" " * 1_900 + b"b\n") * 500,
         b"x #" * 300_000,
         b"#coding:" + b" " * 1_000_000,
         b" --hash= " * 100_000,
@@ -327,7 +379,7 @@ def test_many_remarks_and_packages_are_cut(folder):
     assert len(found.remarks) == 50
     assert found.remarks[-1].what.startswith("and 23")
     assert len(found.pins) == 2_000
-    assert any("2400 packages" in each for each in found.damaged)
+    assert any("2403 packages" in each for each in found.damaged)
 
 
 @settings(max_examples=150, deadline=None)

@@ -88,7 +88,23 @@ def test_the_same_again_is_not_recorded_twice(declared):
     again, new = declared.declare("2")
     assert (again, new) == (first, False)
     cleo = declared.person("Cleo", "validator")
-    assert declared.declare("2", cleo)[1]
+    second, new = declared.declare("2", cleo)
+    assert new
+    assert declared.declare("2") == (first, False), "Bob's word stands beside Cleo's"
+    assert check(declared).observed.endswith(f"vouched for by Bob (entry {first.seq}) and Cleo (entry {second.seq})")
+
+
+def test_one_person_is_not_enough_where_nobody_vouches_for_who_registered_it(declared):
+    declared.register("2", author=None)
+    first, _ = declared.declare("2")
+    found = check(declared)
+    assert found.result == "unknown"
+    assert "one more person has to vouch for them, since nobody vouches for who registered it" in found.reason
+    assert found.observed == f"declared, of the candidate, vouched for by Bob (entry {first.seq}) alone"
+    second, _ = declared.declare("2", declared.person("Abe", "validator"))
+    found = check(declared)
+    assert (found.result, found.reason) == ("pass", "")
+    assert found.observed.endswith(f"vouched for by Abe (entry {second.seq}) and Bob (entry {first.seq})")
 
 
 def test_who_may_not_vouch(declared):
