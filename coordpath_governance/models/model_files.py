@@ -68,12 +68,16 @@ def compose_yaml(data: bytes, where: str) -> yaml.Node | None:
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """The folder, its flavours with their settings, and the names of the signature's input columns and output."""
+    """The folder, its flavours with their settings, and the names of the signature's input columns and output.
+
+    ``types`` are the types of the input columns that have a name, as the signature writes them.
+    """
 
     folder: Path
     flavours: Mapping[str, Mapping[str, object]]
     columns: tuple[str, ...] | None = None
     target: str | None = None
+    types: Mapping[str, str] | None = None
 
     def path(self, name: object) -> Path:
         """Return the path of a file inside the folder, wherever the author says it is."""
@@ -115,6 +119,7 @@ def open_model_files(folder: Path) -> ModelFiles:
         MappingProxyType({str(name): flavour for name, flavour in flavours.items()}),
         columns=None if inputs is None or None in inputs else tuple(str(name) for name in inputs),
         target=outputs[0] if outputs is not None and len(outputs) == 1 else None,
+        types=_column_types(signature, where),
     )
 
 
@@ -156,11 +161,29 @@ def _load_yaml(path: Path) -> dict[object, object]:
 
 def _column_names(signature: object, part: str, where: str) -> list[str | None] | None:
     """Return the column names of one half of the signature (None for one without), None if it has no columns."""
+    specs = _column_specs(signature, part, where)
+    names = None if specs is None else [spec.get("name") for spec in specs]
+    return None if names is None else [name if isinstance(name, str) else None for name in names]
+
+
+def _column_types(signature: object, where: str) -> Mapping[str, str] | None:
+    """Return the types of the input columns by name; one that is no text, or that is given twice, is empty text."""
+    specs = _column_specs(signature, "inputs", where)
+    if specs is None:
+        return None
+    types: dict[str, str] = {}
+    for spec in specs:
+        name, kind = spec.get("name"), spec.get("type")
+        if isinstance(name, str):
+            types[name] = kind if isinstance(kind, str) and name not in types else ""
+    return MappingProxyType(types)
+
+
+def _column_specs(signature: object, part: str, where: str) -> list[dict[str, object]] | None:
     text = signature.get(part) if isinstance(signature, dict) else None
     if not isinstance(text, str):
         return None
     specs = read_json(text, f"{where}, signature", ModelReadError)
     if not isinstance(specs, list) or not all(isinstance(spec, dict) and spec.get("type") != "tensor" for spec in specs):
         return None
-    names = [spec.get("name") for spec in specs]
-    return [name if isinstance(name, str) else None for name in names]
+    return specs
