@@ -46,15 +46,23 @@ __all__ = ["Design", "build_design"]
 
 _MOST_COLUMNS, _MOST_PRODUCTS, _MOST_PARTS, _MOST_EXPONENT = 20_000, 100_000, 500, 16
 _ARITHMETIC_TYPES = ("float64", "int64")
+_SERVED_TYPES = ("double", "float", "long")
+_LARGEST_WHOLE, _LARGEST_RESULT = 1 << 31, (1 << 63) - 1
+"""Whole numbers of a column up to the first are computed with; a result beyond the second may wrap around in an int64."""
+
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class _Polynomial:
-    """Σ weight·Π columns + constant."""
+    """Σ weight·Π columns + constant.
+
+    ``bound`` is how large it may become if numpy computes it in whole numbers; None if it is computed in doubles.
+    """
 
     parts: tuple[tuple[float, tuple[SimpleFlow, ...]], ...] = ()
     constant: float = 0.0
+    bound: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,15 +82,18 @@ class Design:
     target_maps: tuple[Map, ...] = ()
 
 
-def build_design(formula: Formula, frame: StoredFrame) -> Design:
-    """The design of the right-hand side; the left-hand side must be one number of the frame."""
+def build_design(formula: Formula, frame: StoredFrame, types: Mapping[str, str] | None = None) -> Design:
+    """The design of the right-hand side; the left-hand side must be one number of the frame.
+
+    ``types`` are those that MLflow converts columns to before they are served, as the model's signature says.
+    """
     for name in RESERVED:
         if name in frame.names:
             raise UnsupportedModelError(
                 f"the model's data have a column called '{name}', which takes the place of {name} in its formula; rename "
                 "the column and fit the model again."
             )
-    builder = _Builder(frame)
+    builder = _Builder(frame, types or {})
     target = builder.target(terms_of(formula.left, predictors=False))
     terms = terms_of(formula.right, predictors=True)
     coded = coded_terms(terms, builder.is_category)
@@ -103,7 +114,7 @@ def build_design(formula: Formula, frame: StoredFrame) -> Design:
         names=tuple(names),
         has_intercept=() in terms,
         target=target.text,
-        **_function_of_one_column(_Builder(frame), target),
+        **_function_of_one_column(_Builder(frame, types or {}), target),
     )
 
 
@@ -131,8 +142,9 @@ def _function_of_one_column(builder: _Builder, target: Factor) -> _TargetFacts:
 class _Builder:
     """Columns and encodings, each made once."""
 
-    def __init__(self, frame: StoredFrame) -> None:
+    def __init__(self, frame: StoredFrame, types: Mapping[str, str]) -> None:
         self._frame = frame
+        self._types = types
         self._columns: dict[str, StoredColumn] = {}
         self._numbers: dict[Factor, _Polynomial] = {}
         self.sources: dict[str, int] = {}
@@ -232,7 +244,7 @@ class _Builder:
             elif isinstance(value, Category):
                 raise refused(f"has the category {factor.text[:80]!r} as a number")
             else:
-                self._numbers[factor] = self._evaluate(value)
+                self._numbers[factor] = _in_doubles(self._evaluate(value))
         return self._numbers[factor]
 
     def _itself(self, name: str) -> _Polynomial:
@@ -241,16 +253,10 @@ class _Builder:
     def _evaluate(self, value: Expression) -> _Polynomial:
         """Arithmetic on columns, multiplied out."""
         if isinstance(value, Number):
-            return _Polynomial(constant=float(value.value))
+            bound = abs(value.value) if isinstance(value.value, int) else None
+            return _checked(_Polynomial(constant=float(value.value), bound=bound))
         if isinstance(value, ColumnRef):
-            column = self._column(value.name)
-            if column.kind != NUMBER or str(column.values.dtype.newbyteorder("=")) not in _ARITHMETIC_TYPES:
-                raise UnsupportedModelError(
-                    f"the model's formula computes with the column '{value.name[:80]}', which does not hold numbers of the "
-                    "type float64 or int64, so that results may be rounded or wrap around; convert it and fit the "
-                    "model again."
-                )
-            return self._itself(value.name)
+            return self._operand(value.name)
         if isinstance(value, Apply):
             return _applied(value.function, self._evaluate(value.argument))
         left, right = self._evaluate(value.left), self._evaluate(value.right)
@@ -262,6 +268,25 @@ class _Builder:
             return _product([left, right])
         minus = -1.0 if value.sign == "-" else 1.0
         return _sum(left, right, minus)
+
+    def _operand(self, name: str) -> _Polynomial:
+        """A column that is computed with, in whole numbers if it holds such in the frame or when it is served."""
+        column = self._column(name)
+        stored = str(column.values.dtype.newbyteorder("="))
+        if column.kind != NUMBER or stored not in _ARITHMETIC_TYPES:
+            raise UnsupportedModelError(
+                f"the model's formula computes with the column '{name[:80]}', which does not hold numbers of the type "
+                "float64 or int64, so that results may be rounded or wrap around; convert it and fit the model again."
+            )
+        served = self._types.get(name)
+        if served is not None and served not in _SERVED_TYPES:
+            raise UnsupportedModelError(
+                f"the model's formula computes with the column '{name[:80]}', which its signature gives the type "
+                f"{served[:40]!r}, so that results may wrap around when it is served; convert the column to float and log "
+                "the model with a signature that says double."
+            )
+        whole = stored == "int64" or served == "long"
+        return replace(self._itself(name), bound=_LARGEST_WHOLE if whole else None)
 
 
 def _levels(column: StoredColumn) -> list[object]:
@@ -291,19 +316,25 @@ def _reference(factor: Factor, levels: Sequence[object]) -> int:
 
 def _sum(left: _Polynomial, right: _Polynomial, sign: float) -> _Polynomial:
     parts = (*left.parts, *((sign * weight, flows) for weight, flows in right.parts))
-    return _checked(_Polynomial(parts, left.constant + sign * right.constant))
+    bound = None if left.bound is None or right.bound is None else left.bound + right.bound
+    return _checked(_Polynomial(parts, left.constant + sign * right.constant, bound))
 
 
 def _product(factors: Sequence[_Polynomial]) -> _Polynomial:
-    total = _Polynomial(constant=1.0)
+    total = _Polynomial(constant=1.0, bound=1)
     for factor in factors:
         if (len(total.parts) + 1) * (len(factor.parts) + 1) > _MOST_PARTS:
             raise refused("multiplies sums that are too long")
         parts = [(one * other, (*left, *right)) for one, left in total.parts for other, right in factor.parts]
         parts += [(weight * factor.constant, flows) for weight, flows in total.parts if factor.constant]
         parts += [(weight * total.constant, flows) for weight, flows in factor.parts if total.constant]
-        total = _checked(_Polynomial(tuple(parts), total.constant * factor.constant))
+        bound = None if total.bound is None or factor.bound is None else total.bound * factor.bound
+        total = _checked(_Polynomial(tuple(parts), total.constant * factor.constant, bound))
     return total
+
+
+def _in_doubles(value: _Polynomial) -> _Polynomial:
+    return replace(value, bound=None)
 
 
 def _checked(value: _Polynomial) -> _Polynomial:
@@ -311,6 +342,12 @@ def _checked(value: _Polynomial) -> _Polynomial:
         raise refused("multiplies sums that are too long")
     if not all(math.isfinite(number) for number in (value.constant, *(weight for weight, _ in value.parts))):
         raise refused("computes with numbers that are not finite")
+    if value.bound is not None and value.bound > _LARGEST_RESULT:
+        names = sorted({flow.label for _, flows in value.parts for flow in flows})
+        raise UnsupportedModelError(
+            f"the model's formula computes with whole numbers ({', '.join(names)[:80] or 'constants'}), and its results may "
+            "become so large that they wrap around; convert the column to float and fit the model again."
+        )
     return value
 
 
@@ -319,6 +356,8 @@ def _power(base: _Polynomial, exponent: _Polynomial) -> _Polynomial:
         if not exponent.parts and exponent.constant == 0.5:
             return _applied("sqrt", base)
         raise refused(f"has a power that is no whole number up to {_MOST_EXPONENT}")
+    if exponent.bound is None:
+        base = _in_doubles(base)
     return _product([base] * int(exponent.constant))
 
 
@@ -334,10 +373,11 @@ def _applied(function: str, value: _Polynomial) -> _Polynomial:
     """A function of a number, or of one column after others; a square is the product."""
     if function == "square":
         return _product([value, value])
+    bound = value.bound if function == "abs" else None
     through = Elementary({"abs": "absolute"}.get(function, function))
     if not value.parts:
         constant = float(apply_all((through,), np.array([value.constant]))[0])
-        return _checked(_Polynomial(constant=constant))
+        return _checked(_Polynomial(constant=constant, bound=bound))
     (weight, flows), *more = value.parts
     flow = flows[0]
     if more or len(flows) != 1 or not isinstance(flow, NumericFlow | CurveFlow):
@@ -346,7 +386,7 @@ def _applied(function: str, value: _Polynomial) -> _Polynomial:
     column = flow.scaled(Affine(weight, value.constant))
     before = column.maps if isinstance(column, CurveFlow) else ()
     maps = (*before, *column.operations, through)
-    return _Polynomial(((1.0, (CurveFlow(column.source, column.label, maps),)),))
+    return _Polynomial(((1.0, (CurveFlow(column.source, column.label, maps),)),), bound=bound)
 
 
 def _as_flow(name: str, value: _Polynomial) -> Flow:

@@ -312,7 +312,7 @@ class _Parser:
         minus = self._take().text == "-"
         value = self._unary()
         self._depth -= 1
-        return Binary("*", Number(-1.0), value) if minus else value
+        return Binary("*", Number(-1), value) if minus else value
 
     def _power(self) -> Expression:
         value = self._primary()

@@ -80,6 +80,7 @@ class ModelFiles:
     """The folder, its flavours with their settings, and the names of the signature's input columns and output.
 
     ``takes_array``: the signature asks for an array without names, into which MLflow turns what it is given.
+    ``types`` are the types of the input columns that have a name, as the signature writes them.
     """
 
     folder: Path
@@ -87,6 +88,7 @@ class ModelFiles:
     columns: tuple[str, ...] | None = None
     target: str | None = None
     takes_array: bool = False
+    types: Mapping[str, str] | None = None
 
     def path(self, name: object) -> Path:
         """Return the path of a file inside the folder, wherever the author says it is."""
@@ -129,6 +131,7 @@ def open_model_files(folder: Path) -> ModelFiles:
         columns=None if inputs is None or None in inputs else tuple(str(name) for name in inputs),
         target=outputs[0] if outputs is not None and len(outputs) == 1 else None,
         takes_array=_is_array(signature, where),
+        types=_column_types(signature, where),
     )
 
 
@@ -177,11 +180,29 @@ def _is_array(signature: object, where: str) -> bool:
 
 def _column_names(signature: object, part: str, where: str) -> list[str | None] | None:
     """Return the column names of one half of the signature (None for one without), None if it has no columns."""
+    specs = _column_specs(signature, part, where)
+    names = None if specs is None else [spec.get("name") for spec in specs]
+    return None if names is None else [name if isinstance(name, str) else None for name in names]
+
+
+def _column_types(signature: object, where: str) -> Mapping[str, str] | None:
+    """Return the types of the input columns by name; one that is no text, or that is given twice, is empty text."""
+    specs = _column_specs(signature, "inputs", where)
+    if specs is None:
+        return None
+    types: dict[str, str] = {}
+    for spec in specs:
+        name, kind = spec.get("name"), spec.get("type")
+        if isinstance(name, str):
+            types[name] = kind if isinstance(kind, str) and name not in types else ""
+    return MappingProxyType(types)
+
+
+def _column_specs(signature: object, part: str, where: str) -> list[dict[str, object]] | None:
     text = signature.get(part) if isinstance(signature, dict) else None
     if not isinstance(text, str):
         return None
     specs = read_json(text, f"{where}, signature", ModelReadError)
     if not isinstance(specs, list) or not all(isinstance(spec, dict) and spec.get("type") != "tensor" for spec in specs):
         return None
-    names = [spec.get("name") for spec in specs]
-    return [name if isinstance(name, str) else None for name in names]
+    return specs

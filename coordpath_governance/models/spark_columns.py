@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from coordpath_governance.models.flows import Encoding, Flow, Frame, RawFlow
@@ -30,8 +31,12 @@ class Column:
 
 @dataclass
 class Columns:
-    """Columns by name. Spark tells no upper from lower case, so neither may two names differ in that alone."""
+    """Columns by name. Spark tells no upper from lower case, so neither may two names differ in that alone.
 
+    ``types`` are those that the signature gives raw columns, by the name in lower case.
+    """
+
+    types: Mapping[str, str] = field(default_factory=dict)
     inputs: list[str] = field(default_factory=list)
     _raw: dict[str, Column] = field(default_factory=dict)
     _made: dict[str, Column] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
@@ -34,16 +34,16 @@ class SparkReader:
         """Return the model; every class and setting must be known, and nothing else may decide what is served."""
         stages = open_stages(files)
         try:
-            return replace(_fold(stages), source=source_of(SPARK.format))
+            return replace(_fold(stages, files.types or {}), source=source_of(SPARK.format))
         except UnsupportedModelError as error:
             raise UnsupportedModelError(f"{files.folder}: {error}") from error
         except ModelReadError as error:
             raise ModelReadError(f"{files.folder}: {error}") from error
 
 
-def _fold(stages: Sequence[SparkStage]) -> LinearModel:
+def _fold(stages: Sequence[SparkStage], types: Mapping[str, str]) -> LinearModel:
     *before, last = stages
-    columns = Columns()
+    columns = Columns({name.casefold(): kind for name, kind in types.items()})
     for stage in before:
         if stage.class_name not in STAGES:
             raise UnsupportedModelError(
@@ -57,7 +57,7 @@ def _fold(stages: Sequence[SparkStage]) -> LinearModel:
         )
     model = ESTIMATORS[last.class_name](last, columns)
     _check_outputs(last, columns)
-    model = _with_labels(last, model, before)
+    model = _with_labels(last, model, before, columns)
     fault = fault_of_kind(model)
     if fault is not None:
         raise last.fitted.refusal(f"is not a model we read: {fault}.")
@@ -77,14 +77,14 @@ def _check_outputs(stage: SparkStage, columns: Columns) -> None:
             columns.claim(stage, column)
 
 
-def _with_labels(stage: SparkStage, model: LinearModel, before: Sequence[SparkStage]) -> LinearModel:
+def _with_labels(stage: SparkStage, model: LinearModel, before: Sequence[SparkStage], columns: Columns) -> LinearModel:
     """The target's name, and the classes' labels if a StringIndexer of the pipeline makes the target."""
     target = texts(stage, "labelCol", [stage.fitted.get("labelCol", "label")])[0]
     for indexer in before:
         if indexer.class_name != "StringIndexerModel":
             continue
         pairs = in_and_out(indexer)
-        for (source, made), levels in zip(pairs, levels_of(indexer, len(pairs)), strict=True):
+        for (source, made), levels in zip(pairs, levels_of(indexer, pairs, columns), strict=True):
             if made != target:
                 continue
             labels = tuple(level_label(level) for level in levels)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -25,14 +24,13 @@ from coordpath_governance.models.sklearn_components import raise_when_missing
 from coordpath_governance.models.sklearn_curves import mapped
 from coordpath_governance.models.spark_columns import Column, Columns, in_and_out
 from coordpath_governance.models.spark_files import SparkStage
+from coordpath_governance.models.spark_labels import levels_of_labels
 from coordpath_governance.models.spark_values import double, number, texts, vector, whole
 from coordpath_governance.models.tree import brief
 
 __all__ = ["STAGES", "levels_of"]
 
 _MAX_BUCKETS = 1_000
-_WHOLE = re.compile(r"-?(0|[1-9]\d{0,18})")
-_DOUBLE = re.compile(r"-?\d{1,18}\.\d{1,18}(E-?\d{1,3})?")
 
 
 def fold_assembler(stage: SparkStage, columns: Columns) -> None:
@@ -131,7 +129,7 @@ def fold_string_indexer(stage: SparkStage, columns: Columns) -> None:
     """The number of the level; one never seen, or missing, has the next number or raises. A skipped row is not scored."""
     keep = _rule(stage, "error", "skip", "keep") == "keep"
     pairs = in_and_out(stage)
-    for (source, target), levels in zip(pairs, levels_of(stage, len(pairs)), strict=True):
+    for (source, target), levels in zip(pairs, levels_of(stage, pairs, columns), strict=True):
         (flow,) = columns.scalar(stage, source).flows
         if not isinstance(flow, RawFlow) or flow.fill is not NO_FILL:
             raise stage.fitted.refusal(
@@ -145,31 +143,18 @@ def fold_string_indexer(stage: SparkStage, columns: Columns) -> None:
         columns.add(stage, target, Column((index,), False, (encoding,)))
 
 
-def levels_of(stage: SparkStage, count: int) -> list[list[object]]:
-    """The levels of every column. Spark makes text of numbers; where all levels read like such, they are numbers again."""
+def levels_of(stage: SparkStage, pairs: Sequence[tuple[str, str]], columns: Columns) -> list[list[object]]:
+    """The levels of every input column, as `levels_of_labels` reads them."""
     lists = stage.row.get("labelsArray")
-    if not isinstance(lists, list) or len(lists) != count:
-        raise stage.fitted.error(f"'labelsArray' does not have one list for each of {count} columns")
+    if not isinstance(lists, list) or len(lists) != len(pairs):
+        raise stage.fitted.error(f"'labelsArray' does not have one list for each of {len(pairs)} columns")
     out: list[list[object]] = []
-    for each in lists:
+    for (source, _), each in zip(pairs, lists, strict=True):
         labels = texts(stage, "labelsArray", each)
         if len(set(labels)) != len(labels):
             raise stage.fitted.error("'labelsArray' has a level twice")
-        out.append(_levels(stage, labels))
+        out.append(levels_of_labels(stage, source, labels, columns.types.get(source.casefold())))
     return out
-
-
-def _levels(stage: SparkStage, labels: list[str]) -> list[object]:
-    numbers = [label for label in labels if label != "NaN"]
-    if numbers and all(_WHOLE.fullmatch(label) for label in numbers):
-        found: list[object] = [int(label) for label in numbers]
-    elif numbers and all(_DOUBLE.fullmatch(label) for label in numbers):
-        found = [float(label) for label in numbers]
-    else:
-        return list(labels)
-    if len(numbers) != len(labels):
-        raise stage.fitted.refusal("has NaN among levels that are numbers, and so tells NaN from null; impute the column.")
-    return found if len(set(found)) == len(found) else list(labels)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ or an exposure is served without: MLflow gives ``predict`` the columns only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -41,10 +41,12 @@ _CONST = "const"
 _RESTORES = ("restore_model_spec", "restore_design_info")
 
 
-def fold_result(tree: StoredTree, column_names: Sequence[str] | None = None) -> LinearModel:
+def fold_result(
+    tree: StoredTree, column_names: Sequence[str] | None = None, types: Mapping[str, str] | None = None
+) -> LinearModel:
     """Return the model that a pickled result holds, if every name in it is known.
 
-    ``column_names`` are those of the inputs that are served, if the folder says so.
+    ``column_names`` and ``types`` are those of the inputs that are served, if the folder says so.
     """
     stored = open_result(tree)
     kind = kind_of(stored)
@@ -54,7 +56,7 @@ def fold_result(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
     if formula is None or training is None:
         design, remarks = _by_position(stored, column_names)
     else:
-        design, remarks = _by_formula(stored, formula, training)
+        design, remarks = _by_formula(stored, formula, training, types)
     if len(design.names) != len(coefficients):
         raise stored.result.error(f"it has {len(coefficients)} coefficients for {len(design.names)} columns")
     terms = assemble(coefficients, 0.0, design.frame, design.inputs, f"the {stored.kind}")
@@ -167,8 +169,10 @@ def _training(stored: StoredResult) -> StoredFrame:
     return frame_of(frame)
 
 
-def _by_formula(stored: StoredResult, text: str, training: StoredFrame) -> tuple[Design, list[str]]:
-    design = build_design(parse_formula(text), training)
+def _by_formula(
+    stored: StoredResult, text: str, training: StoredFrame, types: Mapping[str, str] | None
+) -> tuple[Design, list[str]]:
+    design = build_design(parse_formula(text), training, types)
     named = _names_of(stored.data)
     if named is not None and tuple(named) != design.names:
         raise stored.data.error("the names of its columns are not those that its formula makes")

@@ -30,7 +30,7 @@ class StatsmodelsReader:
         _check_size(path)
         stored = read_pickle(path)
         try:
-            model = fold_result(stored, files.columns)
+            model = fold_result(stored, files.columns, files.types)
         except UnsupportedModelError as error:
             raise UnsupportedModelError(f"{path}: {error}") from error
         except ModelReadError as error:

@@ -169,7 +169,7 @@ def test_any_text_is_read_or_refused(text):
         design_of(f"y ~ {text}")
 
 
-_NUMBERS = st.sampled_from(["a", "k", "i", "2", "0.5", "3."])
+_NUMBERS = st.sampled_from(["a", "k", "(i * 1.)", "2", "0.5", "3."])
 
 
 def _arithmetic(children):
@@ -298,6 +298,73 @@ def test_columns_that_wrap_around_or_are_rounded_are_not_computed_with():
         assert build_design(parse_formula("y ~ a"), stored).names == ("Intercept", "a")
         with pytest.raises(UnsupportedModelError, match="float64 or int64"):
             build_design(parse_formula("y ~ I(a ** 2)"), stored)
+
+
+def _refused_for_size():
+    return pytest.raises(
+        UnsupportedModelError,
+        match=r"whole numbers \((i|a|constants)\).*wrap around; convert the column to float and fit the model again",
+    )
+
+
+WRAPS = [
+    *("I(100000000000000000*(10*i))", "I(i**3)", "I(i*i*i)", "np.square(i*2)", "np.abs(i*i*4)", "I(np.abs(i)**3)"),
+    *("I((i*0 + 100000000000000000)*100)", "I(4*(i*i)/8)", "np.log(i**3)", "I(-(i**3))", "I((i - i)**3)", "I(i**3 * 1.0)"),
+]
+
+
+@pytest.mark.parametrize("body", WRAPS)
+def test_whole_numbers_that_may_wrap_around_are_refused(body):
+    with _refused_for_size():
+        design_of(f"y ~ {body}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("I(i**2)", "I(i*i)", "np.square(i)", "np.log(i)", "np.sqrt(i) + np.exp(i)", "I(1000*i - 7)", "I(1.0*i*i*i)"),
+        *("I(i**3.0)", "I((i/2)**3)", "I(np.log(i)**3)", "I(a**3)", "i:np.square(i)", "I(i**2):I(i**2)", "I(a*i*i)"),
+    ],
+)
+def test_whole_numbers_that_cannot_wrap_around_are_read(body):
+    assert_as_patsy(f"y ~ {body}")
+
+
+_WHOLE = st.recursive(
+    st.sampled_from(["i", "2", "7", "30000", "100000000000000000"]),
+    lambda children: st.one_of(
+        st.tuples(children, st.sampled_from("+-*"), children).map(lambda each: f"({''.join(each)})"),
+        children.map(lambda each: f"({each}) ** 2"),
+        children.map(lambda each: f"-{each}"),
+        children.map(lambda each: f"np.abs({each})"),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_WHOLE, st.integers(-(2**31), 2**31))
+def test_whole_numbers_that_are_read_are_those_of_unlimited_arithmetic(body, value):
+    with contextlib.suppress(UnsupportedModelError):
+        design_of(f"y ~ I(i + {body})")
+        for extreme in (value, 2**31, -(2**31)):
+            exact = eval(body.replace("np.", ""), {"i": extreme, "abs": abs})
+            assert np.all(eval(body, {"i": np.array([extreme]), "np": np}) == exact)
+
+
+def test_the_type_that_is_served_decides_whether_numbers_wrap_around():
+    def typed(body, kind):
+        return build_design(parse_formula(f"y ~ {body}"), STORED, {"a": kind})
+
+    for kind in ("double", "float", "long"):
+        assert typed("I(a**2)", kind).names == ("Intercept", "I(a ** 2)")
+    with _refused_for_size():
+        typed("I(a**3)", "long")
+    assert typed("I(a**3)", "double").inputs == ("a",)
+    for kind in ("integer", "boolean", "string", ""):
+        assert typed("a + I(k**2)", kind).inputs == ("a", "k")
+        with pytest.raises(UnsupportedModelError, match=f"'a', which its signature gives the type '{kind}'.*says double"):
+            typed("I(a**2)", kind)
 
 
 def test_levels_of_a_frame_are_those_patsy_sees():

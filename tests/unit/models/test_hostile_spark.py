@@ -277,6 +277,13 @@ def test_damaged_folder(spark_copy, name):
         ("softmax", params("Logistic", predictionCol="features"), "writes its prediction into 'features'"),
         ("softmax", params("Logistic", probabilityCol="c"), "writes the column 'c', which is there before it"),
         ("gamma", row("StringIndexer", labelsArray=[["1.0", "NaN"]]), "NaN among levels that are numbers"),
+        ("gamma", row("StringIndexer", labelsArray=[["1", "1.5"]]), "'1' of '.*may be text or a number; cast the column to"),
+        ("gamma", row("StringIndexer", labelsArray=[["-0", "7"]]), "the level '7' of"),
+        ("gamma", row("StringIndexer", labelsArray=[["-0.0", "0.0"]]), "the level '-0.0' of"),
+        ("gamma", row("StringIndexer", labelsArray=[["1.0E10", "1.5"]]), "the level '1.0E10' of"),
+        ("gamma", row("StringIndexer", labelsArray=[["1e-05", "0.5"]]), "the level '1e-05' of"),
+        ("gamma", row("StringIndexer", labelsArray=[["Infinity", "0.5"]]), "the level 'Infinity' of"),
+        ("gamma", row("StringIndexer", labelsArray=[["9" * 5000, "1"]]), "may be text or a number"),
         ("nested", params("", language="Scala"), "a pipeline of Python in another language"),
     ],
 )  # fmt: skip

@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import Provenance, model_digest, read_model, to_document
-from coordpath_governance.models.model_files import uncovered_path
+from coordpath_governance.models.model_files import open_model_files, uncovered_path
 
 mlflow = pytest.importorskip("mlflow")
 
@@ -261,3 +261,21 @@ def test_settings_within_themselves_are_looked_at_once():
     assert uncovered_path({"a": loop, "b": loop}) is None
     loop["code"] = "coordpath/code"
     assert uncovered_path({"a": loop}) == "coordpath/code"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "types"),
+    [
+        ('[{"name": "a", "type": "long"}, {"name": "b", "type": "double"}]', {"a": "long", "b": "double"}),
+        ('[{"name": "a", "type": "long"}, {"name": "a", "type": "double"}]', {"a": ""}),
+        (
+            '[{"name": "a", "type": ["long"]}, {"name": 3, "type": "long"}, {"type": "long"}, {"name": "b"}]',
+            {"a": "", "b": ""},
+        ),
+        ('[{"type": "tensor", "tensor-spec": {"dtype": "float64", "shape": [-1, 2]}}]', None),
+        ('{"a": "long"}', None),
+    ],
+)
+def test_types_of_a_signature_are_text_by_name(inputs, types, tmp_path):
+    (tmp_path / "MLmodel").write_text(f"flavors: {{}}\nsignature:\n  inputs: '{inputs}'\n")
+    assert open_model_files(tmp_path).types == types

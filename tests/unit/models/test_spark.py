@@ -7,11 +7,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.spark_models import ARCHIVES, MODELS, check_scores, expected_of, predicted, unpack
+from helpers.spark_models import ARCHIVES, MODELS, change_row, check_scores, expected_of, predicted, unpack
 
 import coordpath_governance as cg
 from coordpath_governance.errors import UnsupportedModelError
 from coordpath_governance.models import from_document, read_model, to_document
+from coordpath_governance.models.linear_model import MISSING_LEVEL
+from coordpath_governance.reference.levels import level_reader
 
 
 @pytest.fixture(scope="module", params=ARCHIVES, ids=lambda path: path.name.removesuffix(".tar.xz"))
@@ -77,6 +79,59 @@ def test_levels_that_spark_wrote_as_text_are_numbers(fitted):
     assert sorted(levels["tier"][0]) == ["0.5", "1"]
     assert levels["tier"][1]
     assert not levels["city"][1]
+
+
+def indexed(folder, labels, served=None):
+    """The gaussian model with other labels of 'tier', under a signature that gives it a type."""
+    change_row(folder, "StringIndexer", labelsArray=lambda old: [old[0], labels])
+    if served is not None:
+        with (folder / "MLmodel").open("a") as stream:
+            inputs = json.dumps([{"name": "Tier", "type": served, "required": True}])
+            stream.write(f"\nsignature:\n  inputs: '{inputs}'\n")
+    return {term.column: term for term in read_model(folder).categorical}["tier"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "served", "levels", "numbers"),
+    [
+        (["1", "-2"], None, {"1", "-2"}, True),
+        (["1", "0"], "long", {"1", "0"}, True),
+        (["0.0", "0.001"], None, {"0", "0.001"}, True),
+        (["1.5", "-2.0"], "double", {"1.5", "-2"}, True),
+        (["1.50", "2.50"], None, {"1.50", "2.50"}, False),
+        (["007", "-0"], None, {"007", "-0"}, False),
+        ([" 1", "1_0"], None, {" 1", "1_0"}, False),
+        (["1", "x"], None, {"1", "x"}, False),
+        (["1", "1.0"], "string", {"1", "1.0"}, False),
+    ],
+)
+def test_labels_are_numbers_only_as_java_writes_them(spark_copy, labels, served, levels, numbers):
+    term = indexed(spark_copy("gaussian"), labels, served)
+    assert set(term.levels) - {MISSING_LEVEL} == levels
+    assert term.numeric_levels is numbers
+
+
+def test_numbers_in_the_data_are_none_of_the_texts_that_only_look_like_them(spark_copy):
+    term = indexed(spark_copy("gaussian"), ["1.50", "-0"])
+    read = level_reader(term.levels, term.numeric_levels, term.text_levels)
+    assert [read(value) in term.levels for value in (1.5, 0, -0.0, "1.5", "0", "1.50", "-0")] == [False] * 5 + [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "served", "said"),
+    [
+        (
+            ["1", "2"],
+            "double",
+            r"like '1' of 'tier', and the signature gives that column the type 'double'.*cast the column to",
+        ),
+        (["1", "2"], "float", "the type 'float'.* cast the column to integer"),
+        (["1.0", "0.5"], "long", "the type 'long'.* cast the column to double"),
+    ],
+)
+def test_labels_of_another_type_than_is_served_are_refused(spark_copy, labels, served, said):
+    with pytest.raises(UnsupportedModelError, match=said):
+        indexed(spark_copy("gaussian"), labels, served)
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,20 @@ def test_a_signature_of_other_columns_is_refused(save):
         read_model(fewer)
 
 
+@pytest.mark.parametrize(("kind", "power"), [("integer", 2), ("long", 3)])
+def test_a_signature_under_which_a_formula_wraps_around_is_refused(save, kind, power):
+    frame = pd.DataFrame({"x": np.arange(1.0, 30.0)}).assign(y=lambda rows: rows.x**power)
+    result = smf.ols(f"y ~ I(x**{power})", frame).fit()
+    whole = {"integer": "int32", "long": "int64"}[kind]
+    folder = save(result, signature=mlflow.models.infer_signature(frame[["x"]].astype(whole)))
+    large = pd.DataFrame({"x": [4_000_000 if power == 3 else 70_000]}, dtype=whole)
+    assert mlflow.pyfunc.load_model(str(folder)).predict(large).iloc[0] < 0.5 * float(large.x[0]) ** power
+    with pytest.raises(UnsupportedModelError, match=r"wrap around.*convert the column to float"):
+        read_model(folder)
+    doubles = save(result, signature=mlflow.models.infer_signature(frame[["x"]]))
+    assert_predicts(read_model(doubles), large, mlflow.pyfunc.load_model(str(doubles)).predict(large.astype(float)))
+
+
 def test_a_constant_that_is_not_add_constants_is_a_column_of_its_own():
     design = TRAIN[["age", "km"]].assign(land=1.0)
     model = from_fitted(sm.OLS(TRAIN["price"], design).fit())
