@@ -222,7 +222,7 @@ def test_the_name_of_missing_values_as_a_text(csv, model, collect):
 @pytest.mark.parametrize("names", [[0, 1], ["a", "b"]])
 def test_columns_of_a_model_that_has_no_names_for_them(names, model, collect):
     frame = pd.DataFrame(np.ones((4, 2)), columns=names).assign(y=1.0)
-    message = f"lacks 'x0', 'x1'; its columns are '{names[0]}', .* fit it on a DataFrame with text as names, or name the col"
+    message = f"lacks 'x0', 'x1'; its columns are '{names[0]}', .* fit it on a DataFrame with text as names, log it with a"
     with pytest.raises(ReferenceDataError, match=message):
         collect(frame, model(["x0", "x1"]))
 
