@@ -40,10 +40,12 @@ def read_json(
     error: type[CoordpathError],
     *,
     max_bytes: int = MAX_JSON_BYTES,
+    max_parts: int | None = None,
     allow_nan: bool = False,
 ) -> Any:  # noqa: ANN401 - any JSON value
     """Parse untrusted JSON strictly; whatever is wrong is an ``error`` that begins with ``where``.
 
+    ``max_parts`` bounds the number of values before any is made: an empty list takes three bytes here and seventy in memory.
     ``allow_nan`` accepts the ``NaN`` and ``Infinity`` that Python writes.
     """
 
@@ -62,6 +64,8 @@ def read_json(
 
     if len(content) > max_bytes:
         raise error(f"{where}: has {len(content)} bytes; at most {max_bytes} are read")
+    if max_parts is not None and _parts(content) > max_parts:
+        raise error(f"{where}: has more than the {max_parts} values that are read")
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         found = json.loads(
@@ -85,6 +89,13 @@ def read_json(
         name, place = constants[0].name, _place(found, constants[0])
         raise error(f"{where}: {place}is {name}; give a finite number or null ({name} is not a number in JSON)")
     return found
+
+
+def _parts(content: bytes | str) -> int:
+    """No fewer than the values in JSON: each follows a comma or an opening bracket."""
+    if isinstance(content, bytes):
+        return content.count(b",") + content.count(b"[") + content.count(b"{")
+    return content.count(",") + content.count("[") + content.count("{")
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,8 @@ def read_archive_bytes(data: bytes, where: str = "archive", limits: Limits | Non
     """Read an archive held in memory; ``where`` names it in errors."""
     limits = limits or Limits()
     members = ArchiveMembers(data, where, limits)
-    schema = read_json(members.read("schema.json", limit=limits.schema_bytes), f"{where}, schema.json", ModelReadError)
+    text = members.read("schema.json", limit=limits.schema_bytes)
+    schema = read_json(text, f"{where}, schema.json", ModelReadError, max_parts=limits.schema_parts)
     if not isinstance(schema, dict):
         raise members.damaged("schema.json is not an object")
     protocol = schema.get("protocol")

@@ -42,6 +42,7 @@ class Limits:
     member_bytes: int = 64 * _MIB
     total_bytes: int = 256 * _MIB
     schema_bytes: int = 32 * _MIB
+    schema_parts: int = 3_000_000
     depth: int = 256
 
 

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 SCHEMA = "coordpath.coefficients/1"
-_MAX_BYTES = 32 << 20
+_MAX_BYTES, _MAX_PARTS = 32 << 20, 3_000_000
 _MOST = {"functions": 2_000, "pieces": 10_000, "shapes": 100, "maps": 1_000}
 _MOST_NUMBERS = 20_000
 """So many parts a function may have, and so many edges, knots or quantiles a map."""
@@ -167,7 +167,7 @@ def read_coefficients(path: Path) -> LinearModel:
         raise ModelReadError(f"{path}: the file cannot be read ({error}); check the path.") from error
     if len(data) > _MAX_BYTES:
         raise ModelReadError(f"{path}: the file has more than the {_MAX_BYTES} bytes we read.")
-    document = read_json(data, str(path), ModelReadError)
+    document = read_json(data, str(path), ModelReadError, max_parts=_MAX_PARTS)
     if not isinstance(document, dict):
         raise ModelReadError(f"{path}: this is not a JSON object; write it with coordpath_governance.models.to_document.")
     try:

@@ -45,9 +45,15 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class PickleLimits:
-    """How much a pickle may ask us to build; real linear models stay far below."""
+    """How much a pickle may ask us to build; real linear models stay far below.
+
+    ``text``: bytes of text, which take up to four times as much when they are built. Of a large file fewer are read, so that
+    both together stay within ``memory``.
+    """
 
     size: int = 256 << 20
+    text: int = 32 << 20
+    memory: int = 288 << 20
     operations: int = 2_000_000
     objects: int = 600_000
 
@@ -72,6 +78,7 @@ class PickleMachine:
         self._calls: set[str] = set()
         self._stated: dict[int, ArchivedObject] = {}
         self._objects = 0
+        self._text_left = min(limits.text, max(0, limits.memory - len(data)) // 4)
         self._used: dict[int, object] = {}
         self._arrow_arrays: list[ArchivedObject] = []
 
@@ -130,6 +137,14 @@ class PickleMachine:
         self._objects += 1
         if self._objects > self._limits.objects:
             self._damaged(f"it has more than the {self._limits.objects} objects we build")
+
+    def _spend_text(self, width: int) -> None:
+        self._text_left -= width
+        if self._text_left < 0:
+            raise UnsupportedModelError(
+                f"{self._where}: the pickle holds more text than we read, such as training data with columns of text; log "
+                "the model without them, or make categories of them."
+            )
 
     def _take(self, count: int) -> memoryview:
         begin, end = self._at, self._at + count
@@ -298,16 +313,19 @@ class PickleMachine:
     def unicode_line(self) -> None:
         """UNICODE."""
         end = self._data.index(b"\n", self._at)
+        self._spend_text(end - self._at)
         self._stack.append(self._data[self._at : end].decode("raw-unicode-escape"))
         self._at = end + 1
 
     def _text(self, width: int) -> None:
+        self._spend_text(width)
         self._stack.append(str(self._take(width), "utf-8", "surrogatepass"))
 
     def short_text(self) -> None:
         """SHORT_BINUNICODE."""
         begin = self._at + 1
         end = begin + self._data[self._at]
+        self._spend_text(end - begin)
         if end > len(self._data):
             self._damaged("it ends too early")
         self._at = end
@@ -323,7 +341,9 @@ class PickleMachine:
 
     def short_bytes(self) -> None:
         """SHORT_BINBYTES."""
-        self._stack.append(bytes(self._take(self._byte())))
+        width = self._byte()
+        self._spend_text(width)
+        self._stack.append(bytes(self._take(width)))
 
     def bytes4(self) -> None:
         """BINBYTES."""

@@ -246,6 +246,8 @@ def hostile_pickles() -> Iterator[tuple[str, bytes]]:
     late = _name("numpy.random.bit_generator", "SeedSequence") + b")\x81r" + kept + b"0"
     late += _name("numpy.random._pickle", "__randomstate_ctor") + b"j" + kept + b"\x85R0j" + kept + b"}b0"
     yield "a state that is set after a call has used the object", start + body + late + stop
+    yield "more text than is built", start + b"\x8d" + struct.pack("<Q", 40 << 20) + bytes(40 << 20) + b"0" + body + stop
+    yield "many texts", start + (b"\x8c\xc8" + b"a" * 200 + b"0") * 200_000 + body + stop
     yield "nothing", b""
     yield "another format", b"\x1f\x8b\x08\x00" + bytes(20)
 

@@ -274,6 +274,15 @@ def test_one_id_on_two_nodes(genuine, rezip, schema):
         read(rezip({**genuine, "schema.json": schema}))
 
 
+@pytest.mark.parametrize("part", ["[]", "{}", '"ab"', "1.5"])
+def test_few_bytes_that_stand_for_many_values(part, rezip):
+    """Thirty kilobytes of an archive would take a gigabyte."""
+    node = '{"protocol":2,"__class__":"list","__module__":"builtins","__loader__":"ListNode","content":[%s]}'
+    data = rezip({"schema.json": (node % ",".join([part] * 3_000_001)).encode()}, zipfile.ZIP_DEFLATED)
+    with pytest.raises(ModelReadError, match="more than the 3000000 values"):
+        read(data)
+
+
 def test_names_that_are_no_short_texts(rezip):
     """Each level would write out all that is below it, and keep it."""
     chain: object = "x" * 1_000_000

@@ -78,6 +78,8 @@ def test_what_is_endless_is_never_walked_through(what):
         ("a pipeline within itself", "is a part of itself"),
         ("a function given to a constructor", "step 'functiontransformer' is what a call of .*FunctionTransformer makes"),
         ("another format", "does not begin like one"),
+        ("more text than is built", "holds more text than we read"),
+        ("many texts", "holds more text than we read"),
         ("a whole number that is octal", "is not written as pickles write it"),
         ("a number with a line under it", "is not written as pickles write it"),
         ("a type that is numpy's own and not a copy", "made in another way than numpy writes it"),
