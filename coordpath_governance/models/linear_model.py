@@ -12,8 +12,8 @@ Scalers, encoders and imputers have been folded away by the reader, so nothing h
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ __all__ = [
     "NumericTerm",
     "Provenance",
     "RawCoefficient",
+    "classifier",
     "level_label",
 ]
 
@@ -128,6 +129,20 @@ class LinearModel:
         own = [t.column for t in self.numeric] + [t.column for t in self.categorical]
         own += [column for t in self.functions for column in t.columns]
         return tuple(dict.fromkeys([*own, *(column for score in self.class_scores for column in score.columns)]))
+
+
+def classifier(scores: Sequence[LinearModel], classes: tuple[str, ...], threshold: float) -> LinearModel:
+    """The model of two classes from one score, a log-odds, or of three or more from one score a class, by softmax."""
+    if len(scores) == 1:
+        return replace(scores[0], family="binomial", link="logit", classes=classes, threshold=threshold)
+    return LinearModel(
+        intercept=0.0,
+        has_intercept=any(score.has_intercept for score in scores),
+        family="multinomial",
+        link="softmax",
+        classes=classes,
+        class_scores=tuple(scores),
+    )
 
 
 def level_label(value: object) -> str:

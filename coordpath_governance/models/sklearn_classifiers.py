@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from coordpath_governance.models.fitted import Fitted, as_float, plain, version_of
 from coordpath_governance.models.flows import Frame
-from coordpath_governance.models.linear_model import MISSING_LEVEL, LinearModel, level_label
+from coordpath_governance.models.linear_model import MISSING_LEVEL, LinearModel, classifier, level_label
 from coordpath_governance.models.sklearn_penalties import Facts, logistic_penalty, sgd_penalty
 from coordpath_governance.models.sklearn_scores import fold_scores
 from coordpath_governance.models.tree import Opaque, brief
@@ -72,27 +72,8 @@ def fold_classifier(
     intercepts: list[float] = _numbers(fitted, "intercept_", (count,)).tolist()
     scores = fold_scores(fitted, weights, intercepts, frame, inputs)
     facts = MappingProxyType({**penalty, **_class_weight(fitted)})
-    name = fitted.archived.class_name
-    if count == 1:
-        return replace(
-            scores[0],
-            family="binomial",
-            link="logit",
-            classes=classes,
-            threshold=HALF,
-            estimator=name,
-            regularisation=facts,
-        )
-    return LinearModel(
-        intercept=0.0,
-        has_intercept=any(score.has_intercept for score in scores),
-        family="multinomial",
-        link="softmax",
-        classes=classes,
-        class_scores=tuple(scores),
-        estimator=name,
-        regularisation=facts,
-    )
+    model = classifier(scores, classes, HALF)
+    return replace(model, estimator=fitted.archived.class_name, regularisation=facts)
 
 
 def class_labels(fitted: Fitted, name: str = "classes_") -> tuple[str, ...]:

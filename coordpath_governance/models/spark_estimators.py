@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from coordpath_governance.models.kinds import LINKS
-from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.linear_model import LinearModel, classifier
 from coordpath_governance.models.sklearn_penalties import Facts
 from coordpath_governance.models.sklearn_scores import fold_scores
 from coordpath_governance.models.spark_columns import Columns
@@ -97,19 +97,7 @@ def fold_logistic(stage: SparkStage, columns: Columns) -> LinearModel:
         intercepts = [intercepts[1] - intercepts[0]]
     scores = _scores(stage, columns, weights, intercepts)
     classes = tuple(str(i) for i in range(count))
-    if count == 2:
-        return replace(
-            scores[0], family="binomial", link="logit", classes=classes, threshold=threshold, regularisation=facts
-        )
-    return LinearModel(
-        intercept=0.0,
-        has_intercept=any(score.has_intercept for score in scores),
-        family="multinomial",
-        link="softmax",
-        classes=classes,
-        class_scores=tuple(scores),
-        regularisation=facts,
-    )
+    return replace(classifier(scores, classes, threshold), regularisation=facts)
 
 
 def _threshold(stage: SparkStage, *, softmax: bool) -> float:
