@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ProblemError, ReferenceDataError
 from coordpath_governance.paths import StepRange, parse_json, parse_problem, problem_to_dict, solve
 from coordpath_governance.paths.weights import FinalWeights, GeometricWeights
@@ -205,7 +206,7 @@ def test_what_json_cannot_spell_is_named_by_its_type(toy):
 def test_json_that_is_fine_or_too_large(toy, monkeypatch):
     assert parse_json(json.dumps(toy).encode()) == toy
     assert parse_json(json.dumps(toy).encode("utf-8-sig")) == parse_json("\ufeff" + json.dumps(toy)) == toy
-    monkeypatch.setattr("coordpath_governance.canonical.read_json.__kwdefaults__", {"max_bytes": 10, "allow_nan": False})
+    monkeypatch.setitem(read_json.__kwdefaults__, "max_bytes", 10)
     with pytest.raises(ProblemError, match="at most 10"):
         parse_json(json.dumps(toy))
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from coordpath_governance.alignment.change import align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
+from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.models import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm, level_label
 from coordpath_governance.reference.collect import collect_moments
@@ -342,6 +343,6 @@ def test_an_undamaged_document_reads_back():
 
 
 def test_a_file_too_large_is_not_even_parsed(monkeypatch):
-    monkeypatch.setattr("coordpath_governance.canonical.read_json.__kwdefaults__", {"max_bytes": 100, "allow_nan": False})
+    monkeypatch.setitem(read_json.__kwdefaults__, "max_bytes", 100)
     with pytest.raises(ReferenceDataError, match="at most 100 are read"):
         read_reference(log(rows()))
