@@ -11,8 +11,10 @@ from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import find_ledger, open_ledger
 from coordpath_governance.errors import RefusedError, UsageError
+from coordpath_governance.ledger.location import LEDGER_VARIABLE
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect
+from coordpath_governance.registry.guarded_registry import guard_behind
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
 from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
 from coordpath_governance.review.gate import Answer, ask_gate
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from coordpath_governance.registry.governed_report import GovernedModel
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["Governed", "alias_option", "chosen_alias", "find_governed", "open_governed", "open_registry"]
+__all__ = ["Governed", "alias_option", "chosen_alias", "find_governed", "open_governed", "open_registry", "version_number"]
 
 GUARDED_SCHEME = "coordpath:"
 
@@ -51,9 +53,7 @@ class Governed:
 
     def version(self, which: str) -> str:
         """A version's number, from a number, `latest` or an alias; a URI could be of another model."""
-        if any(char in which for char in "/\\:"):
-            raise UsageError(f"'{which}' is a URI; name the version of '{self.name}' by its number, 'latest' or an alias")
-        return str(point_at(self.client, self.name, which).version)
+        return version_number(self.client, self.name, which)
 
     def alias(self, alias: str | None) -> str:
         """The alias that was asked for, or the usual one."""
@@ -67,6 +67,13 @@ class Governed:
         """The owner of a key that the ledger knows; nobody without one."""
         known = self.ledger.keyring().keys.get(key.public.id) if key is not None else None
         return Actor(known.facts.owner, "key") if known is not None and known.revoked is None else Actor()
+
+
+def version_number(client: Any, name: str, which: str) -> str:  # noqa: ANN401 - MlflowClient
+    """The number of a version of ``name``, from a number, `latest` or an alias."""
+    if any(char in which for char in "/\\:"):
+        raise UsageError(f"'{which}' is a URI; name the version of '{name}' by its number, 'latest' or an alias")
+    return str(point_at(client, name, which).version)
 
 
 def open_registry(tracking_uri: str | None, registry_uri: str | None) -> ClientRegistry:
@@ -94,6 +101,12 @@ def find_governed(
 
     opened = find_ledger(ledger, tracking_uri, registry_uri)
     if opened is None:
+        behind = guard_behind(client, name)
+        if behind is not None:
+            raise UsageError(
+                f"the registry of '{name}' is guarded, and a report without its ledger would not count: give --ledger URL "
+                f"(or {LEDGER_VARIABLE}) of ledger {behind.ledger}"
+            )
         return None
     try:
         return GovernedModel(client, opened, policy_for(opened, name))

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from coordpath_governance.cli.answers import say_line, show_answer, show_readiness
 from coordpath_governance.cli.arguments import check_text
-from coordpath_governance.cli.governed import alias_option, open_governed
+from coordpath_governance.cli.clock import utc_moment
+from coordpath_governance.cli.governed import Governed, alias_option, open_governed, open_registry, version_number
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
+from coordpath_governance.registry.guarded_registry import ask_to_promote, guard_behind
+from coordpath_governance.review.guard import Guard
+from coordpath_governance.review.requests import REQUEST_TAG, sign_request
+
+if TYPE_CHECKING:
+    from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = ["command"]
 
@@ -32,25 +40,45 @@ def command(
     tracking_uri: str | None,
     registry_uri: str | None,
 ) -> int:
-    """Let the alias of NAME stand for VERSION: intent, alias, read back, done. Rolling back is a promotion like any other.
+    """Let the alias of NAME stand for VERSION. Rolling back is a promotion like any other.
 
-    Exits 0 promoted, 1 refused, 3 approvals are missing, 4 cannot tell. After a crash, run it again to finish.
+    A guarded registry decides and records: the command sets the alias there and says what it answered, and needs neither
+    ledger nor service key. If its server does not know who asks, --key signs the request. On a registry that does not guard
+    itself the command is the guard: intent, alias, read back, done in the ledger; after a crash, run it again to finish.
+    --dry-run looks into the ledger. Exits 0 promoted, 1 refused, 3 approvals are missing, 4 cannot tell.
     """
     check_text(name, version, alias)
-    from coordpath_governance.review.guard import Guard
-
     signer = load_key(key) if key is not None else None
+    client = open_registry(tracking_uri, registry_uri).client
+    number = version_number(client, name, version)
+    behind = None if dry_run else guard_behind(client, name)
+    if behind is not None:
+        alias = alias or behind.alias
+        ask_to_promote(client, name, number, alias, _request(behind.ledger, name, number, alias, signer))
+        say_line(f"{name} version {number} is '{alias}': the registry let it, and recorded it in ledger {behind.ledger}.")
+        return 0
     governed = open_governed(name, ledger, tracking_uri, registry_uri)
-    number, alias = governed.version(version), governed.alias(alias)
+    alias = governed.alias(alias)
     if dry_run:
-        answer = governed.ask(number, alias)
-        show_answer(answer, governed.adopted, name, number)
-        if answer.readiness is not None:
-            show_readiness(answer.readiness, governed.adopted, governed.ledger)
-        would = f"Would let '{alias}' stand for version {number}." if answer.verdict == "pass" else "Would be refused."
-        say()
-        say_line(f"{would} No alias was changed.")
-        return answer.exit_code
+        return _say_what_would_happen(governed, number, alias)
     Guard(governed.ledger).set_alias(governed.registry, name, alias, number, governed.actor(signer))
     say_line(f"{name} version {number} is '{alias}'.")
     return 0
+
+
+def _request(registry: str, name: str, version: str, alias: str, signer: PrivateKey | None) -> tuple[str, str] | None:
+    """The tag by which a person says who asks, and its value; None without a key."""
+    if signer is None:
+        return None
+    return REQUEST_TAG, sign_request(registry, name, version, alias, signer, utc_moment())
+
+
+def _say_what_would_happen(governed: Governed, version: str, alias: str) -> int:
+    answer = governed.ask(version, alias)
+    show_answer(answer, governed.adopted, governed.name, version)
+    if answer.readiness is not None:
+        show_readiness(answer.readiness, governed.adopted, governed.ledger)
+    would = f"Would let '{alias}' stand for version {version}." if answer.verdict == "pass" else "Would be refused."
+    say()
+    say_line(f"{would} No alias was changed.")
+    return answer.exit_code

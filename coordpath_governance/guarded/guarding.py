@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from coordpath_governance.guarded.actor import current_actor
 from coordpath_governance.guarded.refusals import refusals
+from coordpath_governance.review.requests import REQUEST_TAG
 
 if TYPE_CHECKING:
+    from coordpath_governance.guarded.inner_registry import InnerRegistry
     from coordpath_governance.review.guard import Guard
     from coordpath_governance.review.ports import AliasRegistry
 
@@ -29,11 +32,18 @@ class Guarding:
     def __reduce__(self) -> tuple[type[Guarding], tuple[str]]:
         return Guarding, (self._uri,)
 
-    def set_alias(self, registry: AliasRegistry, name: str, alias: str, version: str) -> None:
+    def set_alias(self, registry: InnerRegistry, name: str, alias: str, version: str) -> None:
         """Set an alias, guarded or not; MLflow's exception if it is refused."""
         with refusals("set alias"):
             guard = self._open()
-            guard.set_alias(registry, name, alias, version, current_actor(guard.ledger.keyring))
+            actor = current_actor(guard.ledger.keyring)
+            guard.set_alias(registry, name, alias, version, actor, partial(registry.take_tag, name, version, REQUEST_TAG))
+
+    def introduce(self, name: str) -> dict[str, str]:
+        """The ledger's own name, and the alias that is usual for a model; MLflow's exception if it cannot be opened."""
+        with refusals("tell the ledger"):
+            guard = self._open()
+            return {"ledger": guard.ledger.id, "alias": guard.usual_alias(name)}
 
     def forbid(
         self,

@@ -35,6 +35,17 @@ class InnerRegistry:
         with registry_errors(f"setting the alias '{alias}' of '{name}' to version {version}"):
             self.store.set_registered_model_alias(name, alias, version)
 
+    def take_tag(self, name: str, version: str, key: str) -> str | None:
+        """The value of a version's tag, which is then gone; None if there is no such tag or version."""
+        try:
+            with registry_errors(f"taking the tag '{key}' of version {version} of '{name}'"):
+                value = self.store.get_model_version(name, version).tags.get(key)
+                if value is not None:
+                    self.store.delete_model_version_tag(name, version, key)
+        except NotFoundError:
+            return None
+        return None if value is None else str(value)
+
     def digest(self, name: str, version: str) -> str:
         """The model digest of a version's files as they are now.
 

@@ -10,6 +10,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, PERMISSION_DENIED, TEMPORARILY_UNAVAILABLE
 
 from coordpath_governance.errors import CoordpathError, LedgerError, NotFoundError, RefusedError, RegistryError
+from coordpath_governance.registry.guarded_registry import EXIT_FIELD
 from coordpath_governance.text import shorten, visible
 
 __all__ = ["refusals"]
@@ -44,8 +45,9 @@ def refusals(operation: str) -> Iterator[None]:
 
 def _told(operation: str, error: CoordpathError) -> MlflowException:
     reason = shorten(visible(str(error)), _LONGEST)
+    told = {EXIT_FIELD: error.exit_code}
     if isinstance(error, RefusedError):
-        return MlflowException(f"coordpath refuses '{operation}': {reason}", error_code=PERMISSION_DENIED)
+        return MlflowException(f"coordpath refuses '{operation}': {reason}", error_code=PERMISSION_DENIED, **told)
     code = TEMPORARILY_UNAVAILABLE if isinstance(error, LedgerError | RegistryError) else PERMISSION_DENIED
     message = f"coordpath refuses '{operation}', because it cannot tell whether it is allowed: {reason}"
     return MlflowException(message, error_code=code)

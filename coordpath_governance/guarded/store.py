@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, Protocol
 
+from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST
 from mlflow.store.model_registry.abstract_store import AbstractStore
 from mlflow.utils.validation import _validate_model_version
 
 from coordpath_governance.guarded.guarding import Guarding
 from coordpath_governance.guarded.inner_registry import InnerRegistry
 from coordpath_governance.guarded.inner_store import primary_of
+from coordpath_governance.registry.guarded_registry import GUARD_ALIAS, GUARD_FIELD
 
 __all__ = ["GuardedStore", "guarded"]
 
@@ -141,6 +144,13 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
     def set_registered_model_alias(self, name: str, alias: str, version: str | int) -> None:
         """Set an alias; a guarded one only as a promotion that passes the gate."""
         self._guarding.set_alias(self._unguarded(), str(name), str(alias), _number(version))
+
+    def get_model_version_by_alias(self, name: str, alias: str) -> object:
+        """The version under an alias. Under the name that clients ask for it, that this registry is guarded and by whom."""
+        if alias != GUARD_ALIAS:
+            return super().get_model_version_by_alias(name, alias)
+        told = {GUARD_FIELD: self._guarding.introduce(str(name))}
+        raise MlflowException("coordpath guards this registry", error_code=RESOURCE_DOES_NOT_EXIST, **told)
 
     def delete_registered_model_alias(self, name: str, alias: str) -> object:
         """Delete an alias, unless it is guarded."""

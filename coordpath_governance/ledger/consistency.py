@@ -14,6 +14,7 @@ from coordpath_governance.ledger.events import (
     Intent,
     LedgerCreated,
     Promotion,
+    Refusal,
     Waiver,
 )
 
@@ -96,7 +97,10 @@ class _Account:
 
 
 def _uses(facts: Body) -> tuple[str, ...]:
-    """Hashes of the entries that can serve only once and serve here."""
+    """Hashes of entries, and nonces of requests, that can serve only once and serve here."""
+    request = (facts.request,) if isinstance(facts, Intent | Refusal) and facts.request is not None else ()
     if isinstance(facts, Intent):
-        return (*dict.fromkeys((*facts.approvals, *facts.waivers)),)
+        return (*dict.fromkeys((*facts.approvals, *facts.waivers)), *request)
+    if isinstance(facts, Refusal):
+        return request
     return (facts.intent,) if isinstance(facts, Promotion) else ()

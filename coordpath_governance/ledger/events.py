@@ -25,6 +25,7 @@ __all__ = [
     "KeyFacts",
     "KeyRevoked",
     "LedgerCreated",
+    "Nonce",
     "OutsideMove",
     "PolicyAdopted",
     "Promotion",
@@ -42,6 +43,7 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Version = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")]
 LONGEST_WORDS = 4000
 Text = Annotated[str, Field(max_length=LONGEST_WORDS)]
+Nonce = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS)]
 
 SERVICE = "service"
@@ -151,7 +153,7 @@ class Approval(Body):
 
     binding: Binding
     comment: Text
-    nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    nonce: Nonce
     expires: Time
 
 
@@ -168,7 +170,7 @@ class Waiver(Body):
     binding: Binding
     rule: str
     reason: Words
-    nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    nonce: Nonce
     expires: Time
 
 
@@ -188,7 +190,10 @@ class Declaration(Body):
 
 
 class Intent(Body):
-    """A promotion that is about to happen; approvals and waivers (hashes of their entries) are consumed by it."""
+    """A promotion that is about to happen; approvals and waivers (hashes of their entries) are consumed by it.
+
+    ``request`` is the nonce of the request that the actor signed, if there was one.
+    """
 
     binding: Binding
     actor: str | None
@@ -197,6 +202,7 @@ class Intent(Body):
     waivers: tuple[Sha256, ...]
     materiality: str
     full_validation: bool
+    request: Nonce | None = None
 
 
 class Promotion(Body):
@@ -211,13 +217,14 @@ class Promotion(Body):
 
 
 class Refusal(Body):
-    """Somebody tried what the guard does not allow."""
+    """Somebody tried what the guard does not allow; ``request`` as in an `Intent`."""
 
     operation: str
     alias: str | None
     version: str | None
     actor: str | None
     reason: Text
+    request: Nonce | None = None
 
 
 class OutsideMove(Body):

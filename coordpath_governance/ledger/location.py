@@ -52,7 +52,7 @@ def ledger_url(registry_uri: str | None, explicit: str | None) -> str:
     known = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)", uri)
     which = f"a registry at {known[0]}" if known else "such a registry"
     raise UsageError(
-        f"where the ledger of {which} is cannot be told from its URI; "
+        f"this command opens the ledger itself, and where the ledger of {which} is cannot be told from its URI; "
         f"give --ledger URL (or {LEDGER_VARIABLE}): sqlite:////folder/file.db or postgresql://…"
     )
 

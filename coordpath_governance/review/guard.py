@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,9 +11,11 @@ from typing import TYPE_CHECKING
 from coordpath_governance.errors import CoordpathError, LedgerError, RefusedError
 from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Intent, Promotion, Refusal, Registration
 from coordpath_governance.policy.document import USUAL_ALIAS
-from coordpath_governance.review.adopted import adopted_policies
+from coordpath_governance.review.adopted import adopted_policies, policy_for
 from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.lookalikes import looks_like, same_to_a_database
 from coordpath_governance.review.promotion import promote
+from coordpath_governance.review.requests import requested_by
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
@@ -38,12 +39,28 @@ class Guard:
     ledger: Ledger
     report: Callable[[str, str], None] | None = None
 
-    def set_alias(self, registry: AliasRegistry, name: str, alias: str, version: str, actor: Actor) -> None:
-        """Set an alias; a guarded one only as a promotion that passes the gate."""
+    def set_alias(
+        self,
+        registry: AliasRegistry,
+        name: str,
+        alias: str,
+        version: str,
+        actor: Actor,
+        take_request: Callable[[], str | None] | None = None,
+    ) -> None:
+        """Set an alias; a guarded one only as a promotion that passes the gate.
+
+        ``take_request`` takes the signed request away from where its author put it. It says who asks where nobody else
+        vouches for ``actor``; one that does not count is refused.
+        """
         guarded = self.guarded_aliases(name)
-        if _plain(alias) not in {_plain(each) for each in guarded}:
+        if alias not in guarded and not looks_like(alias, guarded):
             registry.set_alias(name, alias, version)
             return
+        request = take_request() if take_request is not None else None
+        if request is not None and actor.name is None:
+            with self._refusals("set alias", name, actor, alias, version):
+                actor = requested_by(self.ledger, request, name, version, alias)
         with self._refusals("set alias", name, actor, alias, version):
             if alias not in guarded:
                 raise RefusedError(f"'{alias}' looks like a guarded alias of '{name}'; choose another name")
@@ -96,6 +113,13 @@ class Guard:
         guarded |= {facts.alias for _, facts in history.of(Adoption)}
         return frozenset(guarded)
 
+    def usual_alias(self, name: str) -> str:
+        """The alias that is meant if none is named."""
+        try:
+            return policy_for(self.ledger, name).policy.usual_alias
+        except RefusedError:
+            return ALWAYS_GUARDED
+
     def is_guarded(self, name: str) -> bool:
         """Whether a policy matches the name, or anything was ever promoted or adopted under it."""
         if any(adopted.policy.matches(name) for adopted in adopted_policies(self.ledger)):
@@ -120,7 +144,8 @@ class Guard:
         standing = {each: registry.aliases(name).get(each) for each in self.guarded_aliases(name)}
         match operation:
             case "delete alias":
-                guarded = alias is not None and _plain(alias) in {_plain(each) for each in standing}
+                wanted = {same_to_a_database(each) for each in standing}
+                guarded = alias is not None and same_to_a_database(alias) in wanted
                 return f"'{alias}' of '{name}' is guarded; promote another version instead" if guarded else None
             case "transition stage":
                 return f"'{name}' is guarded, and stages would go round its gate; use `coordpath promote`"
@@ -170,14 +195,9 @@ class _Recorded:
             version=self.version,
             actor=self.actor.name,
             reason=str(error)[:LONGEST_WORDS],
+            request=self.actor.request,
         )
         with suppress(LedgerError):
             newest = self.ledger.entries(self.name)[-1:]
             if not newest or newest[0].body != refusal.model_dump(mode="json"):
                 self.ledger.record("refusal", refusal, model=self.name)
-
-
-def _plain(alias: str) -> str:
-    """An alias as people read it: capitals, widths, white space and what cannot be seen make no difference."""
-    folded = unicodedata.normalize("NFKC", alias).casefold()
-    return "".join(char for char in folded if unicodedata.category(char)[0] not in "CZ")

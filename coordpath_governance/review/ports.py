@@ -10,10 +10,14 @@ __all__ = ["Actor", "AliasRegistry"]
 
 @dataclass(frozen=True)
 class Actor:
-    """Who asks: a name that the server or a key vouches for, or nobody we know."""
+    """Who asks: a name that the server or a key vouches for, or nobody we know.
+
+    ``request`` is the nonce of the signed request by which the key vouches, if there was one.
+    """
 
     name: str | None = None
     authenticated_by: Literal["server", "key"] | None = None
+    request: str | None = None
 
 
 class AliasRegistry(Protocol):

@@ -44,6 +44,7 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
             waivers=tuple(entry.hash for entry in readiness.waivers),
             materiality=readiness.judgement.materiality,
             full_validation=readiness.judgement.full_validation,
+            request=actor.request,
         )
         try:
             entry = ledger.record("intent", intent, model=name, since=seen)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
+from datetime import timedelta
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import LedgerConflictError, LedgerError, NotFoundError, RefusedError, RegistryError
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Intent, OutsideMove, Promotion
+from coordpath_governance.ledger.times import moment
 from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["busy", "complete", "look", "reconcile"]
 
 _TURNS = 5
+_GRACE = timedelta(seconds=3)
+"""Who has recorded an intent sets the alias at once. Before an intent is this old, nobody takes it for one of a crash."""
+
+_PAUSE = 0.05
 
 
 def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:
@@ -27,8 +34,19 @@ def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) ->
         waiting = history.open_intent(alias)
         if waiting is None or not _can_be_finished(registry, name, waiting[1].binding):
             return look(ledger, registry, name, alias)
-        complete(ledger, registry, name, *waiting, "after a crash")
+        if not _was_finished(ledger, name, alias, waiting[0]):
+            complete(ledger, registry, name, *waiting, "after a crash")
     raise busy(name)
+
+
+def _was_finished(ledger: Ledger, name: str, alias: str, intent: Entry) -> bool:
+    """Wait while an intent is young; True as soon as somebody has finished it, False if it was left behind."""
+    while moment(ledger.now()) - moment(intent.at) < _GRACE:
+        waiting = ModelHistory(ledger.entries(name)).open_intent(alias)
+        if waiting is None or waiting[0] != intent:
+            return True
+        time.sleep(_PAUSE)
+    return False
 
 
 def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:

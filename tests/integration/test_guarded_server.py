@@ -285,6 +285,96 @@ def test_what_passes_the_gate_is_promoted_by_a_plain_client(guarded, coordpath, 
     guarded.client.delete_model_version(name, "1")
 
 
+@pytest.fixture
+def waiting(guarded, coordpath, tmp_path, monkeypatch):
+    """A champion, and a version with its report that waits for two approvals; commands find no ledger by themselves."""
+    name = guarded.champion()
+    made = coordpath("report", name, "--ledger", guarded.ledger_url, *guarded.store.rows.args, "--role", "holdout")
+    assert made.code == 0, made.err
+    for owner in ("ann", "bea"):
+        guarded.keys[owner].save(tmp_path / f"{owner}.pem")
+    monkeypatch.delenv("COORDPATH_LEDGER", raising=False)
+    monkeypatch.delenv("COORDPATH_SERVICE_KEY", raising=False)
+    return name
+
+
+def approved_by_all(guarded, coordpath, folder, name, version="2"):
+    for owner in ("ann", "bea"):
+        said = coordpath(
+            "review", name, version, "--approve", "--ledger", guarded.ledger_url, "--key", folder / f"{owner}.pem"
+        )
+        assert said.code == 0, said.err
+
+
+def promotions(guarded, name):
+    """Of every promotion who asked, who vouches for that, and how it was completed."""
+    facts = [entry.facts for entry in guarded.ledger.entries(name)]
+    intents = [each for each in facts if type(each).__name__ == "Intent"]
+    done = [each.completed for each in facts if type(each).__name__ == "Promotion"]
+    return [(each.actor, each.authenticated_by, how) for each, how in zip(intents, done, strict=True)]
+
+
+def test_promote_asks_the_registry_which_decides_records_and_says_at_once(guarded, coordpath, tmp_path, waiting):
+    """Only the registry's URL: no ledger, no service key. Rolling back is the same command."""
+    refusal = coordpath("promote", waiting, "2")
+    assert refusal.code == 3, refusal.plain
+    assert "the registry answered: coordpath refuses 'set alias'" in refusal.plain
+    assert "Still needed: 2 approvals by owner" in refusal.plain
+    approved_by_all(guarded, coordpath, tmp_path, waiting)
+    done = coordpath("promote", waiting, "2", "--key", tmp_path / "ann.pem")
+    assert done.code == 0, done.err
+    assert f"{waiting} version 2 is 'champion'" in done.plain
+    assert guarded.stands(waiting) == "2"
+    assert "coordpath.request" not in guarded.store.tags(waiting, 2)
+    back = coordpath("report", waiting, "--candidate", "1", "--ledger", guarded.ledger_url, *guarded.store.rows.args)
+    assert back.code == 0, back.err
+    approved_by_all(guarded, coordpath, tmp_path, waiting, "1")
+    assert coordpath("promote", waiting, "1").code == 0
+    assert promotions(guarded, waiting) == [("ann", "key", "at once"), (None, None, "at once")]
+    audited = coordpath("audit", "verify", "--ledger", guarded.ledger_url)
+    assert "intact" in audited.out, audited.out
+
+
+def test_a_registry_that_says_no_for_good_and_a_key_that_it_does_not_know(guarded, coordpath, tmp_path, waiting):
+    new_key().save(tmp_path / "stranger.pem")
+    stranger = coordpath("promote", waiting, "2", "--key", tmp_path / "stranger.pem")
+    assert stranger.code == 1
+    assert "is not a request that counts" in stranger.plain
+    assert "coordpath.request" not in guarded.store.tags(waiting, 2)
+    free = coordpath("promote", waiting, "2", "--alias", "Champion")
+    assert free.code == 1
+    assert "looks like a guarded alias" in free.plain
+    assert guarded.stands(waiting) == "1"
+
+
+def test_a_report_on_a_guarded_registry_without_its_ledger_replaces_nothing(guarded, coordpath, waiting):
+    before = guarded.store.tags(waiting, 2)
+    made = coordpath("report", waiting, *guarded.store.rows.args)
+    assert made.code == 2
+    assert f"of ledger {guarded.ledger.id}" in made.plain
+    assert guarded.store.tags(waiting, 2) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("gate", "{}", "2"),
+        ("review", "{}", "2", "--approve"),
+        ("waive", "{}", "2", "steps", "--reason", "x"),
+        ("adopt", "{}"),
+        ("sweep",),
+        ("promote", "{}", "2", "--dry-run"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_commands_that_open_the_ledger_themselves_say_so_where_it_is_missing(coordpath, tmp_path, waiting, command):
+    key = ("--key", tmp_path / "ann.pem") if command[0] in ("review", "waive", "adopt") else ()
+    said = coordpath(*(part.format(waiting) for part in command), *key)
+    assert said.code == 2
+    assert "opens the ledger itself" in said.plain
+    assert "--ledger" in said.plain
+
+
 def test_a_client_around_the_server_has_no_ledger_and_says_so(guarded, monkeypatch):
     monkeypatch.delenv("COORDPATH_LEDGER", raising=False)
     client = mlflow.MlflowClient(guarded.uri, f"coordpath:{guarded.uri}")

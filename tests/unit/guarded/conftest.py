@@ -66,7 +66,7 @@ class Told:
         if self.error is not None:
             raise self.error
 
-    def set_alias(self, registry, name, alias, version, actor):
+    def set_alias(self, registry, name, alias, version, actor, take_request=None):
         self._answer("set alias", name, alias, version, actor)
         registry.set_alias(name, alias, version)
 

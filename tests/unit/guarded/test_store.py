@@ -47,7 +47,7 @@ ASKED = [
 
 def test_as_many_methods_are_tried_as_are_guarded():
     tried = {call[0] for call, _ in ASKED}
-    assert set(METHODS) - tried == {"set_registered_model_alias"}
+    assert set(METHODS) - tried == {"set_registered_model_alias", "get_model_version_by_alias"}
 
 
 @pytest.mark.parametrize(("call", "question"), ASKED, ids=lambda value: str(value[0]))

@@ -1,6 +1,7 @@
 """A little world: a registry of dictionaries, a real ledger, three people and a policy."""
 
 import json
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +27,12 @@ from coordpath_governance.review.ports import Actor
 from coordpath_governance.signing.keys import new_key
 
 NAME = "credit"
+
+
+@pytest.fixture(autouse=True)
+def _a_crash_is_seen_at_once(monkeypatch):
+    monkeypatch.setattr("coordpath_governance.review.reconcile._GRACE", timedelta(0))
+
 
 POLICY = {
     "schema": "coordpath.policy/1",

@@ -1,5 +1,8 @@
 """A promotion from registration to done, and everything that must stop one."""
 
+from datetime import timedelta
+from threading import Thread
+
 import pytest
 
 from coordpath_governance.errors import LedgerError, NotFoundError, RefusedError, RegistryError, ReviewNeededError
@@ -364,3 +367,25 @@ def test_a_promotion_overtaken_by_an_adoption(champion_world):
         world.promote("2")
     assert world.registry.set[NAME]["champion"] == "1"
     assert world.ask("1").verdict == "pass"
+
+
+def test_a_promotion_that_another_worker_is_finishing_is_not_taken_for_one_of_a_crash(champion_world, monkeypatch):
+    """A second worker comes between intent and done of the first: it waits, and the first says "at once"."""
+    world = champion_world
+    world.approve("2")
+    monkeypatch.setattr("coordpath_governance.review.reconcile._GRACE", timedelta(seconds=60))
+    second = Thread(target=world.promote, args=("2",))
+    set_alias = world.registry.set_alias
+
+    def slowly(name, alias, version):
+        second.start()
+        second.join(0.5)
+        assert second.is_alive(), "the second worker does not wait"
+        set_alias(name, alias, version)
+
+    monkeypatch.setattr(world.registry, "set_alias", slowly)
+    world.promote("2")
+    second.join(30)
+    promotions = [entry.facts for entry in world.ledger.entries(NAME) if entry.event == "promotion"]
+    assert [each.completed for each in promotions] == ["at once", "at once"]
+    assert world.registry.set[NAME]["champion"] == "2"

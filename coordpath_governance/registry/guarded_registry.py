@@ -1,0 +1,81 @@
+"""A registry that guards itself, seen from a client: whether it is guarded, and what it says to a promotion.
+
+The registry decides and records; who asks needs neither its ledger nor its service key. What is more than MLflow's own error
+codes can tell comes in fields of our own in MLflow's JSON of an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, NotFoundError, RefusedError, RegistryError, ReviewNeededError
+from coordpath_governance.registry.connection import registry_errors
+
+__all__ = ["EXIT_FIELD", "GUARD_ALIAS", "GUARD_FIELD", "GuardBehind", "ask_to_promote", "guard_behind"]
+
+GUARD_ALIAS = "coordpath-guard"
+"""An alias that clients look up to learn whether a registry is guarded; none ever has it."""
+
+GUARD_FIELD = "coordpath_guard"
+EXIT_FIELD = "coordpath_exit_code"
+_REFUSALS = {EXIT_NO: RefusedError, EXIT_REVIEW: ReviewNeededError}
+
+
+@dataclass(frozen=True)
+class GuardBehind:
+    """The ledger's own name, and the alias that is meant if none is named."""
+
+    ledger: str
+    alias: str
+
+
+def guard_behind(client: Any, name: str) -> GuardBehind | None:  # noqa: ANN401 - MlflowClient
+    """By what the registry of a model is guarded; None if it is not guarded.
+
+    Raises `RegistryError` if a guarded registry cannot open its ledger now, or if nobody answers.
+    """
+    try:
+        with registry_errors(f"asking whether the registry of '{name}' is guarded"):
+            client.get_model_version_by_alias(name, GUARD_ALIAS)
+    except NotFoundError as error:
+        found = _fields(error).get(GUARD_FIELD)
+        return GuardBehind(str(found["ledger"]), str(found["alias"])) if isinstance(found, dict) else None
+    return None
+
+
+def ask_to_promote(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    name: str,
+    version: str,
+    alias: str,
+    request: tuple[str, str] | None = None,
+) -> None:
+    """Set the alias through a guarded registry, and read it back. ``request`` is the tag and value of a signed request.
+
+    Raises `RefusedError` or `ReviewNeededError` with what the registry answered, `RegistryError` if it cannot tell.
+    """
+    doing = f"setting the alias '{alias}' of '{name}' to version {version}"
+    if request is not None:
+        with registry_errors(f"leaving a signed request with version {version} of '{name}'"):
+            client.set_model_version_tag(name, version, *request)
+    try:
+        with registry_errors(doing):
+            client.set_registered_model_alias(name, alias, version)
+    except RegistryError as error:
+        fields = _fields(error)
+        refusal = _REFUSALS.get(fields.get(EXIT_FIELD, -1))
+        if refusal is None:
+            raise
+        raise refusal(f"the registry answered: {fields.get('message') or error.__cause__}") from error
+    with registry_errors(f"reading back the alias '{alias}' of '{name}'"):
+        found = str(client.get_model_version_by_alias(name, alias).version)
+    if found != version:
+        raise RegistryError(f"{doing}: it was accepted, but '{alias}' is version {found} now; somebody else was faster")
+
+
+def _fields(error: RegistryError | NotFoundError) -> dict[str, Any]:
+    """The JSON of the MLflow error behind ours: as a server sent it, or as it was raised in this process."""
+    cause = error.__cause__
+    found = getattr(cause, "json", None) or getattr(cause, "json_kwargs", None)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,123 @@
+"""A signed request says who asks for a promotion: for exactly this one, once, and for a short time."""
+
+import json
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from coordpath_governance.canonical import canonical_bytes
+from coordpath_governance.errors import RefusedError
+from coordpath_governance.ledger.consistency import contradictions
+from coordpath_governance.ledger.events import KeyRevoked
+from coordpath_governance.ledger.verify import audit
+from coordpath_governance.review.ports import Actor
+from coordpath_governance.review.requests import REQUEST_TYPE, sign_request
+from coordpath_governance.signing.envelope import seal
+from coordpath_governance.signing.keys import new_key
+
+NAME = "credit"
+
+
+def signed(world, key=None, now=None, **changes):
+    """A request for version 2 as champion, or what is left of it after ``changes`` to what is signed."""
+    asked = {"registry": world.ledger.id, "name": NAME, "version": "2", "alias": "champion", **changes}
+    now = now or datetime.now(timezone.utc)
+    return sign_request(asked["registry"], asked["name"], asked["version"], asked["alias"], key or world.bob, now)
+
+
+def promote(world, text, actor=None, version="2"):
+    world.guard.set_alias(world.registry, NAME, "champion", version, actor or Actor(), lambda: text)
+
+
+@pytest.fixture
+def approved(champion_world):
+    champion_world.approve("2")
+    return champion_world
+
+
+def test_who_signed_is_the_actor_and_the_request_is_recorded(approved):
+    promote(approved, signed(approved))
+    intent = approved.ledger.entries(NAME)[-2].facts
+    assert (intent.actor, intent.authenticated_by) == ("Bob", "key")
+    assert intent.request is not None
+    assert approved.registry.set[NAME]["champion"] == "2"
+    entries, damaged = approved.ledger.stored()
+    assert audit(entries, approved.ledger.blobs, (), damaged).intact
+
+
+def test_a_user_whom_the_server_knows_goes_before_a_request(approved):
+    promote(approved, signed(approved), Actor("eve", "server"))
+    intent = approved.ledger.entries(NAME)[-2].facts
+    assert (intent.actor, intent.authenticated_by, intent.request) == ("eve", "server", None)
+
+
+def test_without_a_request_nobody_vouches_for_who_asks(approved):
+    promote(approved, None)
+    intent = approved.ledger.entries(NAME)[-2].facts
+    assert (intent.actor, intent.authenticated_by, intent.request) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"registry": "0" * 32}, {"name": "other"}, {"version": "3"}, {"alias": "shadow"}],
+)
+def test_a_request_for_something_else_is_refused_and_nothing_moves(approved, changes):
+    with pytest.raises(RefusedError, match="another promotion than this one"):
+        promote(approved, signed(approved, **changes))
+    assert approved.registry.set[NAME]["champion"] == "1"
+    assert approved.events()[-1] == "refusal"
+
+
+@pytest.mark.parametrize("hours", [-1, 2])
+def test_a_request_that_has_expired_or_runs_too_long_is_refused(approved, hours):
+    now = datetime.now(timezone.utc) + timedelta(hours=hours)
+    with pytest.raises(RefusedError, match="it expires at"):
+        promote(approved, signed(approved, now=now))
+    assert approved.registry.set[NAME]["champion"] == "1"
+
+
+def test_a_key_that_the_ledger_does_not_know_has_revoked_or_keeps_for_machines(approved):
+    for key in (new_key(), approved.ledger.service):
+        with pytest.raises(RefusedError, match="is not known here"):
+            promote(approved, signed(approved, key))
+    carl = approved.person("Carl", "validator")
+    approved.ledger.append("key revoked", KeyRevoked(key=carl.public.id, reason="left"), approved.admin)
+    with pytest.raises(RefusedError, match="is not known here"):
+        promote(approved, signed(approved, carl))
+
+
+def test_what_is_not_a_request_is_refused(approved):
+    envelope = json.loads(signed(approved))
+    forged = {**envelope, "signatures": [{**envelope["signatures"][0], "sig": "AAAA"}]}
+    other = seal(canonical_bytes({"schema": "coordpath.promotion_request/1"}), REQUEST_TYPE, approved.bob)
+    for text in (
+        "",
+        "{}",
+        "[" * 5000,
+        json.dumps(forged),
+        json.dumps({**envelope, "payloadType": "text"}),
+        json.dumps(other),
+    ):
+        with pytest.raises(RefusedError, match="is not a request that counts"):
+            promote(approved, text)
+    assert approved.registry.set[NAME]["champion"] == "1"
+
+
+def test_a_request_is_used_once_whatever_the_answer_was(champion_world):
+    world = champion_world
+    text = signed(world)
+    with pytest.raises(RefusedError, match="may not become 'champion' yet"):
+        promote(world, text)
+    assert world.ledger.entries(NAME)[-1].facts.actor == "Bob"
+    world.approve("2")
+    with pytest.raises(RefusedError, match=r"entry \d+ has used it already"):
+        promote(world, text)
+    promote(world, signed(world))
+    assert world.registry.set[NAME]["champion"] == "2"
+
+
+def test_an_audit_finds_a_request_that_was_used_twice(approved):
+    promote(approved, signed(approved))
+    entries = approved.ledger.entries()
+    twice = [*entries, entries[-2]]
+    assert any("has used already" in what for _, what in contradictions(twice))
