@@ -15,6 +15,8 @@ from coordpath_governance.guarded.guarding import Guarding
 from coordpath_governance.guarded.inner_registry import InnerRegistry
 from coordpath_governance.guarded.inner_store import primary_of
 from coordpath_governance.registry.guarded_registry import GUARD_ALIAS, GUARD_FIELD
+from coordpath_governance.review.guard import OWN_TAGS
+from coordpath_governance.review.requests import REQUEST_TAG
 
 __all__ = ["GuardedStore", "guarded"]
 
@@ -136,8 +138,8 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         return super().set_model_version_tag(name, version, tag)
 
     def delete_model_version_tag(self, name: str, version: str | int, key: str) -> object:
-        """Delete a version's tag, unless that would change what a guarded model's version is taken for."""
-        if _may_hide(key):
+        """Delete a version's tag, unless that would change what the version is taken for, or it leads to its report."""
+        if _may_hide(key) or (_plain(key).startswith(OWN_TAGS) and _plain(key) != REQUEST_TAG):
             self._forbid("delete tag", name, version=_number(version), tag=_plain(key))
         return super().delete_model_version_tag(name, version, key)
 

@@ -35,6 +35,7 @@ __all__ = [
     "ReportMade",
     "RuleOutcome",
     "VerdictGiven",
+    "VersionRetired",
     "Waiver",
     "weighs",
 ]
@@ -245,6 +246,13 @@ class Adoption(Body):
     reason: Text
 
 
+class VersionRetired(Body):
+    """A version that was promoted once may be deleted from the registry, with its tags. The ledger keeps its record."""
+
+    version: Version
+    reason: Words
+
+
 class Anchor(Body):
     """The head at the time was written outside."""
 
@@ -269,6 +277,7 @@ EVENTS: dict[str, type[Body]] = {
     "refusal": Refusal,
     "outside move": OutsideMove,
     "adoption": Adoption,
+    "version retired": VersionRetired,
     "anchor": Anchor,
 }
 
@@ -289,6 +298,7 @@ SIGNERS: dict[str, str | None] = {
     "refusal": SERVICE,
     "outside move": SERVICE,
     "adoption": ADMIN,
+    "version retired": ADMIN,
     "anchor": SERVICE,
 }
 """The role a key needs for an event; None: any role but `service`, and the policy says which."""

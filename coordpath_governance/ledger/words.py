@@ -24,6 +24,7 @@ from coordpath_governance.ledger.events import (
     Rejection,
     ReportMade,
     VerdictGiven,
+    VersionRetired,
     Waiver,
 )
 from coordpath_governance.ledger.keyring import KeyRing
@@ -103,6 +104,7 @@ _TELL: dict[type, Callable[[Any], str]] = {
     Refusal: _refusal,
     OutsideMove: _outside_move,
     Adoption: lambda facts: f"{_version(facts.version)} as '{shorten(facts.alias, _NAME)}'{_said(facts.reason)}",
+    VersionRetired: lambda facts: f"version {facts.version} may be deleted{_said(facts.reason)}",
     Anchor: lambda facts: f"entry {facts.seq}, {facts.hash[:_DIGITS]}",
 }
 

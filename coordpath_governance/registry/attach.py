@@ -1,7 +1,7 @@
 """Attach a report to a version: write, read back, compare digests, and only then say so in tags.
 
-While files are being replaced the version carries no report tags, so a crash half-way leaves no half report that looks
-whole. Attaching the same report again changes nothing.
+While files are being replaced the tag with the report's digest says so instead, and a crash half-way leaves no half report
+that looks whole. Attaching the same report again changes nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ Attest = Callable[[dict[str, str], str], bytes]
 """Makes attestation.json over the SHA-256 of each of the report's files, at a time: same files and time, same bytes."""
 
 _TAG_OF_COMPLETENESS = "coordpath.report_sha256"
+_BEING_REPLACED = "being replaced"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def attach(
     replaced = None
     if new:
         replaced = _replaced(candidate, folder, files[REPORT_FILES[0]])
-        _remove_tag(client, candidate)
+        _tell_that_it_is_being_replaced(client, candidate)
         write_beside(client, candidate, folder, files)
         if read_beside(candidate, folder, files) != files:
             raise AttachError(f"the report of {candidate.uri} did not read back as it was written; attach it again")
@@ -159,7 +160,8 @@ def _replaced(candidate: ModelPointer, folder: str, wanted: bytes) -> str | None
     return sha256_hex(before) if before is not None and before != wanted else None
 
 
-def _remove_tag(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 - MlflowClient
-    with attaching(f"untagging {candidate.uri}"):
+def _tell_that_it_is_being_replaced(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 - MlflowClient
+    """A guarded registry deletes no tag of ours, so the tag gets a value that is no digest."""
+    with attaching(f"tagging {candidate.uri}"):
         if _TAG_OF_COMPLETENESS in client.get_model_version(candidate.name, candidate.version).tags:
-            client.delete_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS)
+            client.set_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS, _BEING_REPLACED)

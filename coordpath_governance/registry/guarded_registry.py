@@ -36,7 +36,7 @@ def guard_behind(client: Any, name: str) -> GuardBehind | None:  # noqa: ANN401 
     Raises `RegistryError` if a guarded registry cannot open its ledger now, or if nobody answers.
     """
     try:
-        with registry_errors(f"asking whether the registry of '{name}' is guarded"):
+        with registry_errors(f"looking up the registered model '{name}'"):
             client.get_model_version_by_alias(name, GUARD_ALIAS)
     except NotFoundError as error:
         found = _fields(error).get(GUARD_FIELD)

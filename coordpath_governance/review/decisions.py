@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerConflictError, RefusedError, SigningKeyError, UsageError
 from coordpath_governance.ledger.declarations import vouched
-from coordpath_governance.ledger.events import Adoption, Approval, Binding, Declaration, Rejection, Waiver
+from coordpath_governance.ledger.events import (
+    Adoption,
+    Approval,
+    Binding,
+    Declaration,
+    Intent,
+    Promotion,
+    Rejection,
+    ReportMade,
+    VersionRetired,
+    Waiver,
+)
 from coordpath_governance.ledger.quorum import person
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.built_in import BUILT_IN
@@ -24,7 +35,7 @@ if TYPE_CHECKING:
     from coordpath_governance.review.readiness import Readiness
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["adopt_standing", "approve", "check_declarer", "declare", "reject", "waive"]
+__all__ = ["adopt_standing", "approve", "check_declarer", "declare", "reject", "retire", "waive"]
 
 
 def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, comment: str, days: int | None) -> Entry:
@@ -141,6 +152,30 @@ def adopt_standing(ledger: Ledger, registry: AliasRegistry, name: str, alias: st
         return ledger.append("adoption", body, key, model=name, since=seen)
     except LedgerConflictError as error:
         raise RefusedError(f"something else was recorded for '{name}' meanwhile; look again, then adopt") from error
+
+
+def retire(ledger: Ledger, registry: AliasRegistry, name: str, version: str, key: PrivateKey, reason: str) -> Entry:
+    """Let a version that was promoted once be deleted from the registry, and its tags with it; signed by a policy-admin.
+
+    Raises `RefusedError` if the version has a guarded alias now or a promotion of it was begun, and `UsageError` if nothing
+    keeps it from being deleted, or without a reason.
+    """
+    if not reason.strip():
+        raise UsageError("retiring a version needs a --reason")
+    history = ModelHistory(ledger.entries(name))
+    promoted = [facts.alias for _, facts in history.of(Promotion)]
+    adopted = [facts.alias for _, facts in history.of(Adoption)]
+    begun = [facts.binding.alias for _, facts in history.of(Intent)]
+    for alias in sorted({*promoted, *adopted, *begun}):
+        waiting = history.open_intent(alias)
+        held = (registry.aliases(name).get(alias), history.standing(alias).version)
+        if version in held or (waiting is not None and waiting[1].binding.to_version == version):
+            raise RefusedError(f"version {version} of '{name}' is '{alias}' now; promote another version first")
+    if history.retired(version):
+        raise UsageError(f"version {version} of '{name}' is retired already")
+    if history.kept(version) is None and not any(facts.version == version for _, facts in history.of(ReportMade)):
+        raise UsageError(f"version {version} of '{name}' was never promoted or reported on; nothing keeps it")
+    return ledger.append("version retired", VersionRetired(version=version, reason=reason), key, model=name)
 
 
 def _signer(ledger: Ledger, key: PrivateKey) -> KnownKey:

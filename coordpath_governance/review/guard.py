@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import CoordpathError, LedgerError, RefusedError
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.review.ports import Actor, AliasRegistry
 
-__all__ = ["ALWAYS_GUARDED", "HIDING_TAGS", "Guard"]
+__all__ = ["ALWAYS_GUARDED", "HIDING_TAGS", "OWN_TAGS", "Guard"]
 
 ALWAYS_GUARDED = USUAL_ALIAS
 """An alias that is guarded whether or not a policy matches: a model that no policy matches is refused."""
 
 HIDING_TAGS = frozenset({"mlflow.prompt.is_prompt"})
 """Tags that make MLflow treat a registered model as something else, which no list of models shows."""
+
+OWN_TAGS = "coordpath."
+"""Tags that we set on versions begin so."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -152,16 +156,39 @@ class Guard:
             case "delete version":
                 begun = {each: self._begun(name, each) for each in standing}
                 held = sorted(each for each, found in standing.items() if version in (found, begun[each]))
-                return f"version {version} of '{name}' stands under '{held[0]}'; promote another first" if held else None
+                if held:
+                    return f"version {version} of '{name}' stands under '{held[0]}'; promote another first"
+                return self._promoted_once(name, version)
             case "rename model":
                 return f"'{name}' is guarded; under another name it would leave its policy and its ledger behind"
             case "delete model":
                 held = sorted(each for each, found in standing.items() if found)
                 return f"'{name}' has a version under '{held[0]}'; a guarded model is not deleted" if held else None
+            case "delete tag" if tag is not None and tag.startswith(OWN_TAGS):
+                return self._own_tag(name, version, tag)
             case "set tag" | "delete tag":
                 return f"the tag '{tag}' would hide '{name}' from lists of models" if tag in HIDING_TAGS else None
             case _:
                 return f"'{operation}' of the guarded model '{name}' is not known to be harmless"
+
+    def _promoted_once(self, name: str, version: str | None) -> str | None:
+        """Why a version that was under a guarded alias is not deleted: what was served must be there to be looked at."""
+        kept = ModelHistory(self.ledger.entries(name)).kept(version or "")
+        if kept is None:
+            return None
+        return (
+            f"version {version} of '{name}' was promoted or adopted (entry {kept.seq} of the ledger); "
+            f"`coordpath retire {quote(name)} {version} --reason …` lets it be deleted, on record"
+        )
+
+    def _own_tag(self, name: str, version: str | None, tag: str) -> str | None:
+        """Why a tag of ours is not deleted: it leads to the report of the version."""
+        if version is None or ModelHistory(self.ledger.entries(name)).retired(version):
+            return None
+        return (
+            f"the tag '{tag}' leads to what was decided about version {version} of '{name}'; "
+            f"`coordpath retire {quote(name)} {version} --reason …` lets it be deleted, on record"
+        )
 
     def _begun(self, name: str, alias: str) -> str | None:
         """The version of a promotion that is under way."""

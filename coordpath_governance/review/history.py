@@ -19,6 +19,7 @@ from coordpath_governance.ledger.events import (
     Promotion,
     Rejection,
     ReportMade,
+    VersionRetired,
     Waiver,
 )
 
@@ -118,6 +119,23 @@ class ModelHistory:
             elif isinstance(facts, OutsideMove) and facts.alias == alias:
                 current = Standing(current.version, current.digest, facts.reason)
         return current
+
+    def kept(self, version: str) -> Entry | None:
+        """The newest entry that put a version under an alias, unless the version was retired since."""
+        found: Entry | None = None
+        for entry in self.entries:
+            facts = entry.facts
+            if (isinstance(facts, Promotion) and facts.to_version == version) or (
+                isinstance(facts, Adoption) and facts.version == version
+            ):
+                found = entry
+            elif isinstance(facts, VersionRetired) and facts.version == version:
+                found = None
+        return found
+
+    def retired(self, version: str) -> bool:
+        """Whether somebody retired a version that was not put under an alias again."""
+        return self.kept(version) is None and any(facts.version == version for _, facts in self.of(VersionRetired))
 
     def since_validation(self, alias: str) -> tuple[tuple[str, ...], str | None]:
         """Reports of the promotions since the last one that was a full validation, and when that was.

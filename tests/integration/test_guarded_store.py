@@ -43,7 +43,7 @@ class Yes:
         self.asked = []
         self.digests = []
 
-    def set_alias(self, registry, name, alias, version, actor):
+    def set_alias(self, registry, name, alias, version, actor, take_request=None):
         self.asked.append("set alias")
         registry.set_alias(name, alias, version)
         assert registry.aliases(name)[alias] == version
