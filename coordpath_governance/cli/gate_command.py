@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from coordpath_governance.cli.answer_document import answer_document, print_json
 from coordpath_governance.cli.answers import show_answer, show_readiness
 from coordpath_governance.cli.arguments import check_text
 from coordpath_governance.cli.governed import alias_option, open_governed
@@ -15,10 +16,17 @@ __all__ = ["command"]
 @click.command("gate")
 @click.argument("name")
 @click.argument("version")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (coordpath.gate/1) instead of lines.")
 @alias_option
 @ledger_options
 def command(
-    name: str, version: str, alias: str | None, ledger: str | None, tracking_uri: str | None, registry_uri: str | None
+    name: str,
+    version: str,
+    as_json: bool,
+    alias: str | None,
+    ledger: str | None,
+    tracking_uri: str | None,
+    registry_uri: str | None,
 ) -> int:
     """Say whether VERSION of the registered model NAME may stand under the alias, a line a rule.
 
@@ -28,6 +36,9 @@ def command(
     governed = open_governed(name, ledger, tracking_uri, registry_uri)
     number = governed.version(version)
     answer = governed.ask(number, governed.alias(alias))
+    if as_json:
+        print_json(answer_document(answer, governed.adopted, governed.ledger, name, number))
+        return answer.exit_code
     show_answer(answer, governed.adopted, name, number)
     if answer.readiness is not None:
         show_readiness(answer.readiness, governed.adopted, governed.ledger)

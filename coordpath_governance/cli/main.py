@@ -7,7 +7,7 @@ import io
 import os
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -39,6 +39,23 @@ _COMMANDS = {
     "audit": "the ledger: log, verify, export, anchor",
     "sweep": "find what lacks a report, and what went round the guard",
 }
+
+
+class PipeOutput(io.FileIO):
+    """Standard output whose reader may leave, as in `coordpath audit log | head -1`: the rest is thrown away.
+
+    The command goes on to its own end and exit code. Any other failure to write, such as a full disk, is raised.
+    """
+
+    def write(self, data: Any, /) -> int:  # noqa: ANN401 - any buffer
+        """Write, or switch to the null device once the pipe is closed."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.fileno())
+            os.close(null)
+            return memoryview(data).nbytes
 
 
 class LazyGroup(click.Group):
@@ -74,8 +91,19 @@ def cli() -> None:
 def main() -> NoReturn:
     """Entry point: run a command and leave with its exit code; nothing unexpected ever counts as fine."""
     gc.set_threshold(_COLLECT_AFTER)
+    _tolerate_closed_pipe()
     code = _run()
     sys.exit(code if _flushed() else code or EXIT_UNKNOWN)
+
+
+def _tolerate_closed_pipe() -> None:
+    """Put `PipeOutput` below standard output, where that is a file of the system's."""
+    stream = sys.stdout
+    if isinstance(stream, io.TextIOWrapper):
+        raw = PipeOutput(stream.fileno(), "wb", closefd=False)
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), encoding=stream.encoding, errors=stream.errors, line_buffering=stream.line_buffering
+        )
 
 
 def _flushed() -> bool:

@@ -284,6 +284,23 @@ def test_a_full_disk_is_4(problem, coordpath, unbuffered):
     assert "cannot write '/dev/full': No space left" in outcome.err
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes are those of POSIX")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_is_no_error(problem, unbuffered):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "coordpath_governance", "solve", str(problem)],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 class UnexpectedError(Exception):
     """What nobody thought of."""
 

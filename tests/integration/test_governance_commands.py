@@ -63,6 +63,25 @@ def test_the_whole_way_with_its_exit_codes(office):
     assert office.run("audit", "verify").code == 0
 
 
+def test_the_gate_as_json(running):
+    asked = running.run("gate", running.name, "2", "--json")
+    document = json.loads(asked.out)
+    assert asked.code == document["exit_code"] == 3
+    assert (document["schema"], document["name"], document["version"]) == ("coordpath.gate/1", running.name, "2")
+    assert (document["verdict"], document["alias"], document["from_version"]) == ("review", "champion", "1")
+    assert document["policy"]["name"] == "prices"
+    assert document["missing"] == ["2 approvals by validator"]
+    assert {rule["rule"]: rule["result"] for rule in document["rules"]}["final_cost_increase"] == "pass"
+    running.approve("2", "Bob")
+    document = json.loads(running.run("gate", running.name, "2", "--json").out)
+    assert [(each["by"], each["roles"]) for each in document["approvals"]] == [("Bob", ["validator"])]
+    assert document["missing"] == ["1 approval by validator"]
+    standing = json.loads(running.run("gate", running.name, "1", "--json").out)
+    assert (standing["verdict"], standing["materiality"], standing["rules"]) == ("pass", None, [])
+    wrong = running.run("gate", running.name, "99", "--json")
+    assert (wrong.code, wrong.out) == (2, "")
+
+
 def test_what_is_attached_carries_the_verdict_and_an_attestation(running):
     folder = running.attached("2", "v1-to-v2")
     verdict = json.loads((folder / "verdict.json").read_bytes())
