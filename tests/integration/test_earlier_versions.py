@@ -1,0 +1,76 @@
+"""What version 0.1 recorded is verified, gated, reviewed, promoted and loaded by the present one."""
+
+import shutil
+import sqlite3
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import mlflow
+import pytest
+from helpers.mlflow_store import use
+
+from coordpath_governance.registry.verified import load_verified
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "governance-0.1"
+PLACES = {
+    "experiments": "artifact_location",
+    "runs": "artifact_uri",
+    "logged_models": "artifact_location",
+    "model_versions": "storage_location",
+}
+
+
+@pytest.fixture
+def old(tmp_path, monkeypatch):
+    """The registry and ledger of 0.1, in a folder of their own."""
+    with zipfile.ZipFile(GOLDEN / "registry.zip") as archive:
+        archive.extractall(tmp_path)
+    shutil.copy(GOLDEN / "ledger.db", tmp_path / "coordpath-ledger.db")
+    shutil.copy(GOLDEN / "keys" / "test-only-service.pem", tmp_path / "coordpath-ledger.key")
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
+        for table, column in PLACES.items():
+            database.execute(f"UPDATE {table} SET {column} = replace({column}, 'file:///fixture', ?)", (tmp_path.as_uri(),))
+        database.commit()
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    use(uri)
+    yield tmp_path
+    use(None)
+
+
+def key(owner):
+    return GOLDEN / "keys" / f"test-only-{owner}.pem"
+
+
+def test_the_ledger_and_its_export_are_intact(old, coordpath):
+    for what in ((), (GOLDEN / "ledger.jsonl",)):
+        done = coordpath("audit", "verify", *what, "--anchor", GOLDEN / "anchor.json")
+        assert done.code == 0, done.plain
+        assert "44 entries" in done.plain
+
+
+def test_every_report_verifies_with_its_data(old, coordpath):
+    reports = sorted(old.rglob("change_report.json"))
+    assert len(reports) == 5
+    for report in reports:
+        assert coordpath("verify", report).code == 0
+        done = coordpath("verify", report, "--data", GOLDEN / f"{report.parents[1].name}.csv")
+        assert done.code == 0, done.plain
+
+
+def test_what_was_approved_is_promoted_and_loaded(old, coordpath):
+    assert load_verified("models:/price@champion") is not None
+    assert [coordpath("gate", "price", version).code for version in ("3", "4", "5")] == [1, 0, 3]
+    done = coordpath("promote", "price", "4")
+    assert done.code == 0, done.plain
+    assert str(mlflow.MlflowClient().get_model_version_by_alias("price", "champion").version) == "4"
+    assert load_verified("models:/price@champion") is not None
+    assert coordpath("audit", "verify", "--anchor", GOLDEN / "anchor.json").code == 0
+
+
+def test_what_waits_for_a_review_is_approved_and_promoted(old, coordpath):
+    assert coordpath("review", "price", "5", "--approve", "--comment", "ok", "--key", key("cleo")).code == 0
+    done = coordpath("promote", "price", "5")
+    assert done.code == 0, done.plain
+    assert coordpath("audit", "verify", "--anchor", GOLDEN / "anchor.json").code == 0
