@@ -27,6 +27,7 @@ def command() -> None:
 
 
 @command.command("init")
+@click.option("--model", required=True, metavar="NAME", help="The registered model that the policy is for.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it here; default: standard output.")
 @click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Pin these reference data by their SHA-256.")
 @click.option("--target", metavar="COL", help="The column of the data that the models predict.")
@@ -37,15 +38,15 @@ def command() -> None:
     show_default=True,
     help="What the models are: linear, logistic, or Poisson, gamma and Tweedie.",
 )
-def init(out: Path | None, data: Path | None, target: str | None, kind: str) -> None:
-    """Write a policy to start from, with comments."""
+def init(model: str, out: Path | None, data: Path | None, target: str | None, kind: str) -> None:
+    """Write a policy to start from for one registered model, with comments; an ordinary refit meets its limits."""
     from coordpath_governance.policy.starting_policy import starting_policy
 
     if (data is None) != (target is None):
         raise UsageError("give --data FILE and --target COL together, or neither")
-    text = starting_policy(kind=kind)
+    text = starting_policy(model, kind=kind)
     if data is not None and target is not None:
-        text = starting_policy(_digest(data, target), str(data.resolve()), target, kind)
+        text = starting_policy(model, _digest(data, target), str(data.resolve()), target, kind)
     read_policy(text, "the new policy")
     if out is None:
         click.echo(text, nl=False)

@@ -1,23 +1,30 @@
-"""A policy to start from: valid, commented, and strict until somebody loosens it."""
+"""A policy to start from, for one model: valid, commented, met by an ordinary refit and not by a bad one."""
 
 from __future__ import annotations
 
 import yaml
 
-__all__ = ["KINDS", "UNPINNED", "starting_policy"]
+from coordpath_governance.errors import UsageError
+from coordpath_governance.text import shorten, visible
+
+__all__ = ["KINDS", "UNPINNED", "exact_pattern", "starting_policy"]
 
 UNPINNED = "0" * 64
 """A digest that no data have: with it nothing passes."""
+
+_LONGEST = 200
+"""Characters in a policy's name and in a pattern."""
 
 _TEXT = """\
 # A policy for coordpath: which changes of a model pass, which need a person, which fail.
 #   coordpath policy check FILE [--report change_report.json]    look at it, and try it on a report
 #   coordpath policy adopt FILE --key KEY                         from then on the gate goes by it
 schema: coordpath.policy/1
-name: starting-policy
+name: %(name)s
 
-# Names of registered models; * and ? stand for anything. Exactly one adopted policy must match a model.
-models: ["*"]
+# Names of registered models; * and ? stand for anything, [*] for the character *.
+# Exactly one adopted policy must match a model.
+models: [%(models)s]
 # Aliases that only a promotion may set or move.
 aliases: [champion]
 
@@ -40,76 +47,121 @@ reference:
   # threshold: 0.5              # decisions "prediction >= threshold"; leave it out where the model has its own
   # segments: [region]          # needed by the limits by_segment
   missing: fail
+  # number of single steps that are shown, before all the rest
   max_steps: 10
 
 # A violation fails, unless the rule says "otherwise: review". What cannot be told never passes.
 rules:
-  final_cost_increase: {relative: 0.01, standard_errors: 2}
+  # relative: share of the champion's cost, 0.02 is 2 %%; standard_errors: standard errors of the difference over the rows
+  final_cost_increase: {relative: 0.02, standard_errors: 2}
+  # share of the path's cost, 0.05 is 5 %%
   gap: {most: 0.05, otherwise: review}
+  # number of coefficients
   rest: {coefficients: 200, otherwise: review}
+  # number of slopes and curves
   sign_flips: {most: 0, otherwise: review}
+  # number of columns
   features_added: {most: 0, otherwise: review}
+  # number of columns
   features_dropped: {most: 0, otherwise: review}
+  # number of coefficients
   unexercised: {changed: 0, otherwise: review}
 %(change)s
-  required_facts: {facts: [reason]}
+%(decisions)s
+  # days
   report_age: {days: 30}
-  change_since_validation: {changes: 12, days: 366, standardised_change: 1.0, otherwise: review}
-#  step_cost_increase: {relative: 0.05}
-#  steps: {most: 11}
+# More rules. The first needs a full validation to count from: a promotion in the class 'major' below.
+#  change_since_validation: {changes: 12, days: 366, otherwise: review}   # number of promotions; days
+#  step_cost_increase: {relative: 0.05}                     # share of the champion's cost
+#  steps: {most: 11}                                        # number of steps
 #  sign_constraints: {features: {income: positive, debt: negative}}
 #  frozen_features: {features: [postcode]}
-%(decisions)s
-#  mean_score_shift: {overall: 0.1, by_segment: 0.2}
+#  mean_score_shift: {overall: 0.1, by_segment: 0.2}        # units of the score
+# What an author says with `coordpath report --reason`; a report that registering makes has none.
+#  required_facts: {facts: [reason]}
 
 # Classes of change, the most severe first; one applies when any of its observations reaches the value, or is not known.
 # The last takes all others. full_validation: a promotion in this class begins change_since_validation anew.
 materiality:
   - class: major
+    # first_version: 1 is yes; the others: number of columns, of columns, of slopes and curves
     when: {first_version: 1, features_added: 1, features_dropped: 1, sign_flips: 1}
+    # count: number of people
     approvals: [{role: validator, count: 1}, {role: owner, count: 1}]
     full_validation: true
   - class: moderate
+    # %(moderate_unit)s
     when: {%(moderate)s: 0.1}
+    # count: number of people
     approvals: [{role: validator, count: 1}]
   - class: minor
 
-# Who may take responsibility for a rule that is not met, and for how long.
-waivers: {roles: [owner], longest_days: 30}
+# Who may take responsibility for a rule that is not met, and for how many days.
+waivers: {roles: [risk], longest_days: 30}
 # Who may vouch for coefficients of a version that cannot be read (`coordpath declare`); nobody unless said.
 # declarations: {roles: [validator]}
 # How a version may have been read. Without it: in any way that coordpath reads itself; a reader plugin must be listed.
 # formats: [skops, pickle, cloudpickle, parquet, declared]
-# How long an approval holds, and how many more it takes where nobody vouches for the author.
+# How many days an approval holds, and how many more people it takes where nobody vouches for the author.
 approvals: {longest_days: 30, extra_for_unverified_author: 1}
 """
 
 
-_LINEAR = """  # relative to the target's standard deviation
+_LINEAR = """  # share of the target's standard deviation, 0.5 is half of it
   standardised_change: {relative: 0.5, otherwise: review}"""
-_SCORE = """  # in units of the score: log-odds, or the logarithm of a rate
+_SCORE = """  # units of the score: log-odds, or the logarithm of a rate
   standardised_change: {absolute: 0.5, otherwise: review}"""
-_BY_SEGMENT = "#  decision_flips: {overall: 0.05, by_segment: 0.1}"
-_OVERALL = "  decision_flips: {overall: 0.05, otherwise: review}   # by_segment: 0.1 needs segments"
+_BY_SEGMENT = """  # share of decisions; needs a threshold in reference, by_segment also segments
+#  decision_flips: {overall: 0.05, by_segment: 0.1}"""
+_OVERALL = """  # share of decisions, 0.05 is 5 %; by_segment: 0.1 needs segments
+  decision_flips: {overall: 0.05, otherwise: review}"""
+_OF_TARGET = "share of the target's standard deviation, 0.1 is a tenth of it"
+_OF_SCORE = "units of the score: log-odds, or the logarithm of a rate"
+_IN_TARGET = {"moderate": "standardised_change_relative", "moderate_unit": _OF_TARGET}
+_IN_SCORE = {"moderate": "standardised_change", "moderate_unit": _OF_SCORE}
 
 KINDS = {
-    "linear": {"change": _LINEAR, "moderate": "standardised_change_relative", "decisions": _BY_SEGMENT},
-    "classifier": {"change": _SCORE, "moderate": "standardised_change", "decisions": _OVERALL},
-    "rate": {"change": _SCORE, "moderate": "standardised_change", "decisions": _BY_SEGMENT},
+    "linear": {"change": _LINEAR, "decisions": _BY_SEGMENT, **_IN_TARGET},
+    "classifier": {"change": _SCORE, "decisions": _OVERALL, **_IN_SCORE},
+    "rate": {"change": _SCORE, "decisions": _BY_SEGMENT, **_IN_SCORE},
 }
 """What differs by the kind of model: linear, logistic (a classifier), or Poisson, gamma and Tweedie (a rate)."""
 
 
 def starting_policy(
-    sha256: str | None = None, uri: str | None = None, target: str | None = None, kind: str = "linear"
+    model: str, sha256: str | None = None, uri: str | None = None, target: str | None = None, kind: str = "linear"
 ) -> str:
-    """The text of the policy for one of the `KINDS` of models, with the data pinned if they are known."""
+    """The text of the policy for the registered ``model``, of one of the `KINDS`, with the data pinned if they are known.
+
+    Raises `UsageError` if the model's name is too long, blank, or holds characters that cannot be seen.
+    """
     pin = f"  sha256: {_quoted(sha256 or UNPINNED)}"
     if sha256 is None:
-        pin = f"  # Pin your data: `coordpath policy init --data FILE --target COL` writes their SHA-256.\n{pin}"
+        told = "Pin your data: `coordpath policy init --model NAME --data FILE --target COL` writes their SHA-256."
+        pin = f"  # {told}\n{pin}"
     if uri is not None:
         pin += f"\n  uri: {_quoted(uri)}"
-    return _TEXT % {"pin": pin, "target": _quoted(target or "target"), **KINDS[kind]}
+    named = {"models": _quoted(exact_pattern(model)), "name": _quoted(model)}
+    return _TEXT % {**named, "pin": pin, "target": _quoted(target or "target"), **KINDS[kind]}
+
+
+def exact_pattern(model: str) -> str:
+    """The pattern that matches the name ``model`` and no other: ``*``, ``?`` and ``[`` stand in brackets.
+
+    Raises `UsageError` if a policy cannot hold the name or the pattern.
+    """
+    if not model.strip() or visible(model) != model:
+        shown = shorten(visible(model), 80)
+        raise UsageError(f"--model '{shown}' is blank or holds characters that cannot be seen; give the registered name")
+    if len(model) > _LONGEST:
+        raise UsageError(f"--model has {len(model)} characters; a policy takes names of at most {_LONGEST}")
+    pattern = "".join(f"[{char}]" if char in "*?[" else char for char in model)
+    if len(pattern) > _LONGEST:
+        raise UsageError(
+            f"--model '{shorten(model, 80)}' makes a pattern of {len(pattern)} characters, since each *, ? and [ is written "
+            f"in brackets; a policy takes at most {_LONGEST}: write a shorter pattern by hand"
+        )
+    return pattern
 
 
 def _quoted(text: str) -> str:

@@ -133,7 +133,7 @@ def test_a_policy_to_start_from_knows_what_it_asks_of_its_kind_of_models(kind):
     rng = np.random.default_rng(7)
     frame = pd.DataFrame({"a": rng.normal(size=90), "y": rng.permutation(["A", "B"] * 45)})
     document = explain_change(odds(0.30), odds(0.31), data=frame, target="y").document
-    judged = judge(read_policy(starting_policy(kind=kind), kind), document)
+    judged = judge(read_policy(starting_policy("model", kind=kind), kind), document)
     unknown = {each.rule for each in judged.results if each.result == "unknown"}
     assert ("standardised_change" in unknown) == (kind == "linear")
     assert judged.materiality == ("moderate" if kind == "linear" else "minor")

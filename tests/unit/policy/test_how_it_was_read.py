@@ -130,7 +130,7 @@ def test_policies_that_say_nothing_of_it_have_the_same_bytes_as_before(policy_of
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_starting_policy_mentions_both_and_reads_with_them(kind):
-    text = starting_policy(kind=kind)
+    text = starting_policy("model", kind=kind)
     read_policy(text, "test")
     loosened = read_policy(text.replace("# declarations:", "declarations:").replace("# formats:", "formats:"), "test")
     assert loosened.declarations.roles == ("validator",)

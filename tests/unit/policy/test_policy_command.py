@@ -59,7 +59,7 @@ def admin(tmp_path):
 
 def test_init_pins_the_digest_that_reports_compute(run, tmp_path, data_file, document):
     out = tmp_path / "policy.yaml"
-    code, said = run("init", "--data", data_file, "--target", "y", "--out", out)
+    code, said = run("init", "--model", "rents", "--data", data_file, "--target", "y", "--out", out)
     assert code == 0
     assert "policy check" in said
     policy = read_policy(out.read_bytes(), "p")
@@ -69,31 +69,31 @@ def test_init_pins_the_digest_that_reports_compute(run, tmp_path, data_file, doc
 
 
 def test_init_without_data_prints_a_valid_policy_that_passes_nothing(run):
-    policy = read_policy(run("init")[1], "p")
+    policy = read_policy(run("init", "--model", "rents")[1], "p")
     assert policy.reference.sha256 == "0" * 64
 
 
 def test_init_for_every_kind_of_models(run):
-    texts = {kind: run("init", "--kind", kind)[1] for kind in KINDS}
+    texts = {kind: run("init", "--model", "rents", "--kind", kind)[1] for kind in KINDS}
     assert len(set(texts.values())) == len(KINDS)
-    assert texts["linear"] == run("init")[1]
+    assert texts["linear"] == run("init", "--model", "rents")[1]
     for kind, text in texts.items():
         assert read_policy(text, kind).rules.standardised_change is not None
 
 
 def test_init_refuses_half_of_it_another_column_and_files_that_are_there(run, tmp_path, data_file):
     with pytest.raises(UsageError, match="together"):
-        run("init", "--data", data_file)
+        run("init", "--model", "rents", "--data", data_file)
     with pytest.raises(UsageError, match="together"):
-        run("init", "--target", "y")
+        run("init", "--model", "rents", "--target", "y")
     with pytest.raises(UsageError, match=r"no column 'z'; it has: a, b"):
-        run("init", "--data", data_file, "--target", "z")
+        run("init", "--model", "rents", "--data", data_file, "--target", "z")
     (tmp_path / "there").write_text("mine")
     with pytest.raises(UsageError, match="is there already"):
-        run("init", "--out", tmp_path / "there")
+        run("init", "--model", "rents", "--out", tmp_path / "there")
     assert (tmp_path / "there").read_text() == "mine"
     with pytest.raises(UsageError, match="cannot write"):
-        run("init", "--out", tmp_path / "there" / "policy.yaml")
+        run("init", "--model", "rents", "--out", tmp_path / "there" / "policy.yaml")
 
 
 @pytest.mark.parametrize(
