@@ -316,6 +316,7 @@ _WEIGH_FOR_THEIR_MODEL = frozenset(
         "promotion",
         "outside move",
         "adoption",
+        "version retired",
     )
 )
 

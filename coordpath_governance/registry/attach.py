@@ -1,7 +1,8 @@
 """Attach a report to a version: write, read back, compare digests, and only then say so in tags.
 
-While files are being replaced the tag with the report's digest says so instead, and a crash half-way leaves no half report
-that looks whole. Attaching the same report again changes nothing.
+While files are being replaced the version carries no tag with the report's digest; in a guarded registry, which deletes no
+tag of ours, the tag says so. A crash half-way leaves no half report that looks whole. Attaching the same report again changes
+nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import AttachError
 from coordpath_governance.registry.beside import attaching, folder_name, read_beside, write_beside
 from coordpath_governance.registry.description import described
+from coordpath_governance.registry.guarded_registry import guard_behind
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering import render_summary_markdown
@@ -161,7 +163,11 @@ def _replaced(candidate: ModelPointer, folder: str, wanted: bytes) -> str | None
 
 
 def _tell_that_it_is_being_replaced(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 - MlflowClient
-    """A guarded registry deletes no tag of ours, so the tag gets a value that is no digest."""
-    with attaching(f"tagging {candidate.uri}"):
-        if _TAG_OF_COMPLETENESS in client.get_model_version(candidate.name, candidate.version).tags:
-            client.set_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS, _BEING_REPLACED)
+    name, version = candidate.name or "", candidate.version
+    with attaching(f"untagging {candidate.uri}"):
+        if _TAG_OF_COMPLETENESS not in client.get_model_version(name, version).tags:
+            return
+        if guard_behind(client, name) is None:
+            client.delete_model_version_tag(name, version, _TAG_OF_COMPLETENESS)
+        else:
+            client.set_model_version_tag(name, version, _TAG_OF_COMPLETENESS, _BEING_REPLACED)

@@ -282,7 +282,6 @@ def test_what_passes_the_gate_is_promoted_by_a_plain_client(guarded, coordpath, 
     assert guarded.stands(name) == "2"
     assert guarded.events(name)[-2:] == ["intent", "promotion"]
     refused(guarded.client.delete_model_version, name, "2")
-    guarded.client.delete_model_version(name, "1")
 
 
 @pytest.fixture
@@ -355,6 +354,23 @@ def test_a_report_on_a_guarded_registry_without_its_ledger_replaces_nothing(guar
     assert guarded.store.tags(waiting, 2) == before
 
 
+def test_a_version_once_promoted_and_the_tags_are_deleted_only_after_retiring(guarded, coordpath, tmp_path, waiting):
+    approved_by_all(guarded, coordpath, tmp_path, waiting)
+    assert coordpath("promote", waiting, "2").code == 0
+    said = refused(guarded.client.delete_model_version, waiting, "1")
+    assert "coordpath retire" in said
+    assert "coordpath retire" in refused(guarded.client.delete_model_version_tag, waiting, "2", "coordpath.report_sha256")
+    guarded.keys["admin"].save(tmp_path / "admin.pem")
+    asked = ("retire", waiting, "1", "--reason", "data withdrawn", "--ledger", guarded.ledger_url)
+    assert coordpath(*asked, "--key", tmp_path / "ann.pem").code == 2
+    done = coordpath(*asked, "--key", tmp_path / "admin.pem")
+    assert done.code == 0, done.err
+    assert f"Version 1 of {waiting} may be deleted from the registry now" in done.plain
+    guarded.client.delete_model_version(waiting, "1")
+    log = coordpath("audit", "log", waiting, "--ledger", guarded.ledger_url)
+    assert "version 1 may be deleted: data withdrawn" in " ".join(log.plain.split())
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -362,13 +378,14 @@ def test_a_report_on_a_guarded_registry_without_its_ledger_replaces_nothing(guar
         ("review", "{}", "2", "--approve"),
         ("waive", "{}", "2", "steps", "--reason", "x"),
         ("adopt", "{}"),
+        ("retire", "{}", "1", "--reason", "x"),
         ("sweep",),
         ("promote", "{}", "2", "--dry-run"),
     ],
     ids=lambda command: command[0],
 )
 def test_commands_that_open_the_ledger_themselves_say_so_where_it_is_missing(coordpath, tmp_path, waiting, command):
-    key = ("--key", tmp_path / "ann.pem") if command[0] in ("review", "waive", "adopt") else ()
+    key = ("--key", tmp_path / "ann.pem") if command[0] in ("review", "waive", "adopt", "retire") else ()
     said = coordpath(*(part.format(waiting) for part in command), *key)
     assert said.code == 2
     assert "opens the ledger itself" in said.plain

@@ -39,6 +39,10 @@ ASKED = [
     (("set_model_version_tag", "price", 1, HIDING), ("set tag", {"version": "1", "tag": IS_PROMPT})),
     (("set_prompt_version_tag", "price", 1, IS_PROMPT, "x"), ("set tag", {"version": "1", "tag": IS_PROMPT})),
     (("delete_model_version_tag", "price", 1, IS_PROMPT), ("delete tag", {"version": "1", "tag": IS_PROMPT})),
+    (
+        ("delete_model_version_tag", "price", 1, "coordpath.report"),
+        ("delete tag", {"version": "1", "tag": "coordpath.report"}),
+    ),
     (("delete_prompt_version_tag", "price", 1, IS_PROMPT), ("delete tag", {"version": "1", "tag": IS_PROMPT})),
     (("delete_registered_model_alias", "price", "champion"), ("delete alias", {"alias": "champion"})),
     (("delete_prompt_alias", "price", "champion"), ("delete alias", {"alias": "champion"})),

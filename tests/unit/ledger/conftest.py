@@ -28,6 +28,7 @@ from coordpath_governance.ledger.events import (
     ReportMade,
     RuleOutcome,
     VerdictGiven,
+    VersionRetired,
     Waiver,
 )
 from coordpath_governance.models.coefficients_json import declared_bytes
@@ -183,6 +184,7 @@ class Book:
         self.refuse("fraud")
         moved = OutsideMove(alias="champion", expected="2", found=None, reason="gone")
         self.add("outside move", moved, model="fraud")
+        self.add("version retired", VersionRetired(version="1", reason="withdrawn"), self.admin, "fraud")
         left = KeyRevoked(key=self.reviewer.public.id, reason="left")
         self.add("key revoked", left, self.admin)
         head = self.entries[-1]

@@ -20,6 +20,7 @@ WAYS_ROUND = [
     ("rename model", {"new_name": "away"}, "leave its policy and its ledger behind"),
     ("set tag", {"tag": "mlflow.prompt.is_prompt"}, "would hide 'credit'"),
     ("delete tag", {"tag": "mlflow.prompt.is_prompt"}, "would hide 'credit'"),
+    ("delete tag", {"version": "2", "tag": "coordpath.report"}, "`coordpath retire credit 2 --reason …` lets it be deleted"),
     ("something new", {}, "not known to be harmless"),
 ]
 
@@ -40,6 +41,7 @@ def test_ways_round(champion_world, operation, what, why):
         ("delete alias", {"alias": "shadow"}),
         ("delete version", {"version": "2"}),
         ("set tag", {"tag": "team"}),
+        ("delete tag", {"tag": "coordpath.report"}),
     ],
 )
 def test_what_is_harmless(champion_world, operation, what):
