@@ -1,8 +1,8 @@
 """Attach a report to a version: write, read back, compare digests, and only then say so in tags.
 
 While files are being replaced the version carries no tag with the report's digest; in a guarded registry, which deletes no
-tag of ours, the tag says so. A crash half-way leaves no half report that looks whole. Attaching the same report again changes
-nothing.
+tag of ours, the tag says so. A crash half-way leaves no half report that looks whole. Attaching the same report again
+changes nothing.
 """
 
 from __future__ import annotations
