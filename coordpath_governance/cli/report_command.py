@@ -199,7 +199,7 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
     facts = ChangeFacts(**{key: options[key] for key in ("reason", "change_type", "planned", "owner", "purpose")})
     if governed is not None and attached:
         with progress_line() as progress:
-            return governed.make(champion, candidate, facts, options["data"], progress), champion, candidate
+            return governed.make(champion, candidate, facts, alias, options["data"], progress), champion, candidate
     settings = settings_for(
         max_steps=None if options["all_steps"] else options["max_steps"],
         gamma=options["gamma"],

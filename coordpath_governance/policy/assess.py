@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from coordpath_governance.policy.document import Policy
-from coordpath_governance.policy.judge import judge
+from coordpath_governance.policy.judge import judge, judge_with
 from coordpath_governance.policy.load import policy_sha256
 from coordpath_governance.reports.compose import document_digest
-from coordpath_governance.reports.document import Assessment, ChangeReportDocument, PolicyFacts, RuleFacts
+from coordpath_governance.reports.document import Assessment, ChangeReportDocument, GateWord, PolicyFacts, RuleFacts
 
 __all__ = ["assess"]
 
 
-def assess(document: ChangeReportDocument, policy: Policy) -> ChangeReportDocument:
-    """``document`` under ``policy``: the model's facts, the verdict with every rule, and the digest of it all."""
-    judgement = judge(policy, document)
+def assess(document: ChangeReportDocument, policy: Policy, gate: GateWord | None = None) -> ChangeReportDocument:
+    """``document`` under ``policy``: the model's facts, the verdict with every rule, and the digest of it all.
+
+    ``gate`` is what only the gate knew when the report was made; without it the verdict is that of the rules alone.
+    """
+    judgement = judge(policy, document) if gate is None else judge_with(policy, document, gate)
     assessment = Assessment(
         verdict=judgement.verdict,
         reason=judgement.reason,
@@ -26,6 +29,7 @@ def assess(document: ChangeReportDocument, policy: Policy) -> ChangeReportDocume
             document=policy.model_dump(mode="json", by_alias=True, exclude_unset=True),
         ),
         rules=tuple(RuleFacts(**asdict(result)) for result in judgement.results),
+        gate=gate,
     )
     assessed = document.model_copy(update={"facts": policy.merged_facts(document.facts), "assessment": assessment})
     return assessed.model_copy(update={"digest": document_digest(assessed)})

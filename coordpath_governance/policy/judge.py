@@ -12,11 +12,12 @@ from coordpath_governance.policy.gate_facts import GateFacts
 from coordpath_governance.policy.materiality import class_of
 from coordpath_governance.policy.results import Outcome, RuleResult, listed
 from coordpath_governance.policy.rules import Seen
-from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.document import ChangeReportDocument, GateWord
 
-__all__ = ["ApprovalNeed", "GateFacts", "Judgement", "RuleResult", "judge", "who_decides"]
+__all__ = ["ApprovalNeed", "GateFacts", "Judgement", "RuleResult", "judge", "judge_with", "who_decides"]
 
 Verdict = Literal["pass", "review", "fail"]
+_TOLD = "Told by the gate when the report was made."
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,22 @@ def judge(
     return _conclude(policy.materiality, kind, results, at_gate)
 
 
+def judge_with(policy: Policy, document: ChangeReportDocument, word: GateWord) -> Judgement:
+    """The judgement over a report alone, concluded as the gate did that knew more: the same verdict, before any decision."""
+    alone = judge(policy, document)
+    told = {each.rule: each.result for each in word.rules}
+    results = tuple(
+        replace(each, result=told[each.rule], reason=_TOLD) if told.get(each.rule, each.result) != each.result else each
+        for each in alone.results
+    )
+    known = {each.rule for each in results}
+    later = tuple(RuleResult(rule, "", "", result, _TOLD) for rule, result in told.items() if rule not in known)
+    kind = next(each for each in policy.materiality if each.class_ == alone.materiality)
+    extra = 0 if word.author_known else policy.approvals.extra_for_unverified_author
+    concluded = _conclude(policy.materiality, kind, (*results, *later), alone.at_gate, extra)
+    return replace(concluded, results=results)
+
+
 def _waive(result: RuleResult, waived: Collection[str]) -> RuleResult:
     """A rule that is met needs no waiver."""
     if result.rule not in waived or result.rule in BUILT_IN or result.result == "pass":
@@ -64,20 +81,33 @@ def _waive(result: RuleResult, waived: Collection[str]) -> RuleResult:
 
 
 def _conclude(
-    classes: Sequence[MaterialityClass], kind: MaterialityClass, results: tuple[RuleResult, ...], at_gate: tuple[str, ...]
+    classes: Sequence[MaterialityClass],
+    kind: MaterialityClass,
+    results: tuple[RuleResult, ...],
+    at_gate: tuple[str, ...],
+    extra: int = 0,
 ) -> Judgement:
+    """``extra``: approvals more than the class asks, by anybody who may approve, since nobody vouches for the author."""
     failed, doubtful = _with(results, "fail"), _with(results, "review", "unknown")
     needs = who_decides(classes, kind) if doubtful else _as_needs(kind)
-    verdict: Verdict = "fail" if failed else "review" if doubtful or needs else "pass"
-    if doubtful and not needs:
+    anybody = sorted({need.role for each in classes for need in each.approvals})
+    verdict: Verdict = "fail" if failed else "review" if doubtful or needs or extra else "pass"
+    if (doubtful and not needs) or (extra and not anybody):
         verdict = "fail"
-    sentences = _sentences(results, kind, needs)
+    sentences = _sentences(results, kind, needs, _one_more(extra, anybody) if extra else "")
     if at_gate:
         sentences.append(f"Checked at the gate: {listed(at_gate)}.")
     return Judgement(verdict, " ".join(sentences), kind.class_, kind.full_validation, results, needs, at_gate)
 
 
-def _sentences(results: Sequence[RuleResult], kind: MaterialityClass, needs: Sequence[ApprovalNeed]) -> list[str]:
+def _one_more(extra: int, roles: Sequence[str]) -> str:
+    who = " or ".join(roles) or "nobody that the policy names"
+    return f"{extra} × {who}, since nobody vouches for who registered the version"
+
+
+def _sentences(
+    results: Sequence[RuleResult], kind: MaterialityClass, needs: Sequence[ApprovalNeed], one_more: str
+) -> list[str]:
     """Why the verdict is what it is."""
     failed, doubtful, waived = (
         _with(results, "fail"),
@@ -95,8 +125,9 @@ def _sentences(results: Sequence[RuleResult], kind: MaterialityClass, needs: Seq
         out.append(f"Waived: {listed(waived)}.")
     if doubtful and not needs:
         out.append("The policy names nobody who could decide that.")
-    elif needs and not failed:
-        out.append(f"Approval needed: {', '.join(f'{need.count} × {need.role}' for need in needs)}.")
+    elif (needs or one_more) and not failed:
+        asked = [f"{need.count} × {need.role}" for need in needs]
+        out.append(f"Approval needed: {', '.join([*asked, one_more] if one_more else asked)}.")
     elif not failed:
         out.append(f"Changes of class '{kind.class_}' need no approval.")
     return out

@@ -22,6 +22,7 @@ from coordpath_governance.reports.document import Assessment, ChangeFacts
 from coordpath_governance.reports.make import Progress
 from coordpath_governance.review.adopted import AdoptedPolicy
 from coordpath_governance.review.gate import Answer, ask_gate, record_report
+from coordpath_governance.review.readiness import gate_word
 from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = ["GovernedModel"]
@@ -40,15 +41,19 @@ class GovernedModel:
         champion: ModelPointer | None,
         candidate: ModelPointer,
         facts: ChangeFacts,
+        alias: str,
         data: Path | None = None,
         progress: Progress | None = None,
     ) -> ChangeReport:
-        """The report as the policy wants it, with its assessment."""
+        """The report as the policy wants it, with what the gate says of it before any decision."""
         policy = self.adopted.policy
         with pinned_reference(policy, data) as reference:
             settings, declared = pinned_settings(policy), declared_in(self.ledger)
             report = report_on_versions(champion, candidate, reference, facts, settings, progress, declared)
-        return ChangeReport(assess(report.document, policy))
+        name, version = str(candidate.name), str(candidate.version)
+        return ChangeReport(
+            assess(report.document, policy, gate_word(self.ledger, report.document, policy, name, alias, version))
+        )
 
     def conclude(
         self, champion: ModelPointer | None, candidate: ModelPointer, report: ChangeReport, alias: str

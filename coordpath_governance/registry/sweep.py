@@ -110,7 +110,7 @@ def _report_what_lacks_one(
         try:
             before = None if champion is None else point_at(client, name, champion)
             candidate = point_at(client, name, str(number))
-            report = model.make(before, candidate, ChangeFacts())
+            report = model.make(before, candidate, ChangeFacts(), alias)
             answer, _ = model.conclude(before, candidate, report, alias)
         except CoordpathError as error:
             yield Swept("failed", name, f"no report on version {number}: {error}")

@@ -27,6 +27,8 @@ __all__ = [
     "DataFacts",
     "FunctionFacts",
     "FunctionPoint",
+    "GateRule",
+    "GateWord",
     "InputFacts",
     "Move",
     "PathFacts",
@@ -105,19 +107,39 @@ class RuleFacts(Part):
     reason: str
 
 
-class Assessment(Sparse):
-    """The verdict at the time of the report; "not assessed" where no policy was applied.
+class GateRule(Part):
+    """What the gate found of a rule that a report alone cannot judge."""
 
-    Rules that need the time or what was promoted before are not among ``rules``: the gate looks at them.
+    rule: str
+    result: Literal["pass", "review", "fail", "unknown"]
+
+
+class GateWord(Part):
+    """What the gate knew when the report was made, before any approval or waiver.
+
+    ``author_known``: whether somebody vouches for who registered the candidate. ``rules``: those that need the time, what
+    was promoted before or who vouches for coefficients, without their figures, which change from day to day.
     """
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("policy", "rules"))
+    author_known: bool
+    rules: tuple[GateRule, ...]
+
+
+class Assessment(Sparse):
+    """The gate's verdict when the report was made, before any decision; "not assessed" where no policy was applied.
+
+    Rules that need the time or what was promoted before are not among ``rules``: the gate looks at them, and ``gate`` tells
+    what it found. Older reports have no ``gate``: their verdict is that of the rules alone.
+    """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("policy", "rules", "gate"))
 
     verdict: Literal["not assessed", "pass", "review", "fail"]
     reason: str
     materiality: str | None
     policy: PolicyFacts | None = None
     rules: tuple[RuleFacts, ...] = ()
+    gate: GateWord | None = None
 
 
 class InputFacts(Part):

@@ -206,7 +206,8 @@ def _check_assessment(document: ChangeReportDocument) -> Check:
     applied = document.assessment.policy
     if applied is not None:
         try:
-            again = assess(again, read_policy(canonical_bytes(applied.document), "the policy in the report"))
+            policy = read_policy(canonical_bytes(applied.document), "the policy in the report")
+            again = assess(again, policy, document.assessment.gate)
         except PolicyError as error:
             return Check("arithmetic", what, (str(error),))
     recorded, recomputed = ({"facts": d.facts, **dict(d.assessment)} for d in (document, again))

@@ -14,6 +14,7 @@ from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, R
 from coordpath_governance.ledger.quorum import person, places_for
 from coordpath_governance.policy.judge import GateFacts, Judgement, judge
 from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.document import GateRule, GateWord
 from coordpath_governance.review.approvals import Tally, objection_to, tally
 from coordpath_governance.review.history import ModelHistory
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from coordpath_governance.review.adopted import AdoptedPolicy
     from coordpath_governance.review.ports import AliasRegistry
 
-__all__ = ["Readiness", "assess_readiness", "bind"]
+__all__ = ["Readiness", "assess_readiness", "bind", "gate_word"]
 
 
 @dataclass(frozen=True)
@@ -145,16 +146,7 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     now, ring = ledger.now(), ledger.keyring()
     binding = bound.binding
     waivers = _valid_waivers(policy, history, binding, ring, now)
-    reports, validated_at = history.since_validation(binding.alias)
-    vouched = vouched_sides(bound.document, history.entries, ring, policy.declarations.roles, ledger.id)
-    gate = GateFacts(
-        now=now,
-        report_made_at=bound.made_at,
-        since_validation=tuple(ChangeReport.from_bytes(ledger.blob(report)).document for report in reports),
-        validated_at=validated_at,
-        vouched={who: _signers(one) for who, one in vouched.items() if not one.missing},
-        too_few={who: _signers(one) for who, one in vouched.items() if one.missing},
-    )
+    gate = _gate_facts(ledger, bound.document, policy, history, binding.alias, now, bound.made_at)
     judgement = judge(policy, bound.document, gate, frozenset(rule for rule, _ in waivers))
     author = history.author(binding.to_version)
     approvals, rejections, void = [], [], []
@@ -174,6 +166,42 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     counted = tally(places, approvals, involved, void)
     consumed = tuple(entry for _, entry in waivers)
     return Readiness(binding, judgement, counted, consumed, tuple(rejections), author is not None)
+
+
+def gate_word(
+    ledger: Ledger, document: ChangeReportDocument, policy: Policy, name: str, alias: str, version: str
+) -> GateWord:
+    """What the gate would say of a report made now that the report alone cannot tell, before any approval or waiver."""
+    now, history = ledger.now(), ModelHistory(ledger.entries(name))
+    alone = {each.rule: each.result for each in judge(policy, document).results}
+    judged = judge(policy, document, _gate_facts(ledger, document, policy, history, alias, now, now)).results
+    other = tuple(
+        GateRule(rule=each.rule, result=each.result)
+        for each in judged
+        if each.result != "waived" and alone.get(each.rule) != each.result
+    )
+    return GateWord(author_known=history.author(version) is not None, rules=other)
+
+
+def _gate_facts(
+    ledger: Ledger,
+    document: ChangeReportDocument,
+    policy: Policy,
+    history: ModelHistory,
+    alias: str,
+    now: str,
+    made_at: str,
+) -> GateFacts:
+    reports, validated_at = history.since_validation(alias)
+    vouched = vouched_sides(document, history.entries, ledger.keyring(), policy.declarations.roles, ledger.id)
+    return GateFacts(
+        now=now,
+        report_made_at=made_at,
+        since_validation=tuple(ChangeReport.from_bytes(ledger.blob(report)).document for report in reports),
+        validated_at=validated_at,
+        vouched={who: _signers(one) for who, one in vouched.items() if not one.missing},
+        too_few={who: _signers(one) for who, one in vouched.items() if one.missing},
+    )
 
 
 def _signers(vouched: Vouched) -> str:

@@ -24,6 +24,7 @@ from coordpath_governance.review.decisions import approve, declare, reject, waiv
 from coordpath_governance.review.gate import ask_gate, record_report
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.ports import Actor
+from coordpath_governance.review.readiness import gate_word
 from coordpath_governance.signing.keys import new_key
 
 NAME = "credit"
@@ -156,7 +157,9 @@ class World:
         self.ledger.record("registration", body, model=name)
 
     def report(self, version, champion=None, name=NAME, sources=(FILES, FILES)):
-        report = ChangeReport(assess(plain_document(name, champion, version, sources), self.adopted.policy))
+        document, policy = plain_document(name, champion, version, sources), self.adopted.policy
+        word = gate_word(self.ledger, document, policy, name, "champion", version)
+        report = ChangeReport(assess(document, policy, word))
         record_report(self.ledger, report)
         return report
 
