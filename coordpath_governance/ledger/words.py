@@ -30,12 +30,12 @@ from coordpath_governance.ledger.events import (
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.text import shorten, visible
 
-__all__ = ["actor_words", "entry_line"]
+__all__ = ["VOUCHED", "actor_words", "entry_line"]
 
 _DIGITS = 12
 _TEXT = 160
 _NAME = 60
-_VOUCHED = {"server": "server login", "key": "signed with a key"}
+VOUCHED = {"server": "server login", "key": "signed with a key"}
 
 
 def entry_line(entry: Entry, keys: KeyRing) -> str:
@@ -80,7 +80,7 @@ def actor_words(actor: str | None, authenticated_by: str | None) -> str:
     """Who asked, and who vouches for that: `bob (server login)`."""
     if not actor or authenticated_by is None:
         return f"{shorten(actor, _NAME)} (unverified)" if actor else "nobody who is known (unverified)"
-    return f"{shorten(actor, _NAME)} ({_VOUCHED[authenticated_by]})"
+    return f"{shorten(actor, _NAME)} ({VOUCHED[authenticated_by]})"
 
 
 def _refusal(facts: Refusal) -> str:
