@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from coordpath_governance.cli.answer_document import print_json
+from coordpath_governance.cli.audit_documents import verify_document
+from coordpath_governance.cli.audit_records import keys, log, show
+from coordpath_governance.cli.clock import utc_moment
+from coordpath_governance.cli.evidence import read_anchors, write_new
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import ledger_options, open_ledger, read_ledger
-from coordpath_governance.errors import EXIT_NO, LedgerError, NotFoundError, UsageError
-from coordpath_governance.ledger.anchor import AnchorFile, make_anchor, read_anchor
+from coordpath_governance.errors import EXIT_NO, LedgerError
+from coordpath_governance.ledger.anchor import make_anchor
 from coordpath_governance.ledger.events import Anchor
 from coordpath_governance.ledger.export import export_lines, read_export
 from coordpath_governance.ledger.location import SERVICE_KEY_VARIABLE
+from coordpath_governance.ledger.retention import past_retention
 from coordpath_governance.ledger.verify import Audit, audit
-from coordpath_governance.ledger.words import entry_line
 from coordpath_governance.text import visible
 
 __all__ = ["command"]
@@ -30,20 +35,8 @@ def command() -> None:
     """The ledger: what was registered, reported, decided and promoted, and that nobody changed it since."""
 
 
-@command.command("log")
-@click.argument("name", required=False)
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Only the newest so many.")
-@ledger_options
-def log(name: str | None, limit: int, **where: Any) -> None:  # noqa: ANN401 - three strings
-    """A line an entry, oldest first; with NAME only those about that model."""
-    ledger = read_ledger(**where)
-    entries, keys = ledger.entries(name), ledger.keyring()
-    if len(entries) > limit:
-        say(f"({len(entries) - limit} earlier entries are not shown; see --limit)")
-    for entry in entries[-limit:]:
-        say(entry_line(entry, keys))
-    if not entries:
-        say(f"nothing about '{visible(name or '')}'")
+for records_command in (log, show, keys):
+    command.add_command(records_command)
 
 
 @command.command("verify")
@@ -51,20 +44,22 @@ def log(name: str | None, limit: int, **where: Any) -> None:  # noqa: ANN401 - t
 @click.option(
     "--anchor", "anchors", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="An anchor; repeatable."
 )
+@click.option("--json", "as_json", is_flag=True, help="The answer as one JSON document.")
 @ledger_options
-def verify(path: Path | None, anchors: tuple[Path, ...], **where: Any) -> int:  # noqa: ANN401 - three strings
+def verify(path: Path | None, anchors: tuple[Path, ...], as_json: bool, **where: Any) -> int:  # noqa: ANN401 - three strings
     """Check the ledger, or an export of it at PATH: every entry, signature, chain, kept document, and the anchors given.
 
-    Exits 0 if it is intact, 1 if not, 4 if we cannot know. PATH is checked without MLflow and without a database.
+    Exits 0 if it is intact, 1 if not, 4 if we cannot know. PATH is checked without MLflow and without a database. It also
+    says which promotions are past the retention of their policy; nothing is deleted by us.
     """
-    files = [_anchor(file) for file in anchors]
+    files = read_anchors(anchors)
     if path is not None:
         exported = read_export(path)
-        return _tell(audit(exported.entries, exported.blobs, files, exported.damaged))
+        return _tell(audit(exported.entries, exported.blobs, files, exported.damaged), as_json)
     ledger = read_ledger(**where)
     entries, damaged = ledger.stored()
     found = audit(entries, ledger.blobs, files, damaged)
-    return _tell(found, ledger.missing_triggers())
+    return _tell(found, as_json, ledger.missing_triggers())
 
 
 @command.command("export")
@@ -74,7 +69,7 @@ def export(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
     """Write the whole ledger to one file that `coordpath audit verify FILE` checks anywhere."""
     ledger = read_ledger(**where)
     entries = ledger.entries()
-    _write(out, export_lines(ledger.id, entries, ledger.blobs))
+    write_new(out, export_lines(ledger.id, entries, ledger.blobs))
     say(f"{len(entries)} entries of ledger {ledger.id} are in {out}; check them with: coordpath audit verify {out}")
 
 
@@ -87,36 +82,16 @@ def anchor(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
     if ledger.service is None:
         raise LedgerError(f"an anchor is signed with the service key: set {SERVICE_KEY_VARIABLE} to its file")
     head = ledger.entries()[-1]
-    _write(out, [make_anchor(ledger.id, head, ledger.now(), ledger.service)])
+    write_new(out, [make_anchor(ledger.id, head, ledger.now(), ledger.service)])
     ledger.record("anchor", Anchor(seq=head.seq, hash=head.hash))
     say(f"Entry {head.seq} is anchored in {out}; keep this file elsewhere, and check with: coordpath audit verify --anchor")
 
 
-def _anchor(path: Path) -> AnchorFile:
-    try:
-        return read_anchor(path.read_bytes(), f"'{path}'")
-    except FileNotFoundError:
-        raise NotFoundError(f"there is no file '{path}'") from None
-    except OSError as error:
-        raise LedgerError(f"cannot read '{path}': {error.strerror}") from error
-
-
-def _write(path: Path, lines: Iterable[bytes]) -> None:
-    """A new file, whole or not at all: evidence is never overwritten."""
-    try:
-        with path.open("xb") as file:
-            try:
-                file.writelines(lines)
-            except BaseException:
-                path.unlink()
-                raise
-    except FileExistsError:
-        raise UsageError(f"'{path}' is there already; evidence is never overwritten: name another file") from None
-    except OSError as error:
-        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
-
-
-def _tell(found: Audit, missing_triggers: Sequence[str] = ()) -> int:
+def _tell(found: Audit, as_json: bool, missing_triggers: Sequence[str] = ()) -> int:
+    past = past_retention(found.sound, utc_moment().strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+    if as_json:
+        print_json(verify_document(found, missing_triggers, past))
+        return 0 if found.intact else EXIT_NO
     say(
         f"Ledger {found.ledger or 'without a name'}: {found.entries} entries, models: {found.models}, keys: {found.keys}, "
         f"{found.blobs} kept documents"
@@ -132,5 +107,7 @@ def _tell(found: Audit, missing_triggers: Sequence[str] = ()) -> int:
             "Note: the database itself would not refuse changes now, because somebody removed or changed triggers of the "
             f"ledger: {', '.join(missing_triggers)}"
         )
+    for each in past:
+        say(visible(f"Note: {each}"))
     say(visible(found.conclusion))
     return 0 if found.intact else EXIT_NO

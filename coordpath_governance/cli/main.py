@@ -36,7 +36,7 @@ _COMMANDS = {
     "waive": "a signed exception from one rule",
     "promote": "move the alias, if the gate lets it",
     "retire": "let a version that was promoted once be deleted, on record",
-    "audit": "the ledger: log, verify, export, anchor",
+    "audit": "the ledger: log, show, keys, verify, export, anchor",
     "sweep": "find what lacks a report, and what went round the guard",
 }
 

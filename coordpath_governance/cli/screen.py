@@ -11,7 +11,7 @@ import click
 
 from coordpath_governance.text import visible
 
-__all__ = ["progress_line", "say", "say_error"]
+__all__ = ["progress_line", "say", "say_error", "say_warning"]
 
 _PATIENCE = 2.0
 _REFRESH = 0.2
@@ -25,6 +25,11 @@ def say(text: str = "") -> None:
 def say_error(text: str) -> None:
     """An error on standard error, on one line."""
     click.echo(f"coordpath: error: {visible(text)}", err=True)
+
+
+def say_warning(text: str) -> None:
+    """A warning on standard error, on one line."""
+    click.echo(f"coordpath: warning: {visible(text)}", err=True)
 
 
 class ProgressLine:

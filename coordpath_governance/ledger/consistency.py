@@ -94,6 +94,13 @@ class _Account:
         done = (entry.model, facts.alias, facts.from_version, facts.to_version, facts.to_digest)
         if done != (intent.model, binding.alias, binding.from_version, binding.to_version, binding.to_digest):
             yield f"it is not what entry {intent.seq} intended"
+        named = {"actor", "authenticated_by"} & facts.model_fields_set
+        if named and (facts.actor, facts.authenticated_by) != (intent.facts.actor, intent.facts.authenticated_by):
+            yield f"it names another actor than entry {intent.seq}, which it completes"
+        if facts.completed_by is not None and facts.completed != "after a crash":
+            yield "it was completed at once, and yet names somebody who finished it after a crash"
+        if facts.retention != intent.facts.retention:
+            yield f"it has another retention than entry {intent.seq}, which it completes"
 
 
 def _uses(facts: Body) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from coordpath_governance.ledger.events import (
     Promotion,
     Rejection,
     ReportMade,
+    Retention,
     Waiver,
 )
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
@@ -91,6 +92,8 @@ class _Record:
             return
         if not policy.matches(binding.name):
             yield f"its policy '{policy.name}' is not for this model"
+        if intent.retention != policy.retention:
+            yield f"it records {_kept_for(intent.retention)}, but its policy asks for {_kept_for(policy.retention)}"
         yield from self._of_class(intent, policy)
         yield from self._of_decisions(entry, intent, policy, chain)
 
@@ -203,6 +206,10 @@ def _faults(
         yield f"it ran longer than the {longest_days:g} days that the policy allows"
     if author is not None and person(who) == person(author):
         yield f"{who} registered the version"
+
+
+def _kept_for(retention: Retention | None) -> str:
+    return "no retention" if retention is None else f"a retention of {retention.years} years as '{retention.class_}'"
 
 
 def _class(policy: Policy, name: str) -> MaterialityClass | None:

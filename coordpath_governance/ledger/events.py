@@ -33,6 +33,7 @@ __all__ = [
     "Registration",
     "Rejection",
     "ReportMade",
+    "Retention",
     "RuleOutcome",
     "VerdictGiven",
     "VersionRetired",
@@ -190,10 +191,19 @@ class Declaration(Body):
     reason: Text
 
 
+class Retention(Body):
+    """How long the policy asks to keep the record of a promotion: the class of its record, and so many years."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+
+    class_: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")] = Field(alias="class")
+    years: Annotated[int, Field(ge=1, le=100)]
+
+
 class Intent(Body):
     """A promotion that is about to happen; approvals and waivers (hashes of their entries) are consumed by it.
 
-    ``request`` is the nonce of the request that the actor signed, if there was one.
+    ``request`` is the nonce of the request that the actor signed, if there was one. ``retention`` is that of the policy.
     """
 
     binding: Binding
@@ -204,10 +214,15 @@ class Intent(Body):
     materiality: str
     full_validation: bool
     request: Nonce | None = None
+    retention: Retention | None = None
 
 
 class Promotion(Body):
-    """The alias was set and read back. ``completed`` is by whom: the same call, or a later one after a crash."""
+    """The alias was set and read back. ``completed`` is by whom: the same call, or a later one after a crash.
+
+    ``actor``, ``authenticated_by`` and ``retention`` repeat the intent; an entry from before there were such fields lacks
+    them. ``completed_by`` is who finished it after a crash, if the server or a key vouched for that person.
+    """
 
     intent: Sha256
     alias: str
@@ -215,6 +230,10 @@ class Promotion(Body):
     to_version: Version
     to_digest: Sha256
     completed: Literal["at once", "after a crash"]
+    actor: str | None = None
+    authenticated_by: Literal["server", "key"] | None = None
+    completed_by: str | None = None
+    retention: Retention | None = None
 
 
 class Refusal(Body):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import SignatureError
@@ -42,6 +42,8 @@ class Audit:
     anchored: int | None
     tail: int
     """How many entries came after the anchored one, not counting those that record anchoring."""
+    sound: tuple[Entry, ...] = field(default=(), repr=False)
+    """The entries that follow from the one before, signed by keys that may sign them."""
 
     @property
     def intact(self) -> bool:
@@ -89,6 +91,7 @@ def audit(
         problems=tuple(problems),
         anchored=anchored,
         tail=len(later),
+        sound=tuple(sound),
     )
 
 

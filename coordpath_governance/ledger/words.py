@@ -30,11 +30,12 @@ from coordpath_governance.ledger.events import (
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.text import shorten, visible
 
-__all__ = ["entry_line"]
+__all__ = ["VOUCHED", "actor_words", "entry_line"]
 
 _DIGITS = 12
 _TEXT = 160
 _NAME = 60
+VOUCHED = {"server": "server login", "key": "signed with a key"}
 
 
 def entry_line(entry: Entry, keys: KeyRing) -> str:
@@ -68,6 +69,20 @@ def _registration(facts: Registration) -> str:
     return f"version {facts.version} by {author}{'' if facts.authenticated_by else ' (unverified)'}"
 
 
+def _promotion(facts: Promotion) -> str:
+    """Entries from before promotions named their actor say nothing about one."""
+    done = f"{_version(facts.to_version)} is '{shorten(facts.alias, _NAME)}' ({facts.completed})"
+    who = f", promoted by {actor_words(facts.actor, facts.authenticated_by)}" if "actor" in facts.model_fields_set else ""
+    return f"{done}{who}{f', finished by {shorten(facts.completed_by, _NAME)}' if facts.completed_by else ''}"
+
+
+def actor_words(actor: str | None, authenticated_by: str | None) -> str:
+    """Who asked, and who vouches for that: `bob (server login)`."""
+    if not actor or authenticated_by is None:
+        return f"{shorten(actor, _NAME)} (unverified)" if actor else "nobody who is known (unverified)"
+    return f"{shorten(actor, _NAME)} ({VOUCHED[authenticated_by]})"
+
+
 def _refusal(facts: Refusal) -> str:
     alias = f" '{shorten(facts.alias, _NAME)}'" if facts.alias is not None else ""
     version = f" {_version(facts.version)}" if facts.version is not None else ""
@@ -97,10 +112,10 @@ _TELL: dict[type, Callable[[Any], str]] = {
     ),
     Intent: lambda facts: (
         _change(facts.binding)
-        + (f" by {facts.actor}" if facts.actor else "")
+        + f" by {actor_words(facts.actor, facts.authenticated_by)}"
         + f", approvals: {len(facts.approvals)}, waivers: {len(facts.waivers)}"
     ),
-    Promotion: lambda facts: f"{_version(facts.to_version)} is '{shorten(facts.alias, _NAME)}' ({facts.completed})",
+    Promotion: _promotion,
     Refusal: _refusal,
     OutsideMove: _outside_move,
     Adoption: lambda facts: f"{_version(facts.version)} as '{shorten(facts.alias, _NAME)}'{_said(facts.reason)}",

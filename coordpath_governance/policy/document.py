@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
-from coordpath_governance.ledger.events import ADMIN, SERVICE
+from coordpath_governance.ledger.events import ADMIN, SERVICE, Retention
 from coordpath_governance.models.formats import FORMATS, is_format
 from coordpath_governance.policy.observations import OBSERVATIONS
 from coordpath_governance.policy.rules import RULES, Rule
@@ -170,6 +170,11 @@ class DeclarationTerms(Part):
     roles: Annotated[tuple[Role, ...], AfterValidator(_unique)] = ()
 
 
+def _plain_class(retention: Retention) -> Retention:
+    _plain(retention.class_)
+    return retention
+
+
 class _AnyRules(Part):
     """At least one rule."""
 
@@ -195,7 +200,8 @@ else:
 class Policy(Part):
     """The whole policy. Classes of ``materiality`` go from the most severe to the one that takes all the others.
 
-    ``formats`` lists how a version may have been read; None: in any way that our own readers read.
+    ``formats`` lists how a version may have been read; None: in any way that our own readers read. ``retention`` is how
+    long the record of a promotion is to be kept; the ledger records it with each, and nothing is ever deleted by us.
     """
 
     schema_: Literal["coordpath.policy/1"] = Field(alias="schema")
@@ -212,6 +218,7 @@ class Policy(Part):
     formats: Annotated[tuple[FormatName, ...], Several, AfterValidator(_unique)] | None = Field(
         default=None, json_schema_extra=_no_default
     )
+    retention: Annotated[Retention, AfterValidator(_plain_class)] | None = Field(default=None, json_schema_extra=_no_default)
 
     def matches(self, name: str) -> bool:
         """Whether one of the patterns fits the whole name of a model; case counts."""

@@ -29,7 +29,7 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
     """
     for _ in range(_TURNS):
         seen = ledger.head()
-        history = reconcile(ledger, registry, name, alias)
+        history = reconcile(ledger, registry, name, alias, actor)
         if stands_already(registry, history, name, alias, version):
             return
         adopted = policy_for(ledger, name)
@@ -45,6 +45,7 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
             materiality=readiness.judgement.materiality,
             full_validation=readiness.judgement.full_validation,
             request=actor.request,
+            retention=adopted.policy.retention,
         )
         try:
             entry = ledger.record("intent", intent, model=name, since=seen)

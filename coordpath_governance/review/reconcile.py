@@ -16,7 +16,7 @@ from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.review.ports import AliasRegistry
+    from coordpath_governance.review.ports import Actor, AliasRegistry
 
 __all__ = ["busy", "complete", "look", "reconcile"]
 
@@ -27,15 +27,15 @@ _GRACE = timedelta(seconds=3)
 _PAUSE = 0.05
 
 
-def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:
-    """The model's history, after finishing a promotion that was begun and not done: whoever comes first does that."""
+def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, actor: Actor) -> ModelHistory:
+    """The model's history, after ``actor``, if first to come, has finished a promotion that was begun and not done."""
     for _ in range(_TURNS):
         history = ModelHistory(ledger.entries(name))
         waiting = history.open_intent(alias)
         if waiting is None or not _can_be_finished(registry, name, waiting[1].binding):
             return look(ledger, registry, name, alias)
         if not _was_finished(ledger, name, alias, waiting[0]):
-            complete(ledger, registry, name, *waiting, "after a crash")
+            complete(ledger, registry, name, *waiting, "after a crash", actor.name)
     raise busy(name)
 
 
@@ -90,8 +90,12 @@ def complete(
     intent_entry: Entry,
     intent: Intent,
     how: Literal["at once", "after a crash"],
+    completed_by: str | None = None,
 ) -> None:
-    """Set the alias, read it back, record it: once, whoever else is doing the same."""
+    """Set the alias, read it back, record it: once, whoever else is doing the same.
+
+    ``completed_by`` is who finishes what another call has begun, if the server or a key vouches for that person.
+    """
     if ledger.service is None:
         raise LedgerError("to finish a promotion the service key is needed: set COORDPATH_SERVICE_KEY to its file")
     binding = intent.binding
@@ -103,6 +107,10 @@ def complete(
         to_version=binding.to_version,
         to_digest=binding.to_digest,
         completed=how,
+        actor=intent.actor,
+        authenticated_by=intent.authenticated_by,
+        completed_by=completed_by,
+        retention=intent.retention,
     )
     while True:
         seen = ledger.head()

@@ -1,27 +1,14 @@
 """`coordpath audit`: read, check, export, anchor; an export is checked where there is neither MLflow nor a database."""
 
-import os
-import subprocess
-import sys
+import json
+from datetime import datetime, timezone
 
 import pytest
+from helpers.offline import run_offline
 
-from coordpath_governance.cli import signing_options
+from coordpath_governance.cli import audit_command, signing_options
 from coordpath_governance.errors import LedgerError
-from coordpath_governance.ledger.events import Refusal
-
-OFFLINE = """
-import sys
-
-class Forbid:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("mlflow", "sqlalchemy", "psycopg", "sqlite3"):
-            raise ModuleNotFoundError(f"{name} is not installed here")
-
-sys.meta_path.insert(0, Forbid())
-from coordpath_governance.cli.main import main
-main()
-"""
+from coordpath_governance.ledger.events import Promotion, Refusal, Retention
 
 
 def refusal(reason="no"):
@@ -37,18 +24,6 @@ def ledger(place, monkeypatch):
     opened.record("refusal", refusal(), model="fraud", blob=b"evidence")
     opened.record("refusal", refusal(), model="churn")
     return opened
-
-
-@pytest.fixture
-def offline():
-    """Run a command in a process that can import neither MLflow nor SQLAlchemy nor any database."""
-
-    def run(*args):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("COORDPATH", "MLFLOW"))}
-        command = [sys.executable, "-c", OFFLINE, *map(str, args)]
-        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
-
-    return run
 
 
 def test_the_log_has_a_line_an_entry(coordpath, ledger):
@@ -113,6 +88,41 @@ def test_who_only_reads_needs_no_service_key(coordpath, ledger, place, tmp_path,
         assert coordpath("audit", "anchor", "-o", tmp_path / "anchor.json").code == 2
 
 
+def test_verify_as_json(coordpath, ledger, place):
+    document = json.loads(coordpath("audit", "verify", "--json").out)
+    assert (document["schema"], document["ledger"]) == ("coordpath.audit_verify/1", ledger.id)
+    assert (document["intact"], document["exit_code"], document["problems"]) == (True, 0, [])
+    assert (document["conclusion"], document["anchored"]) == ("intact, tail not anchored", None)
+    assert document["head"]["hash"] == ledger.entries()[-1].hash
+    place.tamper("UPDATE coordpath_ledger SET signature = ''")
+    done = coordpath("audit", "verify", "--json")
+    document = json.loads(done.out)
+    assert done.code == document["exit_code"] == 1
+    assert [each["entry"] for each in document["problems"]] == [1, 2, 3]
+    assert len(document["missing_triggers"]) == len(ledger.missing_triggers())
+    place.tamper("DELETE FROM coordpath_ledger")
+    assert json.loads(coordpath("audit", "verify", "--json").out)["head"] is None
+
+
+def test_what_is_past_its_retention_is_information_and_no_problem(coordpath, ledger, monkeypatch):
+    """The years are the policy's; here the audit looks at them from the year 2099."""
+    kept = Retention(**{"class": "model\x1b change", "years": 7})
+    body = Promotion(
+        intent="0" * 64, alias="champion", from_version=None, to_version="2", to_digest="2" * 64,
+        completed="at once", retention=kept,
+    )  # fmt: skip
+    entry = ledger.record("promotion", body, model="fraud")
+    monkeypatch.setattr(audit_command, "utc_moment", lambda: datetime(2099, 1, 1, tzinfo=timezone.utc))
+    done = coordpath("audit", "verify")
+    assert (
+        f"Note: 1 promotion of 'fraud' is past its retention of 7 years (class 'model⟨U+001B⟩ change'), the oldest of "
+        f"{entry.at[:10]}; nothing is deleted by us"
+    ) in done.out.splitlines()
+    (past,) = json.loads(coordpath("audit", "verify", "--json").out)["past_retention"]
+    assert past == {"model": "fraud", "class": "model\x1b change", "years": 7, "promotions": 1, "oldest": entry.at}
+    monkeypatch.undo()
+
+
 def test_an_emptied_ledger_exits_1(coordpath, ledger, place):
     place.tamper("DELETE FROM coordpath_ledger")
     done = coordpath("audit", "verify")
@@ -171,20 +181,20 @@ def test_an_anchor_needs_the_service_key(coordpath, ledger, place, tmp_path, mon
     assert (done.code, "set COORDPATH_SERVICE_KEY" in done.plain) == (4, True)
 
 
-def test_an_export_is_the_same_each_time_and_is_checked_without_mlflow_or_database(coordpath, ledger, offline, tmp_path):
+def test_an_export_is_the_same_each_time_and_is_checked_without_mlflow_or_database(coordpath, ledger, tmp_path):
     one, two, anchor = tmp_path / "one.jsonl", tmp_path / "two.jsonl", tmp_path / "anchor.json"
     assert coordpath("audit", "anchor", "-o", anchor).code == 0
     for path in (one, two):
         assert coordpath("audit", "export", "-o", path).code == 0
     assert one.read_bytes() == two.read_bytes()
-    done = offline("audit", "verify", one, "--anchor", anchor)
+    done = run_offline("audit", "verify", one, "--anchor", anchor)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("intact, and anchored at entry 3\n")
     lines = one.read_bytes().splitlines(keepends=True)
     header = lines[0].replace(b'"entries":4', b'"entries":2')
     two.write_bytes(b"".join([header, *lines[1:3], *lines[5:]]))
-    assert offline("audit", "verify", two).returncode == 0
-    cut = offline("audit", "verify", two, "--anchor", anchor)
+    assert run_offline("audit", "verify", two).returncode == 0
+    cut = run_offline("audit", "verify", two, "--anchor", anchor)
     assert cut.returncode == 1
     assert "it was cut" in cut.stdout
 

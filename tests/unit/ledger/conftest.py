@@ -147,7 +147,9 @@ class Book:
     def reject(self, key=None):
         return self.add("rejection", Rejection(binding=self.binding(), comment="not yet"), key or self.reviewer, "fraud")
 
-    def intend(self, approvals=(), waivers=(), materiality="minor", full_validation=False, at=None, **changed):
+    def intend(
+        self, approvals=(), waivers=(), materiality="minor", full_validation=False, at=None, retention=None, **changed
+    ):
         body = Intent(
             binding=self.binding(**changed),
             actor="rob",
@@ -156,12 +158,14 @@ class Book:
             waivers=tuple(entry.hash for entry in waivers),
             materiality=materiality,
             full_validation=full_validation,
+            retention=retention,
         )
         return self.add("intent", body, model="fraud", **({"at": at} if at else {}))
 
     def promote(self, intent, model="fraud", **changed):
         facts = {"intent": intent.hash, "alias": "champion", "from_version": "1", "to_version": "2", "to_digest": "2" * 64}
-        return self.add("promotion", Promotion(**{**facts, **changed}, completed="at once"), model=model)
+        facts |= {"completed": "at once", "actor": "rob", "authenticated_by": "server", **changed}
+        return self.add("promotion", Promotion(**facts), model=model)
 
     def tell_everything(self):
         """One entry at least of every kind of event."""

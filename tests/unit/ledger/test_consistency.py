@@ -3,7 +3,9 @@
 import pytest
 
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
-from coordpath_governance.ledger.events import Anchor, Waiver
+from coordpath_governance.ledger.events import Anchor, Retention, Waiver
+
+SEVEN = Retention(**{"class": "model change", "years": 7})
 
 
 @pytest.fixture
@@ -85,6 +87,34 @@ def test_a_promotion_without_an_intent(people):
 def test_a_promotion_to_something_else_than_intended(people, changed):
     people.promote(people.intend(), **changed)
     assert said(people) == "5: it is not what entry 4 intended"
+
+
+@pytest.mark.parametrize("changed", [{"actor": "eve"}, {"actor": None}, {"authenticated_by": "key"}])
+def test_a_promotion_in_the_name_of_somebody_else(people, changed):
+    people.promote(people.intend(), **changed)
+    assert said(people) == "5: it names another actor than entry 4, which it completes"
+
+
+def test_a_promotion_from_before_promotions_named_their_actor(people):
+    intent = people.intend()
+    body = people.promote(intent).body
+    old = {name: body[name] for name in ("intent", "alias", "from_version", "to_version", "to_digest", "completed")}
+    people.entries.pop()
+    people.add("promotion", old, model="fraud")
+    assert said(people) == ""
+
+
+def test_who_finished_a_promotion_that_no_crash_interrupted(people):
+    people.promote(people.intend(), completed_by="eve")
+    assert said(people) == "5: it was completed at once, and yet names somebody who finished it after a crash"
+
+
+@pytest.mark.parametrize(
+    ("asked", "recorded"), [(SEVEN, None), (None, SEVEN), (SEVEN, Retention(**{"class": "x", "years": 1}))]
+)
+def test_a_promotion_with_another_retention_than_intended(people, asked, recorded):
+    people.promote(people.intend(retention=asked), retention=recorded)
+    assert said(people) == "5: it has another retention than entry 4, which it completes"
 
 
 def test_an_intent_promoted_twice(people):

@@ -6,7 +6,7 @@ import pytest
 
 from coordpath_governance import explain_change
 from coordpath_governance.ledger.entitlement import unentitled
-from coordpath_governance.ledger.events import KeyRevoked, OutsideMove
+from coordpath_governance.ledger.events import KeyRevoked, OutsideMove, Retention
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.signing.keys import new_key
@@ -50,6 +50,26 @@ def test_nobody_approved(ready):
     ready.intend()
     assert said(ready) == ["it lacks approvals: its policy asks for 1, and 0 counted"]
     assert audit(ready.entries, ready.blobs).conclusion.startswith("NOT intact: entry 7: it lacks approvals")
+
+
+def test_the_retention_is_that_of_the_policy(ready):
+    seven = {"class": "model change", "years": 7}
+    ready.adopt(retention=seven)
+    ready.intend([ready.approve()], retention=Retention(**seven))
+    assert said(ready) == []
+
+
+@pytest.mark.parametrize("recorded", [None, {"class": "model change", "years": 1}, {"class": "other", "years": 7}])
+def test_a_shorter_retention_than_the_policy_asks_for(ready, recorded):
+    ready.adopt(retention={"class": "model change", "years": 7})
+    ready.intend([ready.approve()], retention=Retention(**recorded) if recorded else None)
+    (problem,) = said(ready)
+    assert problem.endswith("but its policy asks for a retention of 7 years as 'model change'")
+
+
+def test_a_retention_that_no_policy_asks_for(ready):
+    ready.intend([ready.approve()], retention=Retention(**{"class": "x", "years": 1}))
+    assert said(ready) == ["it records a retention of 1 years as 'x', but its policy asks for no retention"]
 
 
 def test_an_approval_of_something_else_does_not_count(ready):

@@ -16,7 +16,8 @@ def test_every_event_has_its_words(story):
         "fraud: version 1 → 2 as 'champion', until 2026-01-21T00:00:00.000000Z: fine",
         "[Rob]",
     ]
-    assert "version 2 is 'champion' (at once)" in told["promotion"]
+    assert "version 2 is 'champion' (at once), promoted by rob (server login)  [service]" in told["promotion"]
+    assert "version 1 → 2 as 'champion' by rob (server login), approvals: 1" in told["intent"]
     assert "approvals: 1, waivers: 1" in told["intent"]
     assert "'gap' for version 1 → 2" in told["waiver"]
     assert "review for version 1 → 2" in told["verdict"]
@@ -45,6 +46,19 @@ def test_long_texts_are_cut_and_what_is_missing_is_left_out(book):
     assert "000000000000  [" in lines(book)["key revoked"]
     book.add("outside move", OutsideMove(alias="a", expected=None, found="2", reason=""), model="m")
     assert "should be nothing, is version 2  [" in lines(book)["outside move"]
+
+
+def test_who_promoted(book):
+    intent = book.intend()
+    book.promote(intent, actor=None, authenticated_by=None)
+    assert "(at once), promoted by nobody who is known (unverified)  [" in lines(book)["promotion"]
+    book.promote(intent, actor="bob", authenticated_by="key", completed="after a crash", completed_by="eve\n")
+    assert "(after a crash), promoted by bob (signed with a key), finished by eve↵  [" in lines(book)["promotion"]
+    book.promote(intent, actor="bob", authenticated_by=None)
+    assert "promoted by bob (unverified)  [" in lines(book)["promotion"]
+    body = {name: value for name, value in book.entries[-1].body.items() if name != "actor"}
+    book.add("promotion", body, model="fraud")
+    assert lines(book)["promotion"].endswith("version 2 is 'champion' (at once)  [service]")
 
 
 def test_an_unknown_signer_is_told_by_the_key(book):

@@ -7,6 +7,7 @@ import pytest
 
 from coordpath_governance.errors import LedgerError, NotFoundError, RefusedError, RegistryError, ReviewNeededError
 from coordpath_governance.ledger.events import KeyRevoked
+from coordpath_governance.ledger.verify import audit
 from coordpath_governance.review.decisions import adopt_standing
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.ports import Actor
@@ -150,6 +151,37 @@ def test_a_registry_that_fails_leaves_an_intent_that_the_next_call_finishes(cham
     assert world.registry.set[NAME]["champion"] == "2"
     assert world.events().count("intent") == world.events().count("promotion") == 2
     assert world.ledger.entries(NAME)[-1].facts.completed == "after a crash"
+
+
+def test_a_promotion_names_who_asked_and_who_finished_it(champion_world):
+    world = champion_world
+    world.approve("2")
+    world.registry.broken["set_alias"] = RegistryError("down")
+    with pytest.raises(RegistryError):
+        world.promote("2", actor=Actor("rob", "server"))
+    world.promote("2", actor=Actor("eve", "key"))
+    done = world.ledger.entries(NAME)[-1].facts
+    assert (done.actor, done.authenticated_by, done.completed_by) == ("rob", "server", "eve")
+    world.ready("3", "2")
+    world.approve("3")
+    world.promote("3", actor=Actor("eve", "key"))
+    done = world.ledger.entries(NAME)[-1].facts
+    assert (done.actor, done.authenticated_by, done.completed_by) == ("eve", "key", None)
+    entries, _ = world.ledger.stored()
+    assert audit(entries, world.ledger.blobs).intact
+
+
+def test_the_retention_of_the_policy_is_recorded(world):
+    world.first_champion()
+    assert world.ledger.entries(NAME)[-1].body["retention"] is None
+    world.adopt_policy(retention={"class": "model change", "years": 7})
+    world.ready()
+    world.approve("2")
+    world.promote("2")
+    intent, done = world.ledger.entries(NAME)[-2:]
+    assert intent.body["retention"] == done.body["retention"] == {"class": "model change", "years": 7}
+    entries, _ = world.ledger.stored()
+    assert audit(entries, world.ledger.blobs).intact
 
 
 def test_an_unfinished_promotion_whose_alias_went_elsewhere(champion_world):

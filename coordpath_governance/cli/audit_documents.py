@@ -1,0 +1,129 @@
+"""What `coordpath audit` says, as JSON documents for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from coordpath_governance.errors import EXIT_NO
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.key_records import KeyRecord
+from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.ledger.records import Records
+from coordpath_governance.ledger.retention import PastRetention
+from coordpath_governance.ledger.verify import Audit
+
+__all__ = ["keys_document", "log_document", "show_document", "verify_document"]
+
+
+def log_document(records: Records, entries: Sequence[Entry], left_out: int) -> dict[str, Any]:
+    """What `audit log --json` prints."""
+    listed = [_entry(entry, records) for entry in entries]
+    return {"schema": "coordpath.audit_log/1", **_source(records), "left_out": left_out, "entries": listed}
+
+
+def show_document(records: Records, entry: Entry, written_to: str | None) -> dict[str, Any]:
+    """What `audit show --json` prints."""
+    document = records.document(entry)
+    kept = None
+    if document is not None:
+        kept = {"name": document.name, "sha256": document.sha256, "bytes": document.size, "written_to": written_to}
+    named = [{"entry": each.seq, "event": each.event} for each in records.naming(entry)]
+    return {
+        "schema": "coordpath.audit_show/1",
+        **_source(records),
+        "entry": _entry(entry, records),
+        "document": kept,
+        "named_by": named,
+    }
+
+
+def keys_document(records: Records, keys: Sequence[KeyRecord]) -> dict[str, Any]:
+    """What `audit keys --json` prints."""
+    return {"schema": "coordpath.audit_keys/1", **_source(records), "keys": [_key(each) for each in keys]}
+
+
+def verify_document(found: Audit, missing_triggers: Sequence[str], past: Sequence[PastRetention]) -> dict[str, Any]:
+    """What `audit verify --json` prints."""
+    head = found.head
+    return {
+        "schema": "coordpath.audit_verify/1",
+        "ledger": found.ledger,
+        "intact": found.intact,
+        "conclusion": found.conclusion,
+        "exit_code": 0 if found.intact else EXIT_NO,
+        "entries": found.entries,
+        "models": found.models,
+        "keys": found.keys,
+        "documents": found.blobs,
+        "head": None if head is None else {"seq": head.seq, "at": head.at, "hash": head.hash},
+        "anchored": found.anchored,
+        "after_anchor": found.tail,
+        "problems": [{"entry": each.seq, "problem": each.what} for each in found.problems],
+        "missing_triggers": list(missing_triggers),
+        "past_retention": [
+            {
+                "model": each.model,
+                "class": each.class_,
+                "years": each.years,
+                "promotions": each.promotions,
+                "oldest": each.oldest,
+            }
+            for each in past
+        ],
+    }
+
+
+def _source(records: Records) -> dict[str, Any]:
+    """What was read; ``intact`` and ``conclusion`` are those of an audit, null for an open ledger."""
+    audit = records.audit
+    return {
+        "source": records.where,
+        "ledger": records.ledger,
+        "intact": None if audit is None else audit.intact,
+        "conclusion": None if audit is None else audit.conclusion,
+    }
+
+
+def _entry(entry: Entry, records: Records) -> dict[str, Any]:
+    return {
+        "seq": entry.seq,
+        "at": entry.at,
+        "event": entry.event,
+        "model": entry.model,
+        "model_seq": entry.model_seq,
+        "body": entry.body,
+        "signed_by": _signer(entry.key, records.keys),
+        "hash": entry.hash,
+        "previous": entry.previous,
+        "model_previous": entry.model_previous,
+        "signature": entry.signature,
+        "sound": records.is_sound(entry),
+        "problems": list(records.problems(entry)),
+    }
+
+
+def _signer(key: str, keys: KeyRing) -> dict[str, Any]:
+    known = keys.keys.get(key)
+    if known is None:
+        return {"key": key, "owner": None, "roles": []}
+    return {"key": key, "owner": known.facts.owner, "roles": list(known.facts.roles)}
+
+
+def _key(record: KeyRecord) -> dict[str, Any]:
+    revoked = None
+    if record.revoked is not None:
+        revoked = {
+            "entry": record.revoked.seq,
+            "at": record.revoked.at,
+            "by": record.revoked_by,
+            "reason": record.reason,
+        }
+    return {
+        "key": record.facts.id,
+        "public": record.facts.public,
+        "owner": record.facts.owner,
+        "roles": list(record.facts.roles),
+        "added": {"entry": record.added.seq, "at": record.added.at, "by": record.added_by},
+        "revoked": revoked,
+    }

@@ -1,0 +1,40 @@
+"""Files of evidence: anchors are read as they are, and what is written never overwrites anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from coordpath_governance.errors import LedgerError, NotFoundError, UsageError
+from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
+
+__all__ = ["read_anchors", "write_new"]
+
+
+def read_anchors(paths: Sequence[Path]) -> list[AnchorFile]:
+    """Anchor files, unopened. Raises `NotFoundError` or `LedgerError` for one that cannot be read."""
+    return [_anchor(path) for path in paths]
+
+
+def _anchor(path: Path) -> AnchorFile:
+    try:
+        return read_anchor(path.read_bytes(), f"'{path}'")
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no file '{path}'") from None
+    except OSError as error:
+        raise LedgerError(f"cannot read '{path}': {error.strerror}") from error
+
+
+def write_new(path: Path, lines: Iterable[bytes]) -> None:
+    """A new file, whole or not at all. Raises `UsageError` if there is one of that name, or it cannot be written."""
+    try:
+        with path.open("xb") as file:
+            try:
+                file.writelines(lines)
+            except BaseException:
+                path.unlink()
+                raise
+    except FileExistsError:
+        raise UsageError(f"'{path}' is there already; evidence is never overwritten: name another file") from None
+    except OSError as error:
+        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
