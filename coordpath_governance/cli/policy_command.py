@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordpath_governance.cli.answers import say_line, show_rules
+from coordpath_governance.cli.policies_in_force import list_policies, retire, show
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
 from coordpath_governance.errors import VERDICT_EXIT_CODES, NotFoundError, UsageError
@@ -24,6 +25,10 @@ __all__ = ["command"]
 @click.group("policy")
 def command() -> None:
     """Policies: which changes pass, which need a person, which fail."""
+
+
+for each in (list_policies, show, retire):
+    command.add_command(each)
 
 
 @command.command("init")
