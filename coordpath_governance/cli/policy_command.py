@@ -12,8 +12,15 @@ import click
 from coordpath_governance.cli.answers import say_line, show_rules
 from coordpath_governance.cli.policies_in_force import list_policies, retire, show
 from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.signing_options import find_ledger, key_option, ledger_options, load_key, open_ledger
-from coordpath_governance.errors import EXIT_NO, VERDICT_EXIT_CODES, NotFoundError, RefusedError, UsageError
+from coordpath_governance.cli.signing_options import (
+    find_ledger,
+    key_option,
+    ledger_options,
+    load_key,
+    open_ledger,
+    registry_options,
+)
+from coordpath_governance.errors import EXIT_NO, VERDICT_EXIT_CODES, CoordpathError, NotFoundError, RefusedError, UsageError
 from coordpath_governance.policy.load import MAX_POLICY_BYTES, policy_schema, policy_sha256, read_policy
 
 if TYPE_CHECKING:
@@ -41,19 +48,31 @@ for each in (list_policies, show, retire):
 @click.option(
     "--kind",
     type=click.Choice(["linear", "classifier", "rate"]),
-    default="linear",
-    show_default=True,
-    help="What the models are: linear, logistic, or Poisson, gamma and Tweedie.",
+    help="What the models are: linear, logistic, or Poisson, gamma and Tweedie; default: what the registered one is.",
 )
-def init(model: str, out: Path | None, data: Path | None, target: str | None, kind: str) -> None:
-    """Write a policy to start from for one registered model, with comments; an ordinary refit meets its limits."""
-    from coordpath_governance.policy.starting_policy import starting_policy
+@registry_options
+def init(
+    model: str,
+    out: Path | None,
+    data: Path | None,
+    target: str | None,
+    kind: str | None,
+    tracking_uri: str | None,
+    registry_uri: str | None,
+) -> None:
+    """Write a policy to start from for one registered model, with comments; an ordinary refit meets its limits.
+
+    Without --kind, what stands as champion in the registry says what kind of model it is, or the newest version. If that
+    cannot be told, the policy is for linear models and says so.
+    """
+    from coordpath_governance.policy.starting_policy import exact_pattern, starting_policy
 
     if (data is None) != (target is None):
         raise UsageError("give --data FILE and --target COL together, or neither")
-    text = starting_policy(model, kind=kind)
-    if data is not None and target is not None:
-        text = starting_policy(model, _digest(data, target), str(data.resolve()), target, kind)
+    exact_pattern(model)
+    pinned = () if data is None or target is None else (_digest(data, target), str(data.resolve()), target)
+    kind, remark = (kind, None) if kind is not None else _kind(model, tracking_uri, registry_uri)
+    text = starting_policy(model, *pinned, kind=kind, remark=remark)
     read_policy(text, "the new policy")
     if out is None:
         click.echo(text, nl=False)
@@ -137,6 +156,25 @@ def adopt(file: Path, key: Path | None, **where: Any) -> None:  # noqa: ANN401 -
         say(f"It replaces the one with SHA-256 {before.sha256}")
     for remark in remarks:
         say_line(f"Note: {remark.text}")
+
+
+def _kind(model: str, tracking_uri: str | None, registry_uri: str | None) -> tuple[str, str]:
+    """What kind of model the registered one is, linear if nobody can tell; and where that comes from, in a sentence."""
+    from coordpath_governance.cli.governed import registry_at_hand
+    from coordpath_governance.policy.starting_policy import kind_of
+    from coordpath_governance.registry.circumstances import standing_model
+    from coordpath_governance.registry.versions import CHAMPION_ALIAS
+
+    try:
+        registry = registry_at_hand(tracking_uri, registry_uri)
+        if registry is None:
+            why = "no registry was asked"
+        else:
+            kind = kind_of(standing_model(registry.client, model, CHAMPION_ALIAS).family)
+            return kind, f"Its limits are for the kind of model that is registered: {kind}."
+    except CoordpathError as error:
+        why = str(error)
+    return "linear", f"Its limits are for linear models; --kind classifier or rate writes others. Not looked up: {why}"
 
 
 def _remarks(policy: Policy, ledger: Ledger | None, where: Mapping[str, str | None]) -> tuple[Remark, ...]:

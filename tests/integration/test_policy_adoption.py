@@ -6,7 +6,9 @@ from urllib.request import url2pathname
 
 import pytest
 from helpers.office import Office
+from sklearn.linear_model import LogisticRegression
 
+from coordpath_governance.policy.load import read_policy
 from coordpath_governance.review.adopted import adopted_policies
 
 
@@ -123,3 +125,39 @@ def test_after_its_policy_was_retired_a_model_is_refused_and_the_sweep_still_loo
     assert (swept.code, "'champion' is version 1" in swept.plain) == (0, True)
     store.client.set_registered_model_alias(office.name, "champion", "2")
     assert office.run("sweep").code == 1
+
+
+def kind_line(office, *options):
+    made = office.without_ledger("policy", "init", "--model", office.name, *options)
+    assert made.code == 0, made.err
+    return made.out.splitlines()[1], read_policy(made.out, "p")
+
+
+def test_init_goes_by_the_kind_of_the_registered_model(office, store):
+    line, policy = kind_line(office)
+    assert line == "# Its limits are for the kind of model that is registered: linear."
+    assert policy.rules.standardised_change.relative is not None
+    frame = store.rows.frame
+    classifier = LogisticRegression().fit(frame[["area", "age"]], frame["price"] > 200)
+    store.register(office.name, store.log(classifier))
+    line, policy = kind_line(office)
+    assert line.endswith("registered: classifier.")
+    assert policy.rules.decision_flips is not None
+    store.client.set_registered_model_alias(office.name, "champion", "1")
+    assert kind_line(office)[0].endswith("registered: linear.")
+    line, policy = kind_line(office, "--kind", "rate")
+    assert not line.startswith("# Its limits")
+    assert policy.rules.standardised_change.absolute is not None
+
+
+def test_init_for_a_model_that_is_not_there_yet_or_a_registry_that_is_not(office, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    office.name = "not registered yet"
+    line, policy = kind_line(office)
+    assert line.startswith("# Its limits are for linear models; --kind classifier or rate writes others. Not looked up: ")
+    assert "not registered yet" in line
+    assert policy.rules.standardised_change.relative is not None
+    for uri in (f"sqlite:///{tmp_path / 'none.db'}", "file:./mlruns", "mlruns"):
+        assert kind_line(office, "--tracking-uri", uri)[0].endswith("Not looked up: no registry was asked")
+    assert not (tmp_path / "none.db").exists()
+    assert not (tmp_path / "mlruns").exists()
