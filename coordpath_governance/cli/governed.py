@@ -15,6 +15,7 @@ from coordpath_governance.ledger.location import LEDGER_VARIABLE
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect
 from coordpath_governance.registry.guarded_registry import guard_behind
+from coordpath_governance.registry.names import can_be_asked
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
 from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
 from coordpath_governance.review.gate import Answer, ask_gate
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
     from coordpath_governance.registry.governed_report import GovernedModel
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["Governed", "alias_option", "chosen_alias", "find_governed", "open_governed", "open_registry", "version_number"]
+__all__ = [
+    "Governed",
+    "alias_option",
+    "chosen_alias",
+    "find_governed",
+    "open_governed",
+    "open_registry",
+    "registry_at_hand",
+    "version_number",
+]
 
 GUARDED_SCHEME = "coordpath:"
 
@@ -80,6 +90,11 @@ def open_registry(tracking_uri: str | None, registry_uri: str | None) -> ClientR
     """The registry itself: commands are their own guard, so that of a ``coordpath:`` URI is not asked twice."""
     bare = registry_uri.removeprefix(GUARDED_SCHEME) if registry_uri else None
     return ClientRegistry(connect(tracking_uri, bare))
+
+
+def registry_at_hand(tracking_uri: str | None, registry_uri: str | None) -> ClientRegistry | None:
+    """The registry that somebody named and that exists; None where asking would make an empty one."""
+    return open_registry(tracking_uri, registry_uri) if can_be_asked(registry_uri or tracking_uri) else None
 
 
 def open_governed(name: str, ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Governed:

@@ -28,7 +28,7 @@ _COMMANDS = {
     "report": "explain what changed between two versions, and attach the report",
     "solve": "the solver alone: PROBLEM.json in, the path out",
     "verify": "recheck a report offline",
-    "policy": "policy files: init, check, schema, adopt",
+    "policy": "policies: init, check, schema, adopt, list, show, retire",
     "key": "who stands behind what is signed: new, list, revoke",
     "adopt": "take an existing champion under guard",
     "gate": "may this version stand under this alias? A line a rule",

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from coordpath_governance.cli.answers import say_line, show_rules
+from coordpath_governance.cli.policies_in_force import list_policies, retire, show
 from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
-from coordpath_governance.errors import VERDICT_EXIT_CODES, NotFoundError, UsageError
-from coordpath_governance.policy.load import MAX_POLICY_BYTES, policy_bytes, policy_schema, policy_sha256, read_policy
+from coordpath_governance.cli.signing_options import (
+    find_ledger,
+    key_option,
+    ledger_options,
+    load_key,
+    open_ledger,
+    registry_options,
+)
+from coordpath_governance.errors import EXIT_NO, VERDICT_EXIT_CODES, CoordpathError, NotFoundError, RefusedError, UsageError
+from coordpath_governance.policy.load import MAX_POLICY_BYTES, policy_schema, policy_sha256, read_policy
 
 if TYPE_CHECKING:
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.policy.admission import Remark
     from coordpath_governance.policy.document import Policy
 
 __all__ = ["command"]
@@ -26,6 +36,10 @@ def command() -> None:
     """Policies: which changes pass, which need a person, which fail."""
 
 
+for each in (list_policies, show, retire):
+    command.add_command(each)
+
+
 @command.command("init")
 @click.option("--model", required=True, metavar="NAME", help="The registered model that the policy is for.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write it here; default: standard output.")
@@ -34,19 +48,31 @@ def command() -> None:
 @click.option(
     "--kind",
     type=click.Choice(["linear", "classifier", "rate"]),
-    default="linear",
-    show_default=True,
-    help="What the models are: linear, logistic, or Poisson, gamma and Tweedie.",
+    help="What the models are: linear, logistic, or Poisson, gamma and Tweedie; default: what the registered one is.",
 )
-def init(model: str, out: Path | None, data: Path | None, target: str | None, kind: str) -> None:
-    """Write a policy to start from for one registered model, with comments; an ordinary refit meets its limits."""
-    from coordpath_governance.policy.starting_policy import starting_policy
+@registry_options
+def init(
+    model: str,
+    out: Path | None,
+    data: Path | None,
+    target: str | None,
+    kind: str | None,
+    tracking_uri: str | None,
+    registry_uri: str | None,
+) -> None:
+    """Write a policy to start from for one registered model, with comments; an ordinary refit meets its limits.
+
+    Without --kind, what stands as champion in the registry says what kind of model it is, or the newest version. If that
+    cannot be told, the policy is for linear models and says so.
+    """
+    from coordpath_governance.policy.starting_policy import exact_pattern, starting_policy
 
     if (data is None) != (target is None):
         raise UsageError("give --data FILE and --target COL together, or neither")
-    text = starting_policy(model, kind=kind)
-    if data is not None and target is not None:
-        text = starting_policy(model, _digest(data, target), str(data.resolve()), target, kind)
+    exact_pattern(model)
+    pinned = () if data is None or target is None else (_digest(data, target), str(data.resolve()), target)
+    kind, remark = (kind, None) if kind is not None else _kind(model, tracking_uri, registry_uri)
+    text = starting_policy(model, *pinned, kind=kind, remark=remark)
     read_policy(text, "the new policy")
     if out is None:
         click.echo(text, nl=False)
@@ -64,17 +90,23 @@ def init(model: str, out: Path | None, data: Path | None, target: str | None, ki
 @command.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--report", type=click.Path(path_type=Path), metavar="change_report.json", help="Try the policy on a report.")
-def check(file: Path, report: Path | None) -> int:
-    """Say whether FILE is a valid policy and, with --report, what its rules say of a change, without time or ledger.
+@ledger_options
+def check(file: Path, report: Path | None, **where: str | None) -> int:
+    """Say whether FILE is a valid policy, what speaks against adopting it, and with --report what it says of a change.
 
-    With --report exits 0 pass, 1 fail, 3 needs review.
+    Its data are looked at, and its models and the other policies, if a registry and a ledger are named. Exits 1 if something
+    speaks against adopting it; else with --report 0 pass, 1 fail, 3 needs review.
     """
     policy = _read(file)
     rules = [name for name, _ in policy.named_rules()]
     say_line(f"Valid: policy '{policy.name}', {len(rules)} rules, for models {', '.join(policy.models)}")
     say(f"SHA-256 {policy_sha256(policy)}")
+    remarks = _remarks(policy, find_ledger(**where) if any(where.values()) else None, where)
+    for remark in remarks:
+        say_line(f"{'Objection' if remark.certain else 'Note'}: {remark.text}")
+    wrong = EXIT_NO if any(remark.certain for remark in remarks) else 0
     if report is None:
-        return 0
+        return wrong
     from coordpath_governance.policy.judge import judge
     from coordpath_governance.policy.matching import matching
     from coordpath_governance.reports.change_report import ChangeReport
@@ -83,7 +115,7 @@ def check(file: Path, report: Path | None) -> int:
     judgement = judge(matching([policy], document.subject.name), document)
     show_rules(judgement.results, judgement.at_gate)
     say_line(f"{judgement.verdict.upper()}, class '{judgement.materiality}': {judgement.reason}")
-    return VERDICT_EXIT_CODES[judgement.verdict]
+    return wrong or VERDICT_EXIT_CODES[judgement.verdict]
 
 
 @command.command("schema")
@@ -99,45 +131,60 @@ def schema() -> None:
 def adopt(file: Path, key: Path | None, **where: Any) -> None:  # noqa: ANN401 - the options of the ledger
     """Adopt FILE: from now on the gate goes by it. It replaces an adopted policy of the same name.
 
-    Signed with the key of a policy-admin.
+    Signed with the key of a policy-admin. Exits 1 if the policy contradicts its data, a registered model that it matches, or
+    another policy in force, so that it could only refuse; what cannot be known here is a note.
     """
-    from coordpath_governance.ledger.events import PolicyAdopted
     from coordpath_governance.review.adopted import adopted_policies
+    from coordpath_governance.review.policies import adopt_policy
 
     policy = _read(file)
     sha256 = policy_sha256(policy)
     signer = load_key(key)
     ledger = open_ledger(**where, create=False)
-    others = {each.policy.name: each for each in adopted_policies(ledger)}
-    before = others.pop(policy.name, None)
+    seen = ledger.head()
+    before = {each.policy.name: each for each in adopted_policies(ledger)}.get(policy.name)
     if before is not None and before.sha256 == sha256:
         say_line(f"Policy '{policy.name}', SHA-256 {sha256}, is the adopted one already")
         return
-    body = PolicyAdopted(policy=sha256, name=policy.name, models=policy.models)
-    entry = ledger.append("policy adopted", body, signer, blob=policy_bytes(policy))
+    remarks = _remarks(policy, ledger, where)
+    objections = [remark.text for remark in remarks if remark.certain]
+    if objections:
+        raise RefusedError(f"policy '{policy.name}' was not adopted. {' '.join(f'{each}.' for each in objections)}")
+    entry = adopt_policy(ledger, policy, signer, seen)
     say_line(f"Adopted policy '{policy.name}', SHA-256 {sha256}, as entry {entry.seq} of {ledger.url}")
     if before is not None:
         say(f"It replaces the one with SHA-256 {before.sha256}")
-    for note in _notes(policy, {role for known in ledger.keyring().keys.values() for role in known.facts.roles}):
-        say_line(f"Note: {note}")
-    for other in others.values():
-        if _may_overlap(policy, other.policy):
-            say_line(f"Note: policy '{other.policy.name}' may match the same models; one that both match is refused")
+    for remark in remarks:
+        say_line(f"Note: {remark.text}")
 
 
-def _notes(policy: Policy, roles: set[str]) -> Iterator[str]:
-    """What is allowed, but will not work as things are."""
-    uri = policy.reference.uri
-    if uri is not None and "://" not in uri and not Path(uri).is_absolute():
-        yield f"reference.uri '{uri}' is a relative path: whoever makes reports must do it in the right folder"
-    wanted = {need.role for each in policy.materiality for need in each.approvals} | set(policy.waivers.roles)
-    for role in sorted(wanted - roles):
-        yield f"nobody has the role '{role}' yet; add a key with `coordpath key new OWNER --role {role}`"
+def _kind(model: str, tracking_uri: str | None, registry_uri: str | None) -> tuple[str, str]:
+    """What kind of model the registered one is, linear if nobody can tell; and where that comes from, in a sentence."""
+    from coordpath_governance.cli.governed import registry_at_hand
+    from coordpath_governance.policy.starting_policy import kind_of
+    from coordpath_governance.registry.circumstances import standing_model
+    from coordpath_governance.registry.versions import CHAMPION_ALIAS
+
+    try:
+        registry = registry_at_hand(tracking_uri, registry_uri)
+        if registry is None:
+            why = "no registry was asked"
+        else:
+            kind = kind_of(standing_model(registry.client, model, CHAMPION_ALIAS).family)
+            return kind, f"Its limits are for the kind of model that is registered: {kind}."
+    except CoordpathError as error:
+        why = str(error)
+    return "linear", f"Its limits are for linear models; --kind classifier or rate writes others. Not looked up: {why}"
 
 
-def _may_overlap(one: Policy, other: Policy) -> bool:
-    """Whether a pattern of one, taken as a name, is matched by the other: a hint, not a proof."""
-    return any(other.matches(pattern) for pattern in one.models) or any(one.matches(pattern) for pattern in other.models)
+def _remarks(policy: Policy, ledger: Ledger | None, where: Mapping[str, str | None]) -> tuple[Remark, ...]:
+    """What speaks against adopting the policy, as far as its data, a ledger and a registry can be asked."""
+    from coordpath_governance.cli.governed import registry_at_hand
+    from coordpath_governance.policy.admission import remarks
+    from coordpath_governance.registry.circumstances import circumstances
+
+    registry = registry_at_hand(where["tracking_uri"], where["registry_uri"])
+    return remarks(circumstances(policy, None if registry is None else registry.client, ledger))
 
 
 def _digest(data: Path, target: str) -> str:

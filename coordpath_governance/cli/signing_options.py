@@ -17,22 +17,36 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["find_ledger", "key_option", "ledger_options", "load_key", "open_ledger", "passphrase", "read_ledger"]
+__all__ = [
+    "find_ledger",
+    "key_option",
+    "ledger_options",
+    "load_key",
+    "open_ledger",
+    "passphrase",
+    "read_ledger",
+    "registry_options",
+]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def ledger_options(function: _Function) -> _Function:
     """--ledger, --tracking-uri and --registry-uri, as ``ledger``, ``tracking_uri`` and ``registry_uri``."""
+    option = click.option(
+        "--ledger",
+        envvar=LEDGER_VARIABLE,
+        metavar="URL",
+        help="The ledger: sqlite:////folder/file.db or postgresql://…; default: beside the registry's database.",
+    )
+    return option(registry_options(function))
+
+
+def registry_options(function: _Function) -> _Function:
+    """--tracking-uri and --registry-uri, as ``tracking_uri`` and ``registry_uri``."""
     for option in (
         click.option("--registry-uri", envvar="MLFLOW_REGISTRY_URI", help="MLflow registry, if it is another."),
         click.option("--tracking-uri", envvar="MLFLOW_TRACKING_URI", help="MLflow tracking store."),
-        click.option(
-            "--ledger",
-            envvar=LEDGER_VARIABLE,
-            metavar="URL",
-            help="The ledger: sqlite:////folder/file.db or postgresql://…; default: beside the registry's database.",
-        ),
     ):
         function = option(function)
     return function

@@ -13,6 +13,8 @@ from coordpath_governance.ledger.events import (
     Declaration,
     Intent,
     LedgerCreated,
+    PolicyAdopted,
+    PolicyRetired,
     Promotion,
     Refusal,
     Waiver,
@@ -44,11 +46,16 @@ class _Account:
         self._seen: dict[str, Entry] = {}
         self._by_seq: dict[int, Entry] = {}
         self._used: dict[str, int] = {}
+        self._policies: dict[str, str] = {}
 
     def take(self, entry: Entry) -> None:
         facts = entry.facts
         if isinstance(facts, LedgerCreated):
             self._name = facts.ledger
+        elif isinstance(facts, PolicyAdopted):
+            self._policies[facts.name] = facts.policy
+        elif isinstance(facts, PolicyRetired):
+            self._policies.pop(facts.name, None)
         self._seen[entry.hash] = self._by_seq[entry.seq] = entry
         for used in _uses(facts):
             self._used.setdefault(used, entry.seq)
@@ -67,6 +74,9 @@ class _Account:
             yield from self._of_intent(facts)
         elif isinstance(facts, Promotion):
             yield from self._of_promotion(entry, facts)
+        elif isinstance(facts, PolicyRetired):
+            if self._policies.get(facts.name) != facts.policy:
+                yield f"it retires policy '{facts.name[:80]}' {facts.policy[:12]}, which was not in force"
         elif isinstance(facts, Anchor):
             anchored = self._by_seq.get(facts.seq)
             if anchored is None or anchored.hash != facts.hash:

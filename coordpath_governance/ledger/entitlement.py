@@ -20,6 +20,7 @@ from coordpath_governance.ledger.events import (
     LedgerCreated,
     OutsideMove,
     PolicyAdopted,
+    PolicyRetired,
     Promotion,
     Rejection,
     ReportMade,
@@ -73,6 +74,8 @@ class _Record:
             self._name = facts.ledger
         if isinstance(facts, PolicyAdopted):
             self._in_force[facts.name] = facts.policy
+        if isinstance(facts, PolicyRetired):
+            self._in_force.pop(facts.name, None)
 
     def objections(self, entry: Entry, intent: Intent) -> Iterator[str]:
         """Everything that an intent lacks; of documents that are missing or changed the audit tells elsewhere."""

@@ -28,6 +28,7 @@ __all__ = [
     "Nonce",
     "OutsideMove",
     "PolicyAdopted",
+    "PolicyRetired",
     "Promotion",
     "Refusal",
     "Registration",
@@ -93,6 +94,14 @@ class PolicyAdopted(Body):
     policy: Sha256
     name: str
     models: tuple[str, ...]
+
+
+class PolicyRetired(Body):
+    """From here on the policy is not in force. ``policy`` is the digest of the one that was, under this name."""
+
+    policy: Sha256
+    name: str
+    reason: Words
 
 
 class Registration(Body):
@@ -284,6 +293,7 @@ EVENTS: dict[str, type[Body]] = {
     "key added": KeyAdded,
     "key revoked": KeyRevoked,
     "policy adopted": PolicyAdopted,
+    "policy retired": PolicyRetired,
     "registration": Registration,
     "report": ReportMade,
     "verdict": VerdictGiven,
@@ -305,6 +315,7 @@ SIGNERS: dict[str, str | None] = {
     "key added": ADMIN,
     "key revoked": ADMIN,
     "policy adopted": ADMIN,
+    "policy retired": ADMIN,
     "registration": SERVICE,
     "report": SERVICE,
     "verdict": SERVICE,
@@ -322,7 +333,7 @@ SIGNERS: dict[str, str | None] = {
 }
 """The role a key needs for an event; None: any role but `service`, and the policy says which."""
 
-_WEIGH_FOR_ALL = frozenset(("policy adopted", "key added", "key revoked"))
+_WEIGH_FOR_ALL = frozenset(("policy adopted", "policy retired", "key added", "key revoked"))
 _WEIGH_FOR_THEIR_MODEL = frozenset(
     (
         "registration",

@@ -7,7 +7,7 @@ import yaml
 from coordpath_governance.errors import UsageError
 from coordpath_governance.text import shorten, visible
 
-__all__ = ["KINDS", "UNPINNED", "exact_pattern", "starting_policy"]
+__all__ = ["KINDS", "UNPINNED", "exact_pattern", "kind_of", "starting_policy"]
 
 UNPINNED = "0" * 64
 """A digest that no data have: with it nothing passes."""
@@ -15,9 +15,11 @@ UNPINNED = "0" * 64
 _LONGEST = 200
 """Characters in a policy's name and in a pattern."""
 
+_LONGEST_REMARK = 400
+
 _TEXT = """\
 # A policy for coordpath: which changes of a model pass, which need a person, which fail.
-#   coordpath policy check FILE [--report change_report.json]    look at it, and try it on a report
+%(said)s#   coordpath policy check FILE [--report change_report.json]    look at it, and try it on a report
 #   coordpath policy adopt FILE --key KEY                         from then on the gate goes by it
 schema: coordpath.policy/1
 name: %(name)s
@@ -52,14 +54,12 @@ reference:
 
 # A violation fails, unless the rule says "otherwise: review". What cannot be told never passes.
 rules:
-  # relative: share of the champion's cost, 0.02 is 2 %%; standard_errors: standard errors of the difference over the rows
-  final_cost_increase: {relative: 0.02, standard_errors: 2}
+  # relative: share of the champion's cost, 0.02 is 2 %%; within_errors: within so many standard errors it counts as none
+  final_cost_increase: {relative: 0.02, within_errors: 3}
   # share of the path's cost, 0.05 is 5 %%
   gap: {most: 0.05, otherwise: review}
-  # number of coefficients
-  rest: {coefficients: 200, otherwise: review}
-  # number of slopes and curves
-  sign_flips: {most: 0, otherwise: review}
+  # number of slopes and curves; at_least: share of the largest standardised coefficient, smaller ones may change sign
+  sign_flips: {most: 0, at_least: 0.1, otherwise: review}
   # number of columns
   features_added: {most: 0, otherwise: review}
   # number of columns
@@ -74,6 +74,7 @@ rules:
 #  change_since_validation: {changes: 12, days: 366, otherwise: review}   # number of promotions; days
 #  step_cost_increase: {relative: 0.05}                     # share of the champion's cost
 #  steps: {most: 11}                                        # number of steps
+#  rest: {coefficients: 200}                                # number of coefficients in the step "all the rest"
 #  sign_constraints: {features: {income: positive, debt: negative}}
 #  frozen_features: {features: [postcode]}
 #  mean_score_shift: {overall: 0.1, by_segment: 0.2}        # units of the score
@@ -84,8 +85,8 @@ rules:
 # The last takes all others. full_validation: a promotion in this class begins change_since_validation anew.
 materiality:
   - class: major
-    # first_version: 1 is yes; the others: number of columns, of columns, of slopes and curves
-    when: {first_version: 1, features_added: 1, features_dropped: 1, sign_flips: 1}
+    # first_version: 1 is yes; the others: number of columns
+    when: {first_version: 1, features_added: 1, features_dropped: 1}
     # count: number of people
     approvals: [{role: validator, count: 1}, {role: owner, count: 1}]
     full_validation: true
@@ -128,10 +129,24 @@ KINDS = {
 """What differs by the kind of model: linear, logistic (a classifier), or Poisson, gamma and Tweedie (a rate)."""
 
 
+def kind_of(family: str) -> str:
+    """The kind of a model with this `LinearModel.family`, one of `KINDS`."""
+    if family == "gaussian":
+        return "linear"
+    return "classifier" if family in ("binomial", "multinomial") else "rate"
+
+
 def starting_policy(
-    model: str, sha256: str | None = None, uri: str | None = None, target: str | None = None, kind: str = "linear"
+    model: str,
+    sha256: str | None = None,
+    uri: str | None = None,
+    target: str | None = None,
+    kind: str = "linear",
+    remark: str | None = None,
 ) -> str:
     """The text of the policy for the registered ``model``, of one of the `KINDS`, with the data pinned if they are known.
+
+    ``remark`` is a sentence about the policy, which becomes a comment.
 
     Raises `UsageError` if the model's name is too long, blank, or holds characters that cannot be seen.
     """
@@ -142,7 +157,8 @@ def starting_policy(
     if uri is not None:
         pin += f"\n  uri: {_quoted(uri)}"
     named = {"models": _quoted(exact_pattern(model)), "name": _quoted(model)}
-    return _TEXT % {**named, "pin": pin, "target": _quoted(target or "target"), **KINDS[kind]}
+    said = "" if remark is None else f"# {shorten(visible(remark), _LONGEST_REMARK)}\n"
+    return _TEXT % {**named, "said": said, "pin": pin, "target": _quoted(target or "target"), **KINDS[kind]}
 
 
 def exact_pattern(model: str) -> str:

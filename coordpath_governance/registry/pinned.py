@@ -11,20 +11,19 @@ from urllib.request import url2pathname
 
 from coordpath_governance.errors import NotFoundError, ReferenceDataError
 from coordpath_governance.policy.document import Policy
-from coordpath_governance.reference.sources import open_source
+from coordpath_governance.reference.sources import RowSource, open_source
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.reports.document import Settings
 from coordpath_governance.reports.make import Reference, settings_for
 
-__all__ = ["pinned_reference", "pinned_settings"]
+__all__ = ["is_local", "pinned_reference", "pinned_settings", "pinned_source"]
 
 
 @contextmanager
 def pinned_reference(policy: Policy, data: Path | None = None) -> Iterator[Reference]:
     """The pinned rows, from ``data`` or from where the policy says; `ReferenceDataError` if they are other bytes."""
     pinned = policy.reference
-    with tempfile.TemporaryDirectory(prefix="coordpath-") as folder:
-        source = open_source(data or _local(policy, Path(folder)))
+    with pinned_source(policy, data) as source:
         if source.sha256 != pinned.sha256:
             raise ReferenceDataError(
                 f"'{source.name}' is not the reference data that policy '{policy.name}' pins: its SHA-256 is "
@@ -42,10 +41,22 @@ def pinned_reference(policy: Policy, data: Path | None = None) -> Iterator[Refer
         )
 
 
+@contextmanager
+def pinned_source(policy: Policy, data: Path | None = None) -> Iterator[RowSource]:
+    """The rows in ``data`` or where the policy says, whatever their digest is."""
+    with tempfile.TemporaryDirectory(prefix="coordpath-") as folder:
+        yield open_source(data or _local(policy, Path(folder)))
+
+
 def pinned_settings(policy: Policy) -> Settings:
     """How the policy wants its reports made."""
     pinned = policy.reference
     return settings_for(max_steps=pinned.max_steps, gamma=pinned.gamma, threshold=pinned.threshold, segments=pinned.segments)
+
+
+def is_local(uri: str) -> bool:
+    """Whether a URI of data is a path on this machine, so that nobody need be asked for them."""
+    return urlsplit(uri).scheme in ("", "file")
 
 
 def _local(policy: Policy, folder: Path) -> Path:
@@ -53,9 +64,8 @@ def _local(policy: Policy, folder: Path) -> Path:
     uri = policy.reference.uri
     if uri is None:
         raise ReferenceDataError(f"policy '{policy.name}' does not say where its reference data are; give them with --data")
-    scheme = urlsplit(uri).scheme
-    if scheme in ("", "file"):
-        return Path(url2pathname(urlsplit(uri).path)) if scheme else Path(uri)
+    if is_local(uri):
+        return Path(url2pathname(urlsplit(uri).path)) if urlsplit(uri).scheme else Path(uri)
     import mlflow
 
     try:

@@ -11,15 +11,14 @@ from typing import Any
 
 from coordpath_governance.errors import CoordpathError, NoVersionError, UnsupportedModelError
 from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of
-from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.download import DeclaredModel, fetch_model
+from coordpath_governance.registry.names import registered_names
 from coordpath_governance.registry.remedies import way_out
 from coordpath_governance.registry.versions import ModelPointer, find_champion, point_at
 
 __all__ = ["SCAN_SCHEMA", "Scanned", "count_outcomes", "scan", "scan_document"]
 
 SCAN_SCHEMA = "coordpath.scan/1"
-_PAGE = 200
 _FAILED = "Look into its files: they are missing, out of reach or damaged. Log the model again if they are."
 
 OUTCOMES = ("read", "declared", "refused", "failed", "empty")
@@ -54,7 +53,7 @@ def scan(client: Any, alias: str, declared: DeclaredModel | None = None) -> Iter
 
     ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read.
     """
-    for name in _names(client):
+    for name in registered_names(client):
         yield _look_at(client, name, alias, declared)
 
 
@@ -67,18 +66,6 @@ def scan_document(found: list[Scanned], alias: str) -> dict[str, object]:
 def count_outcomes(found: list[Scanned]) -> dict[str, int]:
     """How many models came out in each way."""
     return {outcome: sum(each.outcome == outcome for each in found) for outcome in OUTCOMES}
-
-
-def _names(client: Any) -> list[str]:  # noqa: ANN401 - MlflowClient
-    names: list[str] = []
-    token = None
-    while True:
-        with registry_errors("listing the registered models"):
-            page = client.search_registered_models(max_results=_PAGE, page_token=token)
-        names += [str(model.name) for model in page]
-        token = page.token
-        if not token:
-            return sorted(names)
 
 
 def _look_at(client: Any, name: str, alias: str, declared: DeclaredModel | None) -> Scanned:  # noqa: ANN401 - MlflowClient

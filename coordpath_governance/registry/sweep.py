@@ -6,7 +6,7 @@ It finds what went round the guard since the last look; a move and back between 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.governed_report import GovernedModel
 from coordpath_governance.registry.versions import point_at
 from coordpath_governance.reports.document import ChangeFacts
-from coordpath_governance.review.adopted import AdoptedPolicy, adopted_policies, policy_for
+from coordpath_governance.review.adopted import AdoptedPolicy, adopted_policies, guarding_policies, policy_for
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.promotion import stands_already
 from coordpath_governance.review.reconcile import look
@@ -37,19 +37,23 @@ class Swept:
 
 
 def sweep(client: Any, ledger: Ledger) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
-    """All models that a policy matches or that the ledger knows, by name; one that fails does not stop the others."""
+    """All models that a policy matches, in force or retired, by name; one that fails does not stop the others."""
     versions = _versions(client)
     known = {entry.model for entry in ledger.entries() if entry.model is not None}
-    policies = [adopted.policy for adopted in adopted_policies(ledger)]
+    in_force = [adopted.policy for adopted in adopted_policies(ledger)]
+    policies = [adopted.policy for adopted in guarding_policies(ledger)]
     for name in sorted(known | set(versions)):
-        if not any(policy.matches(name) for policy in policies):
+        guarding = [policy for policy in policies if policy.matches(name)]
+        if not guarding:
             continue
         try:
             adopted = policy_for(ledger, name)
         except RefusedError as error:
-            yield Swept("failed", name, str(error))
+            yield from _look_at_aliases(client, ledger, {alias for each in guarding for alias in each.aliases}, name)
+            if any(policy.matches(name) for policy in in_force):
+                yield Swept("failed", name, str(error))
             continue
-        moved = [*_look_at_aliases(client, ledger, adopted, name)]
+        moved = [*_look_at_aliases(client, ledger, adopted.policy.aliases, name)]
         yield from moved
         if all(each.kind == "stands" for each in moved):
             yield from _report_what_lacks_one(client, ledger, adopted, name, versions[name])
@@ -69,9 +73,9 @@ def _versions(client: Any) -> defaultdict[str, list[int]]:  # noqa: ANN401 - Mlf
             return found
 
 
-def _look_at_aliases(client: Any, ledger: Ledger, adopted: AdoptedPolicy, name: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+def _look_at_aliases(client: Any, ledger: Ledger, aliases: Iterable[str], name: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
     registry = ClientRegistry(client)
-    for alias in adopted.policy.aliases:
+    for alias in sorted(aliases):
         try:
             swept = _look_at_alias(ledger, registry, name, alias)
         except RefusedError as error:

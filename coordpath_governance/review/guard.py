@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from coordpath_governance.errors import CoordpathError, LedgerError, RefusedError
 from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Intent, Promotion, Refusal, Registration
 from coordpath_governance.policy.document import USUAL_ALIAS
-from coordpath_governance.review.adopted import adopted_policies, policy_for
+from coordpath_governance.review.adopted import guarding_policies, policy_for
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.lookalikes import looks_like, same_to_a_database
 from coordpath_governance.review.promotion import promote
@@ -108,9 +108,9 @@ class Guard:
             _LOG.warning("coordpath: version %s of %r was registered without record or report: %s", version, name, error)
 
     def guarded_aliases(self, name: str) -> frozenset[str]:
-        """The aliases that only a promotion may set."""
+        """The aliases that only a promotion may set. Those of a retired policy stay among them."""
         guarded = {ALWAYS_GUARDED}
-        for adopted in adopted_policies(self.ledger):
+        for adopted in guarding_policies(self.ledger):
             guarded |= set(adopted.policy.aliases) if adopted.policy.matches(name) else set()
         history = ModelHistory(self.ledger.entries(name))
         guarded |= {facts.binding.alias for _, facts in history.of(Intent)}
@@ -125,8 +125,8 @@ class Guard:
             return ALWAYS_GUARDED
 
     def is_guarded(self, name: str) -> bool:
-        """Whether a policy matches the name, or anything was ever promoted or adopted under it."""
-        if any(adopted.policy.matches(name) for adopted in adopted_policies(self.ledger)):
+        """Whether a policy, in force or retired, matches the name, or anything was ever promoted or adopted under it."""
+        if any(adopted.policy.matches(name) for adopted in guarding_policies(self.ledger)):
             return True
         history = ModelHistory(self.ledger.entries(name))
         return any(True for _ in history.of(Promotion)) or any(True for _ in history.of(Adoption))

@@ -35,6 +35,10 @@ class Office:
         at = 2 if arguments[0] in ("key", "policy", "audit") else 1
         return self._coordpath(*arguments[:at], "--ledger", self.ledger_url, *arguments[at:])
 
+    def without_ledger(self, *arguments):
+        """A command that takes no ledger."""
+        return self._coordpath(*arguments)
+
     def write_policy(self, **changes):
         path = self.folder / f"policy-{uuid.uuid4().hex[:6]}.json"
         document = {

@@ -5,8 +5,12 @@ import uuid
 
 import pytest
 
+from coordpath_governance.ledger.events import PolicyAdopted
 from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.policy.load import policy_bytes, policy_sha256
 from coordpath_governance.reference.sources import open_source
+from coordpath_governance.review.adopted import adopted_policies
+from coordpath_governance.signing.keys import PrivateKey
 
 PEOPLE = {"Ann": "policy-admin", "Bob": "validator", "Cleo": "validator"}
 
@@ -122,7 +126,10 @@ def test_what_fails_does_not_stop_the_rest(swept, tmp_path):
     assert said.code == 4
     assert [line.split(":")[0] for line in said.out.splitlines()] == [f"failed    {swept.name}"] * 2
     assert "no report on version 2: " in said.out
-    swept.adopt_policy(name="another")
+    policy = adopted_policies(Ledger.open(swept.url))[0].policy.model_copy(update={"name": "another"})
+    body = PolicyAdopted(policy=policy_sha256(policy), name="another", models=policy.models)
+    key = PrivateKey.load(swept.key("Ann"))
+    Ledger.open(swept.url).append("policy adopted", body, key, blob=policy_bytes(policy))
     said = swept.run("sweep")
     assert said.code == 4
     assert "2 policies match" in said.out

@@ -63,8 +63,12 @@ class LimitRule(Rule):
 
     def findings(self, seen: Seen) -> Sequence[Finding]:
         """One comparison for each limit that is given."""
+        return [at_most(seen.document, name, limit) for name, limit in self._given()]
+
+    def _given(self) -> list[tuple[str, float]]:
+        """The limits that are set, by the observation that each bounds."""
         given = [(observation, getattr(self, parameter)) for parameter, observation in self.limits.items()]
-        return [at_most(seen.document, name, limit) for name, limit in given if limit is not None]
+        return [(name, limit) for name, limit in given if limit is not None]
 
 
 def at_most(document: ChangeReportDocument, name: str, limit: float) -> Finding:

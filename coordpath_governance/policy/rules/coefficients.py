@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from coordpath_governance.numbers import count, significant
+from coordpath_governance.policy.amounts import value_text
 from coordpath_governance.policy.observations import NEEDS_CHAMPION, reversed_functions, ways
 from coordpath_governance.policy.results import Finding, listed
 from coordpath_governance.policy.rules.base import Limit, LimitRule, Most, Name, Rule, Seen
@@ -42,31 +43,52 @@ def _not_there(names: Sequence[str], said: str) -> list[Finding]:
 class SignFlips(Rule):
     """How many slopes may change sign; with ``features`` only those count.
 
-    A function of a number counts if it rises in one version and falls in the other, wherever the report shows it.
+    A function of a number counts if it rises in one version and falls in the other, wherever the report shows it. With
+    ``at_least`` a slope does not count whose standardised coefficient is smaller, in both versions, than this share of the
+    largest one: a slope near zero changes sign in any refit. One that the data do not exercise counts.
     """
 
     most: Most = 0
     features: Names | None = None
+    at_least: Annotated[float, Field(gt=0, le=1)] | None = None
 
     def findings(self, seen: Seen) -> Sequence[Finding]:
         """Count flips among all coefficients or the named ones."""
         document = seen.document
         among = "" if self.features is None else f" among {listed(self.features)}"
-        said = f"at most {count(self.most)}{among}"
+        size = "" if self.at_least is None else f" of slopes from {value_text(self.at_least, 'share')} of the largest on"
+        said = f"at most {count(self.most)}{among}{size}"
         if document.subject.champion is None:
             return [Finding("sign flips: not known", said, None, NEEDS_CHAMPION)]
         if self.features is None:
-            flips = [*(c.label for c in document.coordinates if c.flips), *reversed_functions(document)]
+            flips = [*(c.label for c in self._counted(document)), *reversed_functions(document)]
             missing: list[str] = []
         else:
             named = {name: _named(document, name) for name in self.features}
-            flips = list(dict.fromkeys(c.label for found in named.values() for c in found if c.flips))
+            labels = {c.label for found in named.values() for c in found}
+            flips = [c.label for c in self._counted(document) if c.label in labels]
             flips += [unit for unit in reversed_functions(document) if unit in self.features]
             missing = [name for name, found in named.items() if not found]
         met = len(flips) <= self.most
         observed = f"sign flips: {count(len(flips))}" + (f" ({listed(flips)})" if flips else "")
         why = "" if met else f"The sign changes of {listed(flips)}."
         return [Finding(observed, said, met, why), *_not_there(missing, said)]
+
+    def _counted(self, document: ChangeReportDocument) -> list[CoordinateFacts]:
+        """The slopes that change sign and are large enough to count."""
+        flipped = [c for c in document.coordinates if c.flips]
+        if self.at_least is None:
+            return flipped
+        sizes = [_standardised_size(c) for c in document.coordinates if c.kind != "baseline"]
+        smallest = self.at_least * max((size for size in sizes if size is not None), default=0.0)
+        return [c for c in flipped if (size := _standardised_size(c)) is None or size >= smallest]
+
+
+def _standardised_size(c: CoordinateFacts) -> float | None:
+    """The larger of the two versions' standardised coefficients; None if one of them is not known."""
+    if not c.exercised or c.standardised_old is None or c.standardised_new is None:
+        return None
+    return max(abs(c.standardised_old), abs(c.standardised_new))
 
 
 class SignConstraints(Rule):

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from coordpath_governance.policy.amounts import limit_text, value_text
+from coordpath_governance.policy.observations import observe
 from coordpath_governance.policy.results import Finding
-from coordpath_governance.policy.rules.base import Amount, Limit, LimitRule, Most, Rule, Seen
+from coordpath_governance.policy.rules.base import Amount, Limit, LimitRule, Most, Rule, Seen, at_most
 
 __all__ = ["FinalCostIncrease", "Gap", "Rest", "StepCostIncrease", "Steps"]
 
 
 class FinalCostIncrease(LimitRule):
-    """How much worse the candidate may be than the champion; a negative limit asks for an improvement."""
+    """How much worse the candidate may be than the champion; a negative limit asks for an improvement.
+
+    With ``within_errors`` an increase of at most so many standard errors, which these rows cannot tell from none, counts as
+    none for the limits ``absolute`` and ``relative``.
+    """
 
     limits: ClassVar[dict[str, str]] = {
         "absolute": "final_cost_increase",
@@ -24,6 +30,21 @@ class FinalCostIncrease(LimitRule):
     absolute: Amount | None = None
     relative: Amount | None = None
     standard_errors: Amount | None = None
+    within_errors: Limit | None = None
+
+    def findings(self, seen: Seen) -> Sequence[Finding]:
+        """One comparison for each limit that is given."""
+        compared = [at_most(seen.document, name, limit) for name, limit in self._given()]
+        errors = observe(seen.document, "final_cost_increase_errors")
+        if self.within_errors is None or errors is None or not 0 < errors <= self.within_errors:
+            return compared
+        none = f"; within {limit_text(self.within_errors, 'standard errors')} it counts as none"
+        return [
+            replace(finding, limit=finding.limit + none, met=limit >= 0, reason="" if limit >= 0 else finding.reason)
+            if name != "final_cost_increase_errors"
+            else finding
+            for finding, (name, limit) in zip(compared, self._given(), strict=True)
+        ]
 
 
 class StepCostIncrease(LimitRule):

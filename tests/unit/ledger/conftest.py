@@ -21,6 +21,7 @@ from coordpath_governance.ledger.events import (
     LedgerCreated,
     OutsideMove,
     PolicyAdopted,
+    PolicyRetired,
     Promotion,
     Refusal,
     Registration,
@@ -189,6 +190,8 @@ class Book:
         moved = OutsideMove(alias="champion", expected="2", found=None, reason="gone")
         self.add("outside move", moved, model="fraud")
         self.add("version retired", VersionRetired(version="1", reason="withdrawn"), self.admin, "fraud")
+        withdrawn = PolicyRetired(policy=sha256_hex(self.policy), name="retail", reason="superseded")
+        self.add("policy retired", withdrawn, self.admin)
         left = KeyRevoked(key=self.reviewer.public.id, reason="left")
         self.add("key revoked", left, self.admin)
         head = self.entries[-1]

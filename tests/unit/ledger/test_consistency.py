@@ -2,8 +2,9 @@
 
 import pytest
 
+from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
-from coordpath_governance.ledger.events import Anchor, Retention, Waiver
+from coordpath_governance.ledger.events import Anchor, PolicyRetired, Retention, Waiver
 
 SEVEN = Retention(**{"class": "model change", "years": 7})
 
@@ -128,3 +129,29 @@ def test_an_intent_promoted_twice(people):
 def test_an_anchor_of_what_never_was(people, seq, digest):
     people.add("anchor", Anchor(seq=seq, hash=digest))
     assert said(people) == f"4: it says that entry {seq} was anchored with a hash that this entry does not have"
+
+
+def retire(book, name="retail", policy=None):
+    body = PolicyRetired(policy=policy or sha256_hex(book.policy), name=name, reason="superseded")
+    return book.add("policy retired", body, book.admin)
+
+
+def test_a_policy_is_retired_once_and_can_be_adopted_again(people):
+    people.adopt()
+    retire(people)
+    people.adopt()
+    retire(people)
+    assert said(people) == ""
+
+
+def test_a_policy_that_is_not_in_force_is_not_retired(people):
+    retire(people)
+    people.adopt()
+    retire(people, name="other")
+    retire(people, policy="9" * 64)
+    adopted = sha256_hex(people.policy)[:12]
+    assert said(people) == (
+        f"4: it retires policy 'retail' {adopted}, which was not in force | "
+        f"6: it retires policy 'other' {adopted}, which was not in force | "
+        "7: it retires policy 'retail' 999999999999, which was not in force"
+    )

@@ -5,8 +5,9 @@ import unicodedata
 import pytest
 
 from coordpath_governance import explain_change
+from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.ledger.entitlement import unentitled
-from coordpath_governance.ledger.events import KeyRevoked, OutsideMove, Retention
+from coordpath_governance.ledger.events import KeyRevoked, OutsideMove, PolicyRetired, Retention
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.signing.keys import new_key
@@ -255,3 +256,19 @@ def test_a_report_that_is_none(book):
     book.intend([book.approve()])
     (told,) = said(book)
     assert told.startswith(f"its report {book.binding().report[:12]} cannot be read: ")
+
+
+def test_a_retired_policy_was_not_in_force(ready):
+    approval = ready.approve()
+    body = PolicyRetired(policy=sha256_hex(ready.policy), name="retail", reason="superseded")
+    ready.add("policy retired", body, ready.admin)
+    ready.intend([approval])
+    assert said(ready) == [f"its policy {sha256_hex(ready.policy)[:12]} was not in force"]
+
+
+def test_a_policy_adopted_again_is_in_force(ready):
+    body = PolicyRetired(policy=sha256_hex(ready.policy), name="retail", reason="superseded")
+    ready.add("policy retired", body, ready.admin)
+    ready.adopt()
+    ready.intend([ready.approve()])
+    assert said(ready) == []

@@ -348,3 +348,62 @@ def test_a_level_nobody_has_seen_counts_with_all_it_does_to_a_row(result, alter,
     assert result("standardised_change", {"absolute": 3.0}, moved).result == "pass"
     refused = alter(document, {f"coordinates.{at}.new": None})
     assert result("standardised_change", {"absolute": 3.0}, refused).result == "unknown"
+
+
+def sized(alter, document, old, new, **changes):
+    """The document with a largest standardised coefficient of 10, and a slope that changes sign."""
+    places = {"coordinates.1.standardised_old": 10.0, "coordinates.1.standardised_new": 10.0}
+    for place in range(2, len(document.coordinates)):
+        places |= {f"coordinates.{place}.standardised_old": 0.0, f"coordinates.{place}.standardised_new": 0.0}
+    flip = {"flips": True, "standardised_old": old, "standardised_new": new, "exercised": True, **changes}
+    return alter(document, places | {f"coordinates.2.{key}": value for key, value in flip.items()})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changes", "found"),
+    [
+        (-0.9, 0.4, {}, "pass"),
+        (-1.0, 0.1, {}, "fail"),
+        (-0.1, 1.0, {}, "fail"),
+        (None, 0.1, {}, "fail"),
+        (-0.1, None, {}, "fail"),
+        (-0.1, 0.1, {"exercised": False}, "fail"),
+    ],
+)
+def test_small_slopes_may_change_sign_where_the_policy_says_so(result, alter, document, old, new, changes, found):
+    flipped = sized(alter, document, old, new, **changes)
+    label = flipped.coordinates[2].label
+    for rule in ({"at_least": 0.1}, {"at_least": 0.1, "features": [label]}):
+        judged = result("sign_flips", rule, flipped)
+        assert judged.result == found
+        assert "of slopes from 10\N{NO-BREAK SPACE}% of the largest on" in judged.limit
+    assert result("sign_flips", {}, flipped).result == "fail"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "delta", "error", "found"),
+    [
+        ({"absolute": 0.1}, 0.5, 0.25, "fail"),
+        ({"absolute": 0.1, "within_errors": 2}, 0.5, 0.25, "pass"),
+        ({"relative": 0.1, "within_errors": 2}, 0.5, 0.25, "pass"),
+        ({"absolute": 0.1, "within_errors": 1.9}, 0.5, 0.25, "fail"),
+        ({"absolute": 0.1, "within_errors": 2}, 0.5, 0.0, "fail"),
+        ({"absolute": 0.1, "within_errors": 2}, 0.5, None, "fail"),
+        ({"absolute": 0.1, "within_errors": 2}, 0.05, None, "pass"),
+        ({"absolute": -0.1, "within_errors": 2}, 0.5, 0.25, "fail"),
+        ({"absolute": -0.1, "within_errors": 2}, -0.05, 0.25, "fail"),
+        ({"absolute": -0.1, "within_errors": 2}, -0.2, 0.25, "pass"),
+        ({"standard_errors": 1, "within_errors": 3}, 0.5, 0.25, "fail"),
+    ],
+)
+def test_an_increase_that_the_rows_cannot_tell_from_none(result, alter, document, parameters, delta, error, found):
+    changed = alter(document, {"impact.delta": delta, "impact.delta_se": error, "impact.champion.mse": 1.0})
+    judged = result("final_cost_increase", parameters, changed)
+    assert judged.result == found
+    noted = (
+        {"absolute", "relative"} & set(parameters)
+        and (delta, error) == (0.5, 0.25)
+        and parameters.get("within_errors", 0) >= 2
+    )
+    assert ("counts as none" in judged.limit) is bool(noted)
+    assert (judged.reason == "") == (found == "pass")
