@@ -83,7 +83,7 @@ def _each(side: VersionFacts, caps: Caps, read: Callable[[DatasetFacts], str | N
     if not values:
         return None
     several = len(shown) > 1
-    texts = [f"{number}. {caps.label(value)}" if several else caps.label(value) for number, value in values]
+    texts = [f"({number}) {caps.label(value)}" if several else caps.label(value) for number, value in values]
     return "; ".join([*texts, *_left_out(training, len(shown))])
 
 
