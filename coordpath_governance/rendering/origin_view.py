@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 from coordpath_governance.numbers import count
 from coordpath_governance.rendering.caps import Caps
@@ -32,7 +32,7 @@ class SideRow:
 
 def moment_text(moment: int | None) -> str | None:
     """A time in UTC, to the second."""
-    return None if moment is None else f"{datetime.fromtimestamp(moment // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return None if moment is None else f"{datetime.fromtimestamp(moment // 1000, timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def origin_rows(champion: VersionFacts | None, candidate: VersionFacts, caps: Caps) -> tuple[SideRow, ...]:

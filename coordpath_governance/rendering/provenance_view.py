@@ -262,9 +262,9 @@ def _filled_in(people: Sequence[PersonFact]) -> str:
     missing = [fact.name for fact in people if fact.lines is None]
     if not missing:
         return f"All {len(people)} facts this report asks for are filled in."
-    are = "fact this report asks for is" if len(missing) == 1 else "facts this report asks for are"
-    names = f"{', '.join(name.lower() for name in missing)}"
-    return f"{len(missing)} of the {len(people)} {are} missing: {names}."
+    are = "is" if len(missing) == 1 else "are"
+    names = ", ".join(missing).lower()
+    return f"{len(missing)} of the {len(people)} facts this report asks for {are} missing: {names}."
 
 
 def recheck_view(document: ChangeReportDocument, caps: Caps) -> RecheckView:

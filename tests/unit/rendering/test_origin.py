@@ -1,5 +1,6 @@
 """Dates, training data, plans and waivers on the page; what nobody recorded is missing, and never a placeholder."""
 
+import html
 import re
 
 import pytest
@@ -96,11 +97,9 @@ def test_training_data_with_the_name_of_the_reference_data_are_remarked(make, ca
 
 def test_all_are_filled_in_only_if_all_are(make):
     full = dict.fromkeys(ASKED_FACTS, "2026-12-31")
-    page = render_html(make(facts=full))
-    assert "All 12 facts this report asks for are filled in." in page
-    assert "All 12 facts" in render_markdown(make(facts=full))
+    assert "All 12 facts this report asks for are filled in." in render_html(make(facts=full))
+    assert "All 12 facts this report asks for are filled in." in render_markdown(make(facts=full))
     page = render_html(make(facts=full | {"rollback": "  "}))
-    assert "1 of the 12 fact this report asks for is missing" not in page
     assert "1 of the 12 facts this report asks for is missing: rollback plan." in page
 
 
@@ -128,8 +127,8 @@ def test_the_terminal_says_when_versions_were_registered_and_what_is_missing(mak
 def test_the_page_says_which_condition_set_the_class(make):
     reason = "Class 'major' because sign_flips is 1 (from 1 on)."
     document = make(assessment={"materiality": "major", "materiality_reason": reason})
-    assert "because sign_flips is 1 (from 1 on)." in render_html(document)
-    assert "from 1 on" in render_markdown(document)
+    assert reason in html.unescape(render_html(document))
+    assert reason in html.unescape(render_markdown(document)).replace("\\", "").replace("\u200b", "")
 
 
 @pytest.mark.parametrize(
