@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from coordpath_governance.models.declaration import to_coefficients
     from coordpath_governance.paths import model_loss, pareto_front, solve
     from coordpath_governance.registry.reference import log_reference
+    from coordpath_governance.registry.register import register_with_report
     from coordpath_governance.registry.verified import load_verified
     from coordpath_governance.reports.change_report import ChangeReport
 
@@ -36,6 +37,7 @@ __all__ = [
     "log_reference",
     "model_loss",
     "pareto_front",
+    "register_with_report",
     "solve",
     "to_coefficients",
 ]
@@ -50,6 +52,7 @@ _HOME = {
     "log_reference": "coordpath_governance.registry.reference",
     "model_loss": "coordpath_governance.paths",
     "pareto_front": "coordpath_governance.paths",
+    "register_with_report": "coordpath_governance.registry.register",
     "solve": "coordpath_governance.paths",
     "to_coefficients": "coordpath_governance.models.declaration",
 }

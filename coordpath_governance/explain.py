@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -25,9 +25,11 @@ from coordpath_governance.reports.make import (
     settings_for,
     version_facts,
 )
+from coordpath_governance.reports.stated_facts import DATE_FACTS, is_date
 
 if TYPE_CHECKING:
     from coordpath_governance.models.environment import Environment
+    from coordpath_governance.registry.origin import Origin
     from coordpath_governance.reports.change_report import ChangeReport
 
 __all__ = ["explain_change"]
@@ -57,6 +59,10 @@ def explain_change(
     planned: str | None = None,
     owner: str | None = None,
     purpose: str | None = None,
+    monitoring: str | None = None,
+    rollback: str | None = None,
+    implementation_date: str | None = None,
+    notification_deadline: str | None = None,
     name: str | None = None,
     progress: Progress | None = None,
 ) -> ChangeReport:
@@ -68,24 +74,35 @@ def explain_change(
     column ``target``; ``target`` may also be the values themselves. Without ``data``, what the candidate's run logged
     is used. ``offset`` is a column that is added to the score, ``exposure`` one whose logarithm is (logistic, Poisson,
     gamma and Tweedie models). Without ``threshold`` each version decides at its own, if it has one;
-    ``champion_threshold`` is another one for the champion alone.
+    ``champion_threshold`` is another one for the champion alone. What a registered candidate's tags say of the change
+    (``coordpath.reason`` …) stands in for what is not given here; dates are written YYYY-MM-DD.
     """
     texts = {"weight": weight, "offset": offset, "exposure": exposure, "period": period, "name": name}
-    facts = {"owner": owner, "purpose": purpose, "reason": reason, "change_type": change_type, "planned": planned}
+    facts = {
+        "owner": owner,
+        "purpose": purpose,
+        "reason": reason,
+        "change_type": change_type,
+        "planned": planned,
+        "monitoring": monitoring,
+        "rollback": rollback,
+        "implementation_date": implementation_date,
+        "notification_deadline": notification_deadline,
+    }
     _check_words(texts | facts, role, missing, segments)
-    before, champion_facts, old_files = (None, None, None) if champion is None else _resolve(champion, "champion")
-    after, candidate_facts, new_files = _resolve(candidate, "candidate")
+    old = None if champion is None else _resolve(champion, "champion")
+    new = _resolve(candidate, "candidate")
     reference = replace(_reference(candidate, data, target, weight, role, period, missing), offset=offset, exposure=exposure)
-    subject = Subject(name=name or candidate_facts.name or "model", champion=champion_facts, candidate=candidate_facts)
+    subject = Subject(name=name or new.facts.name or "model", champion=old.facts if old else None, candidate=new.facts)
     request = Request(
         subject=subject,
-        facts=ChangeFacts(**facts),
+        facts=new.with_tags(ChangeFacts(**facts)),
         settings=settings_for(
             max_steps=max_steps, gamma=gamma, threshold=threshold, champion_threshold=champion_threshold, segments=segments
         ),
-        environments=environments_of(old_files, new_files),
+        environments=environments_of(old.environment if old else None, new.environment),
     )
-    return make_report(before, after, reference, request, progress)
+    return make_report(old.model if old else None, new.model, reference, request, progress)
 
 
 def _check_words(texts: dict[str, str | None], role: object, missing: object, segments: object) -> None:
@@ -93,6 +110,8 @@ def _check_words(texts: dict[str, str | None], role: object, missing: object, se
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
             raise UsageError(f"{name}= is {text!r}; give a text, or leave it out")
+        if name in DATE_FACTS and text is not None and not is_date(text):
+            raise UsageError(f"{name}= is {text!r}; give a date such as 2026-12-31")
     for name, word, known in (("role", role or "not stated", get_args(Role)), ("missing", missing, get_args(Missing))):
         if word not in known:
             raise UsageError(f"{name}= is {word!r}; give one of {', '.join(known)}")
@@ -104,20 +123,40 @@ def _listed(values: object) -> Sequence[object]:
     return values if isinstance(values, Sequence) else (None,)
 
 
-def _resolve(model: Any, label: str) -> tuple[LinearModel, VersionFacts, Environment | None]:  # noqa: ANN401 - see explain_change
-    """The model, where it came from, and what its environment files ask for if it has any."""
+@dataclass(frozen=True)
+class _Side:
+    """A model, where it came from, what its environment files ask for if it has any, and its origin if it is registered."""
+
+    model: LinearModel
+    facts: VersionFacts
+    environment: Environment | None = None
+    origin: Origin | None = None
+
+    def with_tags(self, said: ChangeFacts) -> ChangeFacts:
+        """``said``, and what the author said in tags of the rest."""
+        if self.origin is None:
+            return said
+        from coordpath_governance.registry.author_tags import with_tagged_facts
+
+        return with_tagged_facts(said, self.origin.version_tags, self.origin.run_tags)
+
+
+def _resolve(model: Any, label: str) -> _Side:  # noqa: ANN401 - see explain_change
     if isinstance(model, LinearModel):
-        return model, version_facts(model, label), None
+        return _Side(model, version_facts(model, label))
     if isinstance(model, str | Path):
         from coordpath_governance.registry.connection import connect
         from coordpath_governance.registry.download import fetch_model
+        from coordpath_governance.registry.origin import origin_of
         from coordpath_governance.registry.versions import point_at
 
-        fetched = fetch_model(point_at(connect(), None, str(model)))
+        client = connect()
+        fetched = fetch_model(point_at(client, None, str(model)))
         facts = version_facts(fetched.model, fetched.pointer.label, fetched.pointer.aliases)
-        return fetched.model, facts, fetched.environment
+        origin = origin_of(client, fetched.pointer)
+        return _Side(fetched.model, origin.added_to(facts), fetched.environment, origin)
     linear = from_fitted(model)
-    return linear, version_facts(linear, label), None
+    return _Side(linear, version_facts(linear, label))
 
 
 def _reference(

@@ -25,7 +25,7 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def answer_document(answer: Answer, adopted: AdoptedPolicy, ledger: Ledger, name: str, version: str) -> dict[str, Any]:
-    """What `coordpath gate --json` prints. Without a judgement, ``materiality`` is null and the lists are empty."""
+    """What `coordpath gate --json` prints. Without a judgement, ``materiality`` and its reason are null."""
     document: dict[str, Any] = {
         "schema": GATE_SCHEMA,
         "name": name,
@@ -35,6 +35,7 @@ def answer_document(answer: Answer, adopted: AdoptedPolicy, ledger: Ledger, name
         "reason": answer.reason,
         "exit_code": answer.exit_code,
         "materiality": None,
+        "materiality_reason": None,
         "policy": {"name": adopted.policy.name, "sha256": adopted.sha256},
         "from_version": None,
         "rules": [],
@@ -49,6 +50,7 @@ def answer_document(answer: Answer, adopted: AdoptedPolicy, ledger: Ledger, name
     ring = ledger.keyring()
     return document | {
         "materiality": readiness.judgement.materiality,
+        "materiality_reason": readiness.judgement.materiality_reason,
         "from_version": readiness.binding.from_version,
         "rules": [rule.model_dump(mode="json") for rule in readiness.facts().rules],
         "missing": list(readiness.missing),

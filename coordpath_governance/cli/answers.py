@@ -43,6 +43,7 @@ def show_readiness(readiness: Readiness, adopted: AdoptedPolicy, ledger: Ledger)
     before = f"From version {readiness.binding.from_version}" if readiness.binding.from_version else "First version"
     policy = f"policy '{adopted.policy.name}' ({readiness.binding.policy[:_SHORT]})"
     say_line(f"{before}; class '{readiness.judgement.materiality}'; {policy}")
+    say_line(readiness.judgement.materiality_reason)
     say()
     show_rules(readiness.judgement.results)
     keys = ledger.keyring().keys

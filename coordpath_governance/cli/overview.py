@@ -12,8 +12,11 @@ from coordpath_governance.numbers import CostColumn, cost_column, pair, signific
 from coordpath_governance.rendering.caps import HTML_CAPS
 from coordpath_governance.rendering.family import family_words
 from coordpath_governance.rendering.flips_view import flips_view
+from coordpath_governance.rendering.origin_view import moment_text
 from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
 from coordpath_governance.reports.impact_parts import GlmMetrics
+from coordpath_governance.reports.stated_facts import ASKED_FACTS
+from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.text import shorten, visible
 
 __all__ = ["show_overview"]
@@ -28,6 +31,8 @@ def show_overview(document: ChangeReportDocument) -> None:
     before = subject.champion.label if subject.champion else "zero"
     console.print(Text(f"{visible(subject.name)}: {visible(before)} → {visible(subject.candidate.label)}", style="bold"))
     console.print(f"Verdict: {document.assessment.verdict}. {document.assessment.reason}")
+    for line in _about_the_record(document):
+        console.print(line)
     console.print()
     console.print(Text(visible(document.summary.headline), style="bold"))
     for sentence in document.summary.sentences:
@@ -41,6 +46,21 @@ def show_overview(document: ChangeReportDocument) -> None:
     for coordinate in document.coordinates:
         if coordinate.changed and not coordinate.exercised:
             console.print(f"Changed, but not exercised by this data: {visible(coordinate.label)}")
+
+
+def _about_the_record(document: ChangeReportDocument) -> Iterator[str]:
+    """What set the class of the change, when both versions were registered, and which facts nobody filled in."""
+    if document.assessment.materiality_reason:
+        yield visible(document.assessment.materiality_reason)
+    sides = [side for side in (document.subject.champion, document.subject.candidate) if side is not None]
+    dates = [f"{visible(side.label)} {when}" for side in sides if (when := moment_text(side.registered_ms))]
+    if dates:
+        yield f"Registered: {', '.join(dates)}"
+    missing = [name.lower() for key, name in ASKED_FACTS.items() if not (getattr(document.facts, key) or "").strip()]
+    if missing:
+        yield f"Missing: {', '.join(missing)}"
+    for remark in training_remarks(document.subject, document.data):
+        yield f"▲ {visible(remark)}"
 
 
 def _table(document: ChangeReportDocument) -> Table:

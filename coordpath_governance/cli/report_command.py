@@ -18,6 +18,7 @@ from coordpath_governance.cli.overview import show_overview
 from coordpath_governance.cli.screen import progress_line, say
 from coordpath_governance.cli.signing_options import ledger_options
 from coordpath_governance.errors import RefusedError, UsageError
+from coordpath_governance.reports.stated_facts import DATE_FACTS, TAGGABLE_FACTS, is_date
 from coordpath_governance.text import visible
 
 __all__ = ["command"]
@@ -27,6 +28,7 @@ _PINNED = (
     *("target", "weight", "offset", "exposure", "role", "period", "missing"),
     *("max_steps", "all_steps", "gamma", "threshold", "champion_threshold", "segments"),
 )
+_STATED = (*TAGGABLE_FACTS, "owner", "purpose")
 ROLES = ("training", "holdout", "out-of-time", "not stated")
 
 
@@ -93,9 +95,13 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
     metavar="COL",
     help="Also tell the impact by the values of this column; repeatable.",
 )
-@click.option("--reason", help="Why the model changed.")
+@click.option("--reason", help="Why the model changed; default, here and below: the tag coordpath.reason … of the version.")
 @click.option("--change-type", help="Recalibration, feature change, redevelopment …")
 @click.option("--planned", help="Whether and how the change was planned.")
+@click.option("--monitoring", metavar="PLAN", help="How the model is watched once it is in use.")
+@click.option("--rollback-plan", "rollback", metavar="PLAN", help="How the change is taken back if it turns out wrong.")
+@click.option("--implementation-date", metavar="DATE", help="The day from which the version is used, as YYYY-MM-DD.")
+@click.option("--notify-by", "notification_deadline", metavar="DATE", help="The day by which somebody has to be told of it.")
 @click.option("--owner", help="Who owns the model.")
 @click.option("--purpose", help="What the model is used for.")
 @click.option(
@@ -128,6 +134,7 @@ def command(
         wrong = "--gate needs the report attached" if gate else "--no-attach without --out would throw the report away"
         raise UsageError(f"{wrong}; " + ("leave out --no-attach" if gate else "add --out FOLDER"))
     check_text(name, alias, *options.values())
+    _check_dates(options)
     from coordpath_governance.cli.governed import find_governed, open_registry
 
     client = open_registry(tracking_uri, registry_uri).client
@@ -164,6 +171,13 @@ def command(
     return answer.exit_code if gate else 0
 
 
+def _check_dates(options: dict[str, Any]) -> None:
+    for option in click.get_current_context().command.params:
+        given = options.get(option.name or "")
+        if option.name in DATE_FACTS and given is not None and not is_date(given):
+            raise UsageError(f"{option.opts[0]} is '{given}'; give a date such as 2026-12-31")
+
+
 def _tell_what_is_pinned(policy: str) -> None:
     """Options that the policy decides are not the author's to choose; whoever gave one should know."""
     context = click.get_current_context()
@@ -196,7 +210,7 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
             f"`coordpath report {shlex.quote(str(candidate.name))} --candidate {candidate.version}`"
         )
     champion = _champion(client, name, alias, options["champion"], candidate)
-    facts = ChangeFacts(**{key: options[key] for key in ("reason", "change_type", "planned", "owner", "purpose")})
+    facts = ChangeFacts(**{key: options[key] for key in _STATED})
     if governed is not None and attached:
         with progress_line() as progress:
             return governed.make(champion, candidate, facts, alias, options["data"], progress), champion, candidate
@@ -210,7 +224,7 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
     reference = _reference(client, candidate, options)
     declared = None if governed is None else declared_in(governed.ledger)
     with progress_line() as progress:
-        report = report_on_versions(champion, candidate, reference, facts, settings, progress, declared)
+        report = report_on_versions(client, champion, candidate, reference, facts, settings, progress, declared)
     return report, champion, candidate
 
 

@@ -80,24 +80,22 @@ def read_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str 
 
 def find_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Ledger | None:
     """The ledger if there is one; one that was named must be there."""
-    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.ledger.find import find_ledger as find
 
-    if ledger:
-        return Ledger.open(_url(ledger, tracking_uri, registry_uri), create=False)
-    try:
-        url = _url(None, tracking_uri, registry_uri)
-    except UsageError:
-        return None
-    return Ledger.open(url, create=False) if Ledger.exists(url) else None
+    return find(_registry(tracking_uri, registry_uri), ledger)
 
 
 def _url(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> str:
-    registry = registry_uri or tracking_uri
-    if not ledger and not registry:
-        import mlflow
+    return ledger_url(None if ledger else _registry(tracking_uri, registry_uri), ledger)
 
-        registry = mlflow.get_registry_uri()
-    return ledger_url(registry, ledger)
+
+def _registry(tracking_uri: str | None, registry_uri: str | None) -> str:
+    """The registry's URI, as given or as MLflow is set."""
+    if registry_uri or tracking_uri:
+        return str(registry_uri or tracking_uri)
+    import mlflow
+
+    return str(mlflow.get_registry_uri())
 
 
 def load_key(path: Path | None) -> PrivateKey:

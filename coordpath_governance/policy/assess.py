@@ -30,6 +30,7 @@ def assess(document: ChangeReportDocument, policy: Policy, gate: GateWord | None
         ),
         rules=tuple(RuleFacts(**asdict(result)) for result in judgement.results),
         gate=gate,
+        materiality_reason=judgement.materiality_reason,
     )
     assessed = document.model_copy(update={"facts": policy.merged_facts(document.facts), "assessment": assessment})
     return assessed.model_copy(update={"digest": document_digest(assessed)})

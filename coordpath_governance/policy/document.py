@@ -74,6 +74,7 @@ Role = Annotated[Label, AfterValidator(_approver)]
 FormatName = Annotated[Text, AfterValidator(_format)]
 Several = Field(min_length=1, max_length=1000)
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Plan = Annotated[str, Field(min_length=1, max_length=4000)]
 Days = Annotated[int, Field(ge=1, le=3660)]
 
 
@@ -91,6 +92,8 @@ class ModelFacts(Part):
     tier: Text | None = None
     developer: Text | None = None
     validator: Text | None = None
+    monitoring: Plan | None = None
+    rollback: Plan | None = None
 
 
 class PinnedReference(Part):
@@ -225,8 +228,10 @@ class Policy(Part):
         return any(fnmatchcase(name, pattern) for pattern in self.models)
 
     def merged_facts(self, said: ChangeFacts) -> ChangeFacts:
-        """What an author said, with what the policy knows better."""
-        return said.model_copy(update=self.facts.model_dump(exclude_none=True))
+        """What an author said, with what the policy knows better; that is not the author's word any more."""
+        better = self.facts.model_dump(exclude_none=True)
+        tags = {key: tuple(f for f in getattr(said, key) if f not in better) for key in ("tagged", "unusable_tags")}
+        return said.model_copy(update=better | tags)
 
     @property
     def usual_alias(self) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 from coordpath_governance.policy.built_in import BUILT_IN, built_in_results
 from coordpath_governance.policy.document import MaterialityClass, Policy
 from coordpath_governance.policy.gate_facts import GateFacts
-from coordpath_governance.policy.materiality import class_of
+from coordpath_governance.policy.materiality import class_of, why_in_class
 from coordpath_governance.policy.results import Outcome, RuleResult, listed
 from coordpath_governance.policy.rules import Seen
 from coordpath_governance.reports.document import ChangeReportDocument, GateWord
@@ -39,6 +39,7 @@ class Judgement:
     results: tuple[RuleResult, ...]
     approvals: tuple[ApprovalNeed, ...]
     at_gate: tuple[str, ...] = ()
+    materiality_reason: str = ""
 
 
 def judge(
@@ -54,7 +55,8 @@ def judge(
         *built_in_results(policy, document, gate),
         *(_waive(rule.judge(name, seen), waived) for name, rule in rules if name not in at_gate),
     )
-    return _conclude(policy.materiality, kind, results, at_gate)
+    concluded = _conclude(policy.materiality, kind, results, at_gate)
+    return replace(concluded, materiality_reason=why_in_class(kind, document))
 
 
 def judge_with(policy: Policy, document: ChangeReportDocument, word: GateWord) -> Judgement:
@@ -70,7 +72,7 @@ def judge_with(policy: Policy, document: ChangeReportDocument, word: GateWord) -
     kind = next(each for each in policy.materiality if each.class_ == alone.materiality)
     extra = 0 if word.author_known else policy.approvals.extra_for_unverified_author
     concluded = _conclude(policy.materiality, kind, (*results, *later), alone.at_gate, extra)
-    return replace(concluded, results=results)
+    return replace(concluded, results=results, materiality_reason=alone.materiality_reason)
 
 
 def _waive(result: RuleResult, waived: Collection[str]) -> RuleResult:

@@ -49,7 +49,7 @@ class GovernedModel:
         policy = self.adopted.policy
         with pinned_reference(policy, data) as reference:
             settings, declared = pinned_settings(policy), declared_in(self.ledger)
-            report = report_on_versions(champion, candidate, reference, facts, settings, progress, declared)
+            report = report_on_versions(self.client, champion, candidate, reference, facts, settings, progress, declared)
         name, version = str(candidate.name), str(candidate.version)
         return ChangeReport(
             assess(report.document, policy, gate_word(self.ledger, report.document, policy, name, alias, version))

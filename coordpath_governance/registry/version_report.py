@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from coordpath_governance.errors import UnsupportedModelError
+from coordpath_governance.registry.author_tags import with_tagged_facts
 from coordpath_governance.registry.download import DeclaredModel, FetchedModel, fetch_model
+from coordpath_governance.registry.origin import origin_of
 from coordpath_governance.registry.remedies import way_out
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.reports.document import ChangeFacts, Settings, Subject
+from coordpath_governance.reports.document import ChangeFacts, Settings, Subject, VersionFacts
 from coordpath_governance.reports.environment import environments_of
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report, version_facts
 
@@ -15,6 +19,7 @@ __all__ = ["report_on_versions"]
 
 
 def report_on_versions(
+    client: Any,  # noqa: ANN401 - MlflowClient
     champion: ModelPointer | None,
     candidate: ModelPointer,
     reference: Reference,
@@ -25,18 +30,26 @@ def report_on_versions(
 ) -> ChangeReport:
     """Read both models from their files and explain the change; no champion explains the candidate from zero.
 
+    What ``facts`` do not say, tags of the candidate's version or run may say.
+
     ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read.
     """
     new = _fetch(candidate, declared)
     old = None if champion is None else _fetch(champion, declared)
+    origin = origin_of(client, candidate)
     subject = Subject(
         name=candidate.name or candidate.uri,
-        champion=None if old is None else version_facts(old.model, _label(old.pointer, candidate), old.pointer.aliases),
-        candidate=version_facts(new.model, candidate.label, candidate.aliases),
+        champion=None if old is None else _side(client, old, _label(old.pointer, candidate)),
+        candidate=origin.added_to(version_facts(new.model, candidate.label, candidate.aliases)),
     )
+    facts = with_tagged_facts(facts, origin.version_tags, origin.run_tags)
     environments = environments_of(None if old is None else old.environment, new.environment)
     request = Request(subject, facts, settings, environments)
     return make_report(None if old is None else old.model, new.model, reference, request, progress)
+
+
+def _side(client: Any, fetched: FetchedModel, label: str) -> VersionFacts:  # noqa: ANN401 - MlflowClient
+    return origin_of(client, fetched.pointer).added_to(version_facts(fetched.model, label, fetched.pointer.aliases))
 
 
 def _fetch(pointer: ModelPointer, declared: DeclaredModel | None) -> FetchedModel:

@@ -74,4 +74,5 @@ MARKDOWN_CAPS = (
     Caps(name=32, prose=240, rows=10, lead_rows=10, steps=12, moves=6, entries=8, chart_rows=0, problem=0),
     Caps(name=16, prose=80, rows=6, lead_rows=6, steps=6, moves=4, entries=5, chart_rows=0, problem=0),
     Caps(name=12, prose=60, rows=4, lead_rows=4, steps=5, moves=3, entries=4, chart_rows=0, problem=0),
+    Caps(name=8, prose=40, rows=3, lead_rows=3, steps=4, moves=2, entries=3, chart_rows=0, problem=0),
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown, cut
@@ -45,6 +47,7 @@ class PolicyView:
     rows: Shown[RuleRow]
     has_reasons: bool
     note: str | None
+    waivers: str | None
     text: str | None
 
 
@@ -52,7 +55,7 @@ def policy_view(document: ChangeReportDocument, caps: Caps) -> PolicyView:
     """Section 8 of the report; what is not met comes first. The policy is shown as ASCII, so that nothing hides in it."""
     assessment = document.assessment
     if assessment.policy is None:
-        return PolicyView(wording.NO_POLICY, None, "", Shown(()), has_reasons=False, note=None, text=None)
+        return PolicyView(wording.NO_POLICY, None, "", Shown(()), has_reasons=False, note=None, waivers=None, text=None)
     ordered = sorted(assessment.rules, key=lambda rule: _URGENCY.index(rule.result))
     rows = [_row(rule, caps) for rule in ordered[: caps.rows]]
     text = json.dumps(assessment.policy.document, indent=2, sort_keys=True)
@@ -63,7 +66,21 @@ def policy_view(document: ChangeReportDocument, caps: Caps) -> PolicyView:
         rows=Shown(tuple(rows), len(assessment.rules) - len(rows)),
         has_reasons=any(row.reason for row in rows),
         note=AT_GATE,
+        waivers=_waivers(assessment.policy.document, caps),
         text=text if len(text) <= caps.problem else None,
+    )
+
+
+def _waivers(policy: Mapping[str, Any], caps: Caps) -> str:
+    """Who may waive a rule, and where a waiver is to be found: the report is older than any."""
+    terms = policy.get("waivers")
+    roles = terms.get("roles") if isinstance(terms, dict) else None
+    if not isinstance(roles, list | tuple) or not roles:
+        return "Waivers: there can be none, since the policy lets nobody waive a rule."
+    who = " or ".join(caps.label(str(role)) for role in roles[: caps.entries])
+    return (
+        f"Waivers: {who} may waive a rule. Waivers are given after a report is made, so this page holds none: "
+        "the gate and the decision record list them."
     )
 
 

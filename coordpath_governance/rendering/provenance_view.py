@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coordpath_governance.numbers import count, significant
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
+from coordpath_governance.rendering.origin_view import DIGEST_NOTE, SideRow, has_mlflow_digest, origin_rows
 from coordpath_governance.reports.document import ChangeReportDocument, DataFacts, VersionFacts
 from coordpath_governance.reports.environment import EnvironmentFacts, pin_changes
 from coordpath_governance.reports.impact_parts import GlmFacts
+from coordpath_governance.reports.stated_facts import ASKED_FACTS, DATE_FACTS
+from coordpath_governance.reports.training_remarks import training_remarks
 
 __all__ = [
     "EnvironmentView",
@@ -25,18 +28,9 @@ __all__ = [
 ]
 
 Lines = tuple[str, ...]
+AUTHORS_WORDS = "the author's words, from a tag"
 TWO = 2
 TOP = 2
-
-
-@dataclass(frozen=True)
-class SideRow:
-    """One fact of both versions; None is missing."""
-
-    name: str
-    old: str | None
-    new: str | None
-    code: bool
 
 
 @dataclass(frozen=True)
@@ -50,10 +44,11 @@ class FactRow:
 
 @dataclass(frozen=True)
 class PersonFact:
-    """Something only people know; None is missing."""
+    """Something only people know; None is missing. ``remark``: who said it, or why it is missing."""
 
     name: str
     lines: Lines | None
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +70,9 @@ class ProvenanceView:
     versions: tuple[SideRow, ...]
     data: tuple[FactRow, ...]
     people: tuple[PersonFact, ...]
-    missing: int
+    people_sentence: str
+    training_note: str
+    training_remarks: tuple[str, ...]
     environment: EnvironmentView | None
 
 
@@ -99,10 +96,16 @@ def provenance_view(document: ChangeReportDocument, caps: Caps) -> ProvenanceVie
         has_champion=champion is not None,
         old_label=wording.version_label("Champion", caps.label(champion.label)) if champion else "No champion",
         new_label=wording.version_label("Candidate", caps.label(candidate.label)),
-        versions=(*_versions(champion, candidate, caps), *_training(document, caps)),
+        versions=(
+            *_versions(champion, candidate, caps),
+            *origin_rows(champion, candidate, caps),
+            *_training(document, caps),
+        ),
         data=_data(document, caps),
         people=people,
-        missing=sum(fact.lines is None for fact in people),
+        people_sentence=_filled_in(people),
+        training_note=DIGEST_NOTE if has_mlflow_digest(champion, candidate) else "",
+        training_remarks=tuple(caps.sentence(each) for each in training_remarks(document.subject, document.data)),
         environment=_environment(document, caps),
     )
 
@@ -243,17 +246,25 @@ def _cost(glm: GlmFacts, data: DataFacts, caps: Caps) -> tuple[FactRow, ...]:
 
 def _people(document: ChangeReportDocument, caps: Caps) -> tuple[PersonFact, ...]:
     facts = document.facts
-    named = (
-        ("Owner", facts.owner),
-        ("Purpose", facts.purpose),
-        ("Tier", facts.tier),
-        ("Developer", facts.developer),
-        ("Validator", facts.validator),
-        ("Reason for the change", facts.reason),
-        ("Type of change", facts.change_type),
-        ("Planned in advance", facts.planned),
-    )
-    return tuple(PersonFact(name, caps.lines(value) if value and value.strip() else None) for name, value in named)
+    out = []
+    for key, name in ASKED_FACTS.items():
+        value = getattr(facts, key)
+        filled = bool(value and value.strip())
+        remark = AUTHORS_WORDS if filled and key in facts.tagged else ""
+        if not filled and key in facts.unusable_tags:
+            remark = f"the tag coordpath.{key} was not used: it is too long" + (", or no date" if key in DATE_FACTS else "")
+        out.append(PersonFact(name, caps.lines(value) if filled else None, remark))
+    return tuple(out)
+
+
+def _filled_in(people: Sequence[PersonFact]) -> str:
+    """Whether everything was filled in, and by name what was not."""
+    missing = [fact.name for fact in people if fact.lines is None]
+    if not missing:
+        return f"All {len(people)} facts this report asks for are filled in."
+    are = "is" if len(missing) == 1 else "are"
+    names = ", ".join(missing).lower()
+    return f"{len(missing)} of the {len(people)} facts this report asks for {are} missing: {names}."
 
 
 def recheck_view(document: ChangeReportDocument, caps: Caps) -> RecheckView:

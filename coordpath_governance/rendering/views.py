@@ -42,6 +42,7 @@ class VerdictView:
     slug: str
     reason: str
     materiality: str | None
+    materiality_reason: str | None
     digests: tuple[Digest, ...]
 
 
@@ -131,6 +132,7 @@ def _verdict(document: ChangeReportDocument, caps: Caps) -> VerdictView:
         slug=assessment.verdict.replace(" ", "-"),
         reason=caps.sentence(assessment.reason),
         materiality=caps.label(assessment.materiality) if assessment.materiality else None,
+        materiality_reason=caps.sentence(assessment.materiality_reason) if assessment.materiality_reason else None,
         digests=tuple(_digest(name, value, caps) for name, value in named),
     )
 

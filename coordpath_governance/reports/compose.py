@@ -31,6 +31,7 @@ from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
 from coordpath_governance.reports.own_thresholds import own_thresholds
 from coordpath_governance.reports.problem import stored_problem
 from coordpath_governance.reports.steps import Labels, compare_orders, path_facts
+from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.reports.words import limits, summarise
 
 __all__ = ["NOT_ASSESSED", "ReportFacts", "compose", "document_digest"]
@@ -89,7 +90,10 @@ def compose(
         comparison=comparison,
         impact=impact,
         rows=rows,
-        limits=limits(pair, told.data, counts, path, impact, merged_levels(change), rows is not None, told.glm),
+        limits=(
+            *limits(pair, told.data, counts, path, impact, merged_levels(change), rows is not None, told.glm),
+            *training_remarks(told.subject, told.data),
+        ),
         recheck=Recheck(
             command=f"coordpath verify change_report.json --data {data_name}",
             versions=told.versions,

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 from coordpath_governance.reference.design import ColumnKind
 from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
+from coordpath_governance.reports.origin_parts import Moment, TrainingFacts
 from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
 
 __all__ = [
@@ -56,8 +57,16 @@ class Tool(Part):
     version: str
 
 
-class VersionFacts(Part):
-    """One side of the change: which model, from where, byte for byte."""
+class VersionFacts(Sparse):
+    """One side of the change: which model, from where, byte for byte; when it and its run were made, and from which data.
+
+    Times are MLflow's, in milliseconds since 1970 (UTC); None is not known, and a run that has not ended has no end.
+    ``run_remark`` says why nothing of the run is known.
+    """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(
+        ("registered_ms", "run_started_ms", "run_ended_ms", "run_remark", "training")
+    )
 
     label: str
     uri: str | None
@@ -66,6 +75,11 @@ class VersionFacts(Part):
     digest: str | None
     run_id: str | None
     aliases: tuple[str, ...]
+    registered_ms: Moment | None = None
+    run_started_ms: Moment | None = None
+    run_ended_ms: Moment | None = None
+    run_remark: Literal["not there", "not readable"] | None = None
+    training: TrainingFacts | None = None
 
 
 class Subject(Part):
@@ -76,8 +90,16 @@ class Subject(Part):
     candidate: VersionFacts
 
 
-class ChangeFacts(Part):
-    """What only people know. None is shown as missing, never as a placeholder."""
+class ChangeFacts(Sparse):
+    """What only people know. None is shown as missing, never as a placeholder. Dates are written YYYY-MM-DD.
+
+    ``tagged``: the facts that are the author's words, from tags of the version or of its run. ``unusable_tags``: the facts
+    whose tag was not used, since it is too long, or holds no date where a date is asked for.
+    """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(
+        ("monitoring", "rollback", "implementation_date", "notification_deadline", "tagged", "unusable_tags")
+    )
 
     owner: str | None = None
     purpose: str | None = None
@@ -87,6 +109,12 @@ class ChangeFacts(Part):
     reason: str | None = None
     change_type: str | None = None
     planned: str | None = None
+    monitoring: str | None = None
+    rollback: str | None = None
+    implementation_date: str | None = None
+    notification_deadline: str | None = None
+    tagged: tuple[str, ...] = ()
+    unusable_tags: tuple[str, ...] = ()
 
 
 class PolicyFacts(Part):
@@ -129,10 +157,11 @@ class Assessment(Sparse):
     """The gate's verdict when the report was made, before any decision; "not assessed" where no policy was applied.
 
     Rules that need the time or what was promoted before are not among ``rules``: the gate looks at them, and ``gate`` tells
-    what it found. Older reports have no ``gate``: their verdict is that of the rules alone.
+    what it found. Older reports have no ``gate``: their verdict is that of the rules alone. ``materiality_reason`` names the
+    conditions that set the class.
     """
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("policy", "rules", "gate"))
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("policy", "rules", "gate", "materiality_reason"))
 
     verdict: Literal["not assessed", "pass", "review", "fail"]
     reason: str
@@ -140,6 +169,7 @@ class Assessment(Sparse):
     policy: PolicyFacts | None = None
     rules: tuple[RuleFacts, ...] = ()
     gate: GateWord | None = None
+    materiality_reason: str | None = None
 
 
 class InputFacts(Part):

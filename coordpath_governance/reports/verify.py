@@ -40,7 +40,7 @@ from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.coefficients import merged_levels
 from coordpath_governance.reports.compare import differences, rounding_of
 from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose, document_digest
-from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.document import Assessment, ChangeReportDocument
 from coordpath_governance.reports.evidence import Evidence, evidence_of
 from coordpath_governance.reports.glm import glm_facts
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report
@@ -48,6 +48,7 @@ from coordpath_governance.reports.own_thresholds import own_thresholds
 from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.row_figures import contradictions
 from coordpath_governance.reports.steps import Labels
+from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.reports.words import limits, summarise
 
 __all__ = ["Check", "Verification", "verify_report"]
@@ -64,7 +65,10 @@ _POLICY = "the policy: whether it is the adopted one (compare its SHA-256 with t
 _WORDS = "the sentences follow from the figures"
 _NEVER = (
     "the models: whether coefficients and facts are those of the model files (compare the model digests with the registry)",
-    "what people said: role and period of the data, owner, purpose, reason, type of change; names, versions and run ids",
+    "what people said: role and period of the data, owner, purpose, reason, plans and dates; names, versions and run ids",
+)
+_ORIGIN = (
+    "what registry and runs recorded: dates of registration and of the runs, training data as they were logged or tagged"
 )
 
 
@@ -128,8 +132,14 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
         result.checks.extend(_check_data(document, evidence, data, progress))
         result.not_rechecked.extend({"table": [_TABLE], "moments": [_ROWS]}.get(document.data.kind, []))
     result.not_rechecked.extend([_POLICY] if document.assessment.policy else [])
+    result.not_rechecked.extend([_ORIGIN] if _has_origin(document) else [])
     result.not_rechecked.extend(_NEVER)
     return result
+
+
+def _has_origin(document: ChangeReportDocument) -> bool:
+    sides = (document.subject.champion, document.subject.candidate)
+    return any(side is not None and (side.registered_ms is not None or side.training is not None) for side in sides)
 
 
 def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Check:
@@ -193,7 +203,8 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     except CoordpathError as error:
         return Check("arithmetic", _WORDS, (f"limits: cannot be laid out again: {str(error)[:300]}",))
     told = (document.data, document.counts, document.path, document.impact)
-    stated = limits(pair, *told, merged, document.rows is not None, document.glm)
+    remarks = training_remarks(document.subject, document.data)
+    stated = (*limits(pair, *told, merged, document.rows is not None, document.glm), *remarks)
     findings = [] if summary == document.summary else ["summary: the sentences do not say what the figures say"]
     findings += [] if stated == document.limits else ["limits: the list is not the one that follows from models and data"]
     return Check("arithmetic", _WORDS, tuple(findings))
@@ -208,10 +219,17 @@ def _check_assessment(document: ChangeReportDocument) -> Check:
         try:
             policy = read_policy(canonical_bytes(applied.document), "the policy in the report")
             again = assess(again, policy, document.assessment.gate)
+            if document.assessment.materiality_reason is None:
+                again = again.model_copy(update={"assessment": _without_reason(again.assessment)})
         except PolicyError as error:
             return Check("arithmetic", what, (str(error),))
     recorded, recomputed = ({"facts": d.facts, **dict(d.assessment)} for d in (document, again))
     return Check("arithmetic", what, tuple(_assessed_otherwise(recorded, recomputed)))
+
+
+def _without_reason(assessment: Assessment) -> Assessment:
+    """As versions before this field recorded it."""
+    return assessment.model_copy(update={"materiality_reason": None})
 
 
 def _assessed_otherwise(recorded: dict[str, Any], recomputed: dict[str, Any]) -> Iterator[str]:

@@ -44,7 +44,7 @@ class Case:
     def make(self, reason=None):
         reference = Reference(open_source(self.store.rows.csv), TARGET)
         facts = ChangeFacts(reason=reason)
-        return report_on_versions(self.champion, self.candidate, reference, facts, settings_for())
+        return report_on_versions(self.store.client, self.champion, self.candidate, reference, facts, settings_for())
 
     def attach(self, report=None, now=NOW):
         return attach(self.store.client, self.champion, self.candidate, report or self.report, now)

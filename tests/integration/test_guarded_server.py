@@ -449,3 +449,44 @@ def test_a_person_vouches_for_a_version_that_cannot_be_read_through_the_server(g
     line = next(each for each in gate.out.splitlines() if "declared coefficients" in each)
     assert line.strip().startswith("met")
     assert "bea (entry" in gate.plain
+
+
+def test_what_the_author_says_when_registering_is_in_the_report_that_the_server_makes(guarded):
+    """Tags given with the version are there while the server makes its report; the call fetches it and makes none."""
+    name = f"at once {uuid.uuid4().hex}"
+    fresh = guarded.store.fresh()
+    guarded.client.set_tag(fresh.run_id, "coordpath.planned", "yes")
+    made = cg.register_with_report(fresh.uri, name, reason="newer rows", implementation_date="2026-12-31")
+    assert made.why_no_report is None
+    facts = made.report.document.facts
+    assert (facts.reason, facts.planned, facts.implementation_date) == ("newer rows", "yes", "2026-12-31")
+    assert facts.tagged == ("reason", "planned", "implementation_date")
+    assert guarded.events(name) == ["registration", "report", "verdict"]
+    assert guarded.store.tags(name, 1)["coordpath.report_sha256"] == made.report.sha256
+    candidate = made.report.document.subject.candidate
+    assert candidate.registered_ms == guarded.client.get_model_version(name, "1").creation_timestamp
+
+
+def test_registering_where_the_server_cannot_make_the_report_says_who_can(guarded):
+    name = f"no data {uuid.uuid4().hex}"
+    with pytest.warns(UserWarning, match="the guarded registry made none"):
+        made = cg.register_with_report(guarded.store.fresh().uri, name, data=guarded.store.rows.csv, target="price")
+    assert (made.version, made.report) == ("1", None)
+    assert "coordpath sweep" in made.why_no_report
+    assert guarded.events(name) == ["registration"]
+
+
+def test_with_its_ledger_at_hand_the_report_is_made_on_the_pinned_data(guarded, monkeypatch):
+    monkeypatch.setenv("COORDPATH_LEDGER", guarded.ledger_url)
+    name = f"no data {uuid.uuid4().hex}"
+    made = cg.register_with_report(guarded.store.fresh().uri, name, data=guarded.store.rows.csv)
+    assert made.report.document.assessment.verdict == "review"
+    assert guarded.events(name) == ["registration", "report", "verdict"]
+
+
+def test_a_report_whose_bytes_somebody_changed_is_not_taken_for_the_servers(guarded, monkeypatch):
+    name = f"at once {uuid.uuid4().hex}"
+    monkeypatch.setattr("coordpath_governance.registry.register.sha256_hex", lambda _: "0" * 64)
+    with pytest.warns(UserWarning, match="the guarded registry made none"):
+        made = cg.register_with_report(guarded.store.fresh().uri, name)
+    assert made.report is None

@@ -342,7 +342,10 @@ def test_a_server_that_fails_while_attaching_leaves_no_half_report_that_looks_wh
     versions = Versions(remote)
     sides = [point_at(remote.client, versions.name, version) for version in "12"]
     reference = Reference(open_source(remote.rows.csv), "price")
-    reports = [report_on_versions(*sides, reference, ChangeFacts(reason=why), settings_for()) for why in ("one", "two")]
+    reports = [
+        report_on_versions(remote.client, *sides, reference, ChangeFacts(reason=why), settings_for())
+        for why in ("one", "two")
+    ]
     attach(through(remote), *sides, reports[0], NOW)
     for number in itertools.count(1):
         new = reports[number % 2]

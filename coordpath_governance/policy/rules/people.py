@@ -12,7 +12,20 @@ from coordpath_governance.policy.rules.base import Rule, Seen
 
 __all__ = ["RequiredFacts"]
 
-Fact = Literal["owner", "purpose", "tier", "developer", "validator", "reason", "change_type", "planned"]
+Fact = Literal[
+    "owner",
+    "purpose",
+    "tier",
+    "developer",
+    "validator",
+    "reason",
+    "change_type",
+    "planned",
+    "monitoring",
+    "rollback",
+    "implementation_date",
+    "notification_deadline",
+]
 
 
 class RequiredFacts(Rule):

@@ -10,6 +10,7 @@ import pytest
 from helpers import glm_samples, samples
 
 from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.stated_facts import ASKED_FACTS
 
 RESULTS = ("pass", "review", "fail", "unknown", "waived")
 BIDI = "\u202e\u2066"
@@ -30,8 +31,32 @@ HOSTILE = {
 
 
 def small() -> dict[str, Any]:
-    """Eight features, a categorical group, the baseline, a worsening step with its bracket."""
-    return samples.build(samples.Evidence(samples.RENT, samples.correlation), samples.Evidence.best_order)
+    """Eight features, a categorical group, the baseline, a worsening step with its bracket; both versions have an origin."""
+    made = samples.build(samples.Evidence(samples.RENT, samples.correlation), samples.Evidence.best_order)
+    for side, day in (("champion", 0), ("candidate", 90 * DAY)):
+        made["subject"][side] |= {"registered_ms": 1_767_225_600_000 + day, "run_started_ms": 1_767_222_000_000 + day}
+    made["subject"]["champion"]["training"] = training(
+        dataset("rents_2024", 8_400, source="s3://rents/2024.parquet") | {"digest": "9d04be17"}
+    )
+    made["subject"]["candidate"] |= {"run_ended_ms": 1_767_224_000_000 + 90 * DAY}
+    made["subject"]["candidate"]["training"] = training(
+        dataset("rents_2025", 9_120, source="s3://rents/2025.parquet"), period="2025", exclusions="test flats"
+    )
+    made["facts"] |= {"monitoring": "monthly A/E", "implementation_date": "2026-05-01", "tagged": ["reason"]}
+    return made
+
+
+DAY = 86_400_000
+
+
+def dataset(name: str, rows: int | None, source: str, stated_by: str = "run input") -> dict[str, Any]:
+    """A data set that a version was trained on."""
+    return {"name": name, "rows": rows, "source": source, "stated_by": stated_by, "digest": "3f2a91cc"}
+
+
+def training(*datasets: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """What a version was trained on."""
+    return {"datasets": datasets, "more_datasets": 0, "period": None, "exclusions": None, **more}
 
 
 def large() -> dict[str, Any]:
@@ -88,11 +113,11 @@ def hostile(text: str, base: str = "small") -> dict[str, Any]:
         made["subject"][side] |= dict.fromkeys(("label", "uri", "name", "version", "digest", "run_id"), text)
         made["subject"][side]["aliases"] = [text]
         made["models"][side] |= {"estimator": text, "library": text, "regularisation": {text: text}}
-    made["facts"] = dict.fromkeys(
-        ("owner", "purpose", "tier", "developer", "validator", "reason", "change_type", "planned"), text
-    )
-    made["assessment"] |= {"reason": text, "materiality": text}
-    made["assessment"]["policy"] = {"name": text, "sha256": text, "document": {text: text}}
+        said = dataset(text, 7, text) | {"digest": text}
+        made["subject"][side]["training"] = training(said, said, period=text, exclusions=text)
+    made["facts"] = dict.fromkeys(ASKED_FACTS, text) | {"tagged": [*ASKED_FACTS], "unusable_tags": [*ASKED_FACTS]}
+    made["assessment"] |= {"reason": text, "materiality": text, "materiality_reason": text}
+    made["assessment"]["policy"] = {"name": text, "sha256": text, "document": {text: text, "waivers": {"roles": [text]}}}
     rule = dict.fromkeys(("rule", "observed", "limit", "reason"), text)
     made["assessment"]["rules"] = [rule | {"result": result} for result in RESULTS]
     made["summary"] |= {"headline": text, "sentences": [text] * 3}

@@ -163,7 +163,7 @@ def test_first_version(make):
     text = words(render_html(make("first")))
     assert "No champion: Candidate v4, explained from a model with all coefficients zero" in text
     assert "There is no champion" in text
-    assert "8 of 8 are missing" in text
+    assert "12 of the 12 facts this report asks for are missing: owner, purpose, tier," in text
 
 
 def test_moments_only(make):
