@@ -10,6 +10,7 @@ __all__ = [
     "AlignmentError",
     "AttachError",
     "CoordpathError",
+    "FilesGoneError",
     "LedgerConflictError",
     "LedgerError",
     "LedgerMissingError",
@@ -27,6 +28,7 @@ __all__ = [
     "SignatureError",
     "SigningKeyError",
     "SolverUnavailableError",
+    "StandingFilesGoneError",
     "UnknownSetError",
     "UnsupportedModelError",
     "UsageError",
@@ -107,6 +109,12 @@ class RegistryError(CoordpathError, RuntimeError):
     """The MLflow registry or its artifact store did not do what was asked."""
 
 
+class FilesGoneError(NotFoundError, RegistryError):
+    """A registered version whose files are not where the registry says: they, or its logged model, were deleted."""
+
+    exit_code = EXIT_UNKNOWN
+
+
 class AttachError(RegistryError):
     """A report that could not be attached, or did not read back as it was written."""
 
@@ -145,6 +153,10 @@ class RefusedError(CoordpathError, PermissionError):
     """The gate says no: what was asked is not allowed as things stand."""
 
     exit_code = EXIT_NO
+
+
+class StandingFilesGoneError(RefusedError):
+    """The files of the version that has a guarded alias are gone; the alias itself is where it should be."""
 
 
 class ReviewNeededError(RefusedError):

@@ -45,3 +45,5 @@ def command(
     entry = adopt_standing(opened, registry, name, alias, signer, reason)
     what = f"Version {entry.body['version']}" if entry.body["version"] else "No version"
     say_line(f"{what} of {name} is under guard as '{alias}' (entry {entry.seq}); no rule was checked.")
+    if entry.body["version"] and entry.body["digest"] is None:
+        say_line("Its files are gone and nobody knows what it was: the next version is explained from zero.")

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from coordpath_governance.models.formats import recalled_from
 from coordpath_governance.numbers import CostColumn, cost_column, pair, significant
 from coordpath_governance.rendering.caps import HTML_CAPS
 from coordpath_governance.rendering.family import family_words
@@ -22,6 +23,7 @@ from coordpath_governance.text import shorten, visible
 __all__ = ["show_overview"]
 
 _NAME_WIDTH = 40
+_DIGITS = 12
 
 
 def show_overview(document: ChangeReportDocument) -> None:
@@ -37,6 +39,9 @@ def show_overview(document: ChangeReportDocument) -> None:
     console.print(Text(visible(document.summary.headline), style="bold"))
     for sentence in document.summary.sentences:
         console.print(visible(sentence))
+    kept = recalled_from((document.models.get("champion") or {}).get("source"))
+    if kept is not None:
+        console.print(f"The champion's files are gone: its coefficients are those of report {kept[:_DIGITS]} in the ledger.")
     if document.path.steps:
         console.print()
         console.print(_table(document))

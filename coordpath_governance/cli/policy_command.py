@@ -70,9 +70,9 @@ def init(
     if (data is None) != (target is None):
         raise UsageError("give --data FILE and --target COL together, or neither")
     exact_pattern(model)
-    pinned = () if data is None or target is None else (_digest(data, target), str(data.resolve()), target)
+    sha256, uri = (None, None) if data is None or target is None else (_digest(data, target), str(data.resolve()))
     kind, remark = (kind, None) if kind is not None else _kind(model, tracking_uri, registry_uri)
-    text = starting_policy(model, *pinned, kind=kind, remark=remark)
+    text = starting_policy(model, sha256, uri, target, kind=kind, remark=remark)
     read_policy(text, "the new policy")
     if out is None:
         click.echo(text, nl=False)

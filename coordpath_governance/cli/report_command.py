@@ -210,6 +210,8 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
             f"`coordpath report {shlex.quote(str(candidate.name))} --candidate {candidate.version}`"
         )
     champion = _champion(client, name, alias, options["champion"], candidate)
+    if governed is not None and attached:
+        champion = governed.explained_from(champion, alias)
     facts = ChangeFacts(**{key: options[key] for key in _STATED})
     if governed is not None and attached:
         with progress_line() as progress:

@@ -17,8 +17,8 @@ __all__ = ["command"]
 def command(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> int:
     """Look at every model under a policy: aliases against the ledger, champions' files hashed again, missing reports made.
 
-    Run it now and then, and after registering where reports are left to it. Exits 0 fine, 1 if something was moved or
-    changed outside the gate, 4 if something could not be looked at or reported.
+    Run it now and then, and after registering where reports are left to it. Exits 0 fine, 1 if something was moved,
+    changed or deleted outside the gate, 4 if something could not be looked at or reported.
     """
     from coordpath_governance.registry.sweep import sweep
 
@@ -30,4 +30,4 @@ def command(ledger: str | None, tracking_uri: str | None, registry_uri: str | No
         say_line(f"{swept.kind:9} {swept.name}: {swept.text}")
     if not kinds:
         say_line("No registered model is under an adopted policy, or has anything to look at.")
-    return EXIT_NO if "moved" in kinds else EXIT_UNKNOWN if "failed" in kinds else 0
+    return EXIT_NO if kinds & {"moved", "gone"} else EXIT_UNKNOWN if "failed" in kinds else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from coordpath_governance.errors import ModelReadError, NotFoundError, RegistryError
+from coordpath_governance.errors import FilesGoneError, ModelReadError, NotFoundError, RegistryError
 from coordpath_governance.guarded.inner_store import tracking_store
 from coordpath_governance.guarded.model_files import digest_of_files
 from coordpath_governance.registry.connection import registry_errors
@@ -49,12 +49,18 @@ class InnerRegistry:
     def digest(self, name: str, version: str) -> str:
         """The model digest of a version's files as they are now.
 
-        `NotFoundError` if the files are not there or are no model, `RegistryError` if they cannot be reached.
+        `FilesGoneError` if the files are not there, `NotFoundError` if they are no model, `RegistryError` if they cannot be
+        reached.
         """
-        location = point_at(_Lookup(self), name, version).location
+        pointer = point_at(_Lookup(self), name, version)
+        lost = f"the registry lists version {version} of '{name}', but its files are gone"
+        if pointer.gone is not None:
+            raise FilesGoneError(f"{lost}: {pointer.gone}")
         try:
-            return digest_of_files(str(location), f"version {version} of '{name}'")
-        except (NotFoundError, ModelReadError) as error:
+            return digest_of_files(str(pointer.location), f"version {version} of '{name}'")
+        except NotFoundError as error:
+            raise FilesGoneError(f"{lost}: {error}") from error
+        except ModelReadError as error:
             raise NotFoundError(f"the registry lists version {version} of '{name}', but not its files: {error}") from error
         except RegistryError as error:
             raise RegistryError(str(error)) from error

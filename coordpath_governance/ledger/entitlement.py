@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import PolicyError, ReportFormatError
@@ -27,9 +28,12 @@ from coordpath_governance.ledger.events import (
     Retention,
     Waiver,
 )
+from coordpath_governance.ledger.kept_models import is_kept
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
 from coordpath_governance.ledger.quorum import Need, fill, person, places_for
+from coordpath_governance.ledger.standing import what_stood
 from coordpath_governance.ledger.times import moment
+from coordpath_governance.models.formats import RECALLED_MARK, recalled_from
 from coordpath_governance.policy.document import MaterialityClass, Policy
 from coordpath_governance.policy.judge import who_decides
 from coordpath_governance.policy.load import read_policy
@@ -85,6 +89,7 @@ class _Record:
         if not any(_reports(each, binding) for each in chain):
             yield f"there is no earlier report {binding.report[:_DIGITS]} on this change"
         yield from self._rejections(binding, chain)
+        yield from self._of_champion(binding, chain)
         content = self._document(binding.policy)
         if content is None:
             return
@@ -99,6 +104,27 @@ class _Record:
             yield f"it records {_kept_for(intent.retention)}, but its policy asks for {_kept_for(policy.retention)}"
         yield from self._of_class(intent, policy)
         yield from self._of_decisions(entry, intent, policy, chain)
+
+    def _of_champion(self, binding: Binding, chain: Sequence[Entry]) -> Iterator[str]:
+        """It must be what stood there; taken from a report only as one made from its files has it."""
+        stood = what_stood(chain, binding.alias)
+        if stood and (binding.from_version, binding.from_digest) != (stood[-1].version, stood[-1].digest):
+            was = f"version {stood[-1].version}" if stood[-1].version is not None else "nothing"
+            yield f"it is not a change of what stood there, which was {was} by the ledger"
+        stated = self._recalled(binding)
+        if stated is not None and not is_kept(chain, self._blobs, binding.from_version, binding.from_digest, stated):
+            yield "its report takes the champion's coefficients from the ledger, and no earlier report there has them"
+
+    def _recalled(self, binding: Binding) -> Mapping[str, Any] | None:
+        """The champion as the report has it, where its files were gone and the report took it from the ledger."""
+        content = self._document(binding.report)
+        if content is None or RECALLED_MARK not in content:
+            return None
+        try:
+            champion = ChangeReport.from_bytes(content).document.models.get("champion")
+        except ReportFormatError:
+            return None
+        return champion if champion is not None and recalled_from(champion.get("source")) is not None else None
 
     def _document(self, digest: str) -> bytes | None:
         content = self._blobs.get(digest)
@@ -165,10 +191,13 @@ class _Record:
         kind = _class(policy, intent.materiality)
         needs: Sequence[Need] = kind.approvals if kind else ()
         declared = self._unvouched(intent, policy, chain)
-        if kind is not None and declared:
+        recalled = self._recalled(intent.binding) is not None
+        if kind is not None and (declared or recalled):
             needs = who_decides(policy.materiality, kind)
-            if not needs:
+            if declared and not needs:
                 yield f"too few entitled vouched for the declared coefficients of the {declared}, and nobody could approve"
+            elif not needs:
+                yield "the files of its champion were gone, and nobody could approve"
         places = places_for(policy, needs, author_known=author is not None)
         filled = len(fill(places, people))
         if filled < len(places):
@@ -224,7 +253,8 @@ def _reports(entry: Entry, binding: Binding) -> bool:
     facts = entry.facts
     if not isinstance(facts, ReportMade):
         return False
-    told = (facts.report, facts.champion, facts.version, facts.candidate_digest)
-    return told == (binding.report, binding.from_version, binding.to_version, binding.to_digest) and (
-        binding.from_digest in (None, facts.champion_digest)
-    )
+    told = (facts.report, facts.version, facts.candidate_digest)
+    if told != (binding.report, binding.to_version, binding.to_digest):
+        return False
+    known = (binding.from_version if binding.from_digest is not None else None, binding.from_digest)
+    return (facts.champion, facts.champion_digest) == known

@@ -15,10 +15,14 @@ __all__ = [
     "DECLARED_FORMAT",
     "FORMATS",
     "PLUGIN_NAME",
+    "RECALLED_MARK",
+    "as_read",
     "format_of",
     "is_format",
     "is_plugin",
     "plugin_source",
+    "recalled_from",
+    "recalled_source",
     "source_of",
     "vouched_source",
 ]
@@ -44,6 +48,13 @@ _READ_BY = "read by "
 PLUGIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 _PLUGIN_SOURCE = re.compile(rf"{_READ_BY}.+ \(plugin ({PLUGIN_NAME.pattern})\)", re.DOTALL)
 
+_RECALLED = "kept in the ledger by report "
+RECALLED_MARK = _RECALLED.encode()
+"""Bytes that a report has which takes a model from the ledger; most have not, and need not be read to know it."""
+
+_BEFORE = ", since the files are gone; before: "
+_RECALLED_SOURCE = re.compile(rf"{_RECALLED}(?P<report>[0-9a-f]{{64}}){_BEFORE}(?P<source>.*)", re.DOTALL)
+
 FORMATS = (*_SOURCES, DECLARED_FORMAT)
 """All formats but those of plugins, each of which is called ``plugin:NAME``."""
 
@@ -63,8 +74,26 @@ def plugin_source(name: str, distribution: str) -> str:
     return f"{_READ_BY}{distribution} (plugin {name})"
 
 
+def recalled_source(report: str, source: str) -> str:
+    """The words for coefficients that a report of this SHA-256 has, where the files they were read from are gone."""
+    return f"{_RECALLED}{report}{_BEFORE}{source}"
+
+
+def recalled_from(source: object) -> str | None:
+    """The SHA-256 of the report that the coefficients were taken from; None if they were read from files."""
+    found = _RECALLED_SOURCE.fullmatch(source) if isinstance(source, str) else None
+    return None if found is None else found["report"]
+
+
+def as_read(source: object) -> object:
+    """How the version was read when its files were still there; ``source`` itself if they are."""
+    found = _RECALLED_SOURCE.fullmatch(source) if isinstance(source, str) else None
+    return source if found is None else found["source"]
+
+
 def format_of(source: object) -> str | None:
     """The format that these words tell; None if they tell none, as those of an estimator in memory."""
+    source = as_read(source)
     if not isinstance(source, str):
         return None
     if source == DECLARED or source.startswith(_VOUCHED):

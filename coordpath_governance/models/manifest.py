@@ -18,7 +18,7 @@ from pathlib import Path
 
 from coordpath_governance.errors import ModelReadError
 
-__all__ = ["is_covered", "manifest_lines", "model_digest"]
+__all__ = ["has_model_files", "is_covered", "manifest_lines", "model_digest"]
 
 _ADDED_BY_MLFLOW = "registered_model_meta"
 _ADDED_BY_US = "coordpath"
@@ -41,6 +41,12 @@ def manifest_lines(folder: Path) -> tuple[str, ...]:
     if not lines:
         raise ModelReadError(f"{folder}: there are no model files here; check the path.")
     return tuple(lines)
+
+
+def has_model_files(place: Path) -> bool:
+    """Whether ``place`` is a file, or a folder with at least one file that the digest covers."""
+    found = (path.relative_to(place).as_posix() for path in place.rglob("*") if not path.is_dir() or path.is_symlink())
+    return place.is_file() or any(is_covered(each) for each in found)
 
 
 def is_covered(path: str) -> bool:

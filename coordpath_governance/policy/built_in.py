@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of, is_plugin
+from coordpath_governance.models.formats import (
+    DECLARED,
+    DECLARED_FORMAT,
+    as_read,
+    format_of,
+    is_plugin,
+    recalled_from,
+)
 from coordpath_governance.numbers import percent
 from coordpath_governance.policy.document import PinnedReference, Policy
 from coordpath_governance.policy.gate_facts import GateFacts
@@ -24,6 +31,7 @@ BUILT_IN = (
     "declared coefficients",
     "file formats",
     "environment",
+    "champion's files",
 )
 _SHORT = 12
 _REMARKS = 5
@@ -31,19 +39,20 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateFacts | None = None) -> Iterator[RuleResult]:
-    """All of them, in the order of `BUILT_IN`; the last three only where there is something to look at.
+    """All of them, in the order of `BUILT_IN`; the last four only where there is something to look at.
 
-    Those are declared coefficients, formats that the policy lists or that are a plugin's, and environment files, which
-    older reports do not tell. Who vouches for coefficients is known to the ``gate`` alone.
+    Those are declared coefficients, formats that the policy lists or that are a plugin's, environment files, which
+    older reports do not tell, and a champion whose files are gone. Who vouches for coefficients is known to the ``gate``
+    alone.
     """
-    data, settings, order, digests, declared, formats, environment = BUILT_IN
+    data, settings, order, digests, declared, formats, environment, files = BUILT_IN
     yield _reference_data(data, policy.reference, document)
     yield combine(settings, [_settings(policy.reference, document)], "fail")
     yield combine(order, [_order(document, has_gap_rule="gap" in policy.rules.model_fields_set)], "review")
     yield combine(digests, [_digests(document)], "fail")
     sources = _sources(document)
     read = {who: format_of(source) for who, source in sources.items()}
-    sides = {who: source == DECLARED for who, source in sources.items() if read[who] == DECLARED_FORMAT}
+    sides = {who: as_read(source) == DECLARED for who, source in sources.items() if read[who] == DECLARED_FORMAT}
     if sides:
         vouched, too_few = ({}, {}) if gate is None else (gate.vouched, gate.too_few)
         yield combine(declared, [_declared(sides, vouched, too_few)], "review")
@@ -51,6 +60,9 @@ def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateF
         yield _formats(formats, policy.formats, read)
     if document.environments is not None and document.environments.candidate is not None:
         yield combine(environment, list(_environment(document.environments.candidate)), "review")
+    report = recalled_from(sources.get("champion"))
+    if report is not None or (gate is not None and gate.champion_gone):
+        yield combine(files, [_gone(report)], "review")
 
 
 def _sources(document: ChangeReportDocument) -> dict[str, object]:
@@ -186,6 +198,16 @@ def _environment(environment: EnvironmentFacts) -> Iterator[Finding]:
         )
     if not remarks and not environment.damaged:
         yield Finding("packages by name and version" if environment.files else "no environment files", limit, met=True)
+
+
+def _gone(report: str | None) -> Finding:
+    """The champion's files are not there: what is said of it is what the ledger keeps. ``report``: the one that has it."""
+    if report is None:
+        told = "They were there when this report was made, and are gone now"
+    else:
+        told = f"Its coefficients are those of report {report[:_SHORT]} in the ledger, made while the files were there"
+    why = f"The files of the champion are gone. {told}: a person has to find out who deleted them, and decide."
+    return Finding("gone", "as they were promoted", met=None, reason=why)
 
 
 def _sentence(text: str) -> str:

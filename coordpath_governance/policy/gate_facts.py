@@ -16,7 +16,8 @@ class GateFacts:
     """``since_validation``: promoted changes since the last full validation, oldest first; ``validated_at`` None: never.
 
     ``vouched``: of "champion" and "candidate" those whose declared coefficients enough people vouch for, and who they are;
-    ``too_few``: those for whom one more person has to, since nobody vouches for who registered them.
+    ``too_few``: those for whom one more person has to, since nobody vouches for who registered them. ``champion_gone``: the
+    files of the champion are not there any more.
     """
 
     now: str
@@ -25,6 +26,7 @@ class GateFacts:
     validated_at: str | None = None
     vouched: Mapping[str, str] = field(default_factory=dict)
     too_few: Mapping[str, str] = field(default_factory=dict)
+    champion_gone: bool = False
 
 
 def days_between(earlier: str, later: str) -> float | None:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coordpath_governance.errors import CoordpathError, NotFoundError, RegistryError, UnsupportedModelError
+from coordpath_governance.errors import CoordpathError, FilesGoneError, NotFoundError, UnsupportedModelError
 from coordpath_governance.models import read_model
 from coordpath_governance.models.environment import Environment, read_environment
 from coordpath_governance.models.formats import DECLARED
 from coordpath_governance.models.linear_model import LinearModel, Provenance
-from coordpath_governance.models.manifest import model_digest
+from coordpath_governance.models.manifest import has_model_files, model_digest
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.versions import ModelPointer
 
@@ -71,17 +71,26 @@ def _read(local: Path, provenance: Provenance, pointer: ModelPointer, declared: 
 
 
 def download_files(pointer: ModelPointer, folder: Path) -> Path:
-    """A copy of the model's files below ``folder``; `RegistryError` if a registered version has none to be had."""
+    """A copy of the model's files below ``folder``.
+
+    Raises `FilesGoneError` if the files of a registered version are not there, `RegistryError` if nobody could tell.
+    """
     import mlflow
 
+    lost = f"the registry lists {pointer.uri}, but its files are gone"
+    if pointer.gone is not None:
+        raise FilesGoneError(f"{lost}: {pointer.gone}")
     try:
         with registry_errors(f"downloading {pointer.uri}"):
             where = pointer.location or pointer.uri
-            return Path(mlflow.artifacts.download_artifacts(artifact_uri=where, dst_path=str(folder)))
+            local = Path(mlflow.artifacts.download_artifacts(artifact_uri=where, dst_path=str(folder)))
     except NotFoundError as error:
         if pointer.location is None:
             raise
-        raise RegistryError(f"the registry lists {pointer.uri}, but its files cannot be had: {error}") from error
+        raise FilesGoneError(f"{lost}: {error}") from error
+    if pointer.location is not None and not has_model_files(local):
+        raise FilesGoneError(f"{lost}: no file of the model is left")
+    return local
 
 
 def _is_path(uri: str) -> bool:

@@ -14,6 +14,7 @@ from coordpath_governance.registry.attach import Attached, attach
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.declared import declared_in
 from coordpath_governance.registry.pinned import pinned_reference, pinned_settings
+from coordpath_governance.registry.recalled import recalled_in
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.version_report import report_on_versions
 from coordpath_governance.registry.versions import ModelPointer
@@ -22,6 +23,7 @@ from coordpath_governance.reports.document import Assessment, ChangeFacts
 from coordpath_governance.reports.make import Progress
 from coordpath_governance.review.adopted import AdoptedPolicy
 from coordpath_governance.review.gate import Answer, ask_gate, record_report
+from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.readiness import gate_word
 from coordpath_governance.signing.keys import PrivateKey
 
@@ -49,11 +51,21 @@ class GovernedModel:
         policy = self.adopted.policy
         with pinned_reference(policy, data) as reference:
             settings, declared = pinned_settings(policy), declared_in(self.ledger)
-            report = report_on_versions(self.client, champion, candidate, reference, facts, settings, progress, declared)
+            recalled = recalled_in(self.ledger, alias)
+            report = report_on_versions(
+                self.client, champion, candidate, reference, facts, settings, progress, declared, recalled
+            )
         name, version = str(candidate.name), str(candidate.version)
         return ChangeReport(
             assess(report.document, policy, gate_word(self.ledger, report.document, policy, name, alias, version))
         )
+
+    def explained_from(self, champion: ModelPointer | None, alias: str) -> ModelPointer | None:
+        """The champion, or None if a policy-admin took it under guard when nobody knew what it was any more."""
+        if champion is None or champion.name is None:
+            return champion
+        standing = ModelHistory(self.ledger.entries(champion.name)).standing(alias)
+        return None if standing.version == champion.version and standing.digest is None else champion
 
     def conclude(
         self, champion: ModelPointer | None, candidate: ModelPointer, report: ChangeReport, alias: str

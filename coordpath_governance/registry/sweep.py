@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from coordpath_governance.errors import CoordpathError, RefusedError
+from coordpath_governance.errors import CoordpathError, RefusedError, StandingFilesGoneError
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import registry_errors
@@ -29,9 +29,12 @@ _PAGE = 200
 
 @dataclass(frozen=True)
 class Swept:
-    """One thing that was seen or done: an alias that stands or was moved, a report that was made or could not be."""
+    """One thing that was seen or done: an alias that stands or was moved, a report that was made or could not be.
 
-    kind: Literal["stands", "moved", "reported", "failed"]
+    "gone": the alias is where it should be, but the files of its version were deleted.
+    """
+
+    kind: Literal["stands", "gone", "moved", "reported", "failed"]
     name: str
     text: str
 
@@ -55,7 +58,7 @@ def sweep(client: Any, ledger: Ledger) -> Iterator[Swept]:  # noqa: ANN401 - Mlf
             continue
         moved = [*_look_at_aliases(client, ledger, adopted.policy.aliases, name)]
         yield from moved
-        if all(each.kind == "stands" for each in moved):
+        if all(each.kind in ("stands", "gone") for each in moved):
             yield from _report_what_lacks_one(client, ledger, adopted, name, versions[name])
 
 
@@ -78,6 +81,8 @@ def _look_at_aliases(client: Any, ledger: Ledger, aliases: Iterable[str], name: 
     for alias in sorted(aliases):
         try:
             swept = _look_at_alias(ledger, registry, name, alias)
+        except StandingFilesGoneError as error:
+            swept = Swept("gone", name, str(error))
         except RefusedError as error:
             swept = Swept("moved", name, str(error))
         except CoordpathError as error:
@@ -106,8 +111,9 @@ def _report_what_lacks_one(
     """Versions newer than what stands under the usual alias, each explained from there."""
     alias = adopted.policy.usual_alias
     model = GovernedModel(client, ledger, adopted)
-    champion = ModelHistory(ledger.entries(name)).standing(alias).version
-    for number in sorted(each for each in versions if each > int(champion or 0)):
+    standing = ModelHistory(ledger.entries(name)).standing(alias)
+    champion = standing.explained_from
+    for number in sorted(each for each in versions if each > int(standing.version or 0)):
         made = ModelHistory(ledger.entries(name)).report(str(number), champion)
         if made is not None and made[1].champion == champion:
             continue

@@ -15,7 +15,14 @@ from typing import Any
 
 import yaml
 
-from coordpath_governance.errors import LedgerError, ModelReadError, RefusedError, UnsupportedModelError, UsageError
+from coordpath_governance.errors import (
+    FilesGoneError,
+    LedgerError,
+    ModelReadError,
+    RefusedError,
+    UnsupportedModelError,
+    UsageError,
+)
 from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
 from coordpath_governance.ledger.declarations import Vouched
 from coordpath_governance.ledger.events import Adoption, Promotion
@@ -123,7 +130,13 @@ def _download(pointer: ModelPointer, folder: Path) -> Path:
     """The version's files as its manifest lists them, and no others, in a folder below ``folder``."""
     raw, files = folder / "downloaded", folder / "model"
     raw.mkdir()
-    local = download_files(pointer, raw)
+    try:
+        local = download_files(pointer, raw)
+    except FilesGoneError as error:
+        raise FilesGoneError(
+            f"{pointer.uri} was not loaded: {error}. What the ledger keeps of it explains the next change, but cannot be "
+            "served: put the files back or promote another version"
+        ) from error
     for line in manifest_lines(local):
         name = line[_NAME_COLUMN:].removesuffix("\n")
         (files / name).parent.mkdir(parents=True, exist_ok=True)

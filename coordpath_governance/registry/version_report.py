@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from coordpath_governance.errors import UnsupportedModelError
+from coordpath_governance.errors import FilesGoneError, UnsupportedModelError
 from coordpath_governance.registry.author_tags import with_tagged_facts
 from coordpath_governance.registry.download import DeclaredModel, FetchedModel, fetch_model
 from coordpath_governance.registry.origin import origin_of
+from coordpath_governance.registry.recalled import RecalledModel
 from coordpath_governance.registry.remedies import way_out
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.reports.change_report import ChangeReport
@@ -27,15 +28,17 @@ def report_on_versions(
     settings: Settings,
     progress: Progress | None = None,
     declared: DeclaredModel | None = None,
+    recalled: RecalledModel | None = None,
 ) -> ChangeReport:
     """Read both models from their files and explain the change; no champion explains the candidate from zero.
 
     What ``facts`` do not say, tags of the candidate's version or run may say.
 
-    ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read.
+    ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read; ``recalled`` those of a
+    champion whose files are gone.
     """
     new = _fetch(candidate, declared)
-    old = None if champion is None else _fetch(champion, declared)
+    old = None if champion is None else _champion(champion, declared, recalled)
     origin = origin_of(client, candidate)
     subject = Subject(
         name=candidate.name or candidate.uri,
@@ -57,6 +60,16 @@ def _fetch(pointer: ModelPointer, declared: DeclaredModel | None) -> FetchedMode
         return fetch_model(pointer, declared)
     except UnsupportedModelError as error:
         raise UnsupportedModelError(f"{error} {way_out(pointer.name, pointer.version)}".rstrip()) from error
+
+
+def _champion(pointer: ModelPointer, declared: DeclaredModel | None, recalled: RecalledModel | None) -> FetchedModel:
+    try:
+        return _fetch(pointer, declared)
+    except FilesGoneError as error:
+        if recalled is None:
+            raise
+        model = recalled(pointer, error)
+        return FetchedModel(model, pointer, str(model.provenance.digest))
 
 
 def _label(champion: ModelPointer, candidate: ModelPointer) -> str:

@@ -25,6 +25,7 @@ class ModelPointer:
 
     ``location`` is where MLflow loads a registered version from, as it was fixed when the version was registered.
     ``model_id`` is the LoggedModel that holds these files; None for a 2.x-style version, whose files belong to ``run_id``.
+    ``gone`` is why a registered version has no files that could be downloaded, such as a deleted LoggedModel.
     """
 
     uri: str
@@ -35,6 +36,7 @@ class ModelPointer:
     aliases: tuple[str, ...] = ()
     description: str | None = None
     location: str | None = None
+    gone: str | None = None
 
     @property
     def label(self) -> str:
@@ -89,7 +91,10 @@ def _registered(client: Any, name: str, which: str, *, is_alias: bool) -> ModelP
     with registry_errors(f"looking up version {number} of '{name}'"):
         version = client.get_model_version(name, number)
     number = str(version.version)
-    location, model_id = _files(client, version.source, name, number)
+    try:
+        gone, (location, model_id) = None, _files(client, version.source, name, number)
+    except NotFoundError as error:
+        gone, location, model_id = str(error), None, None
     return ModelPointer(
         uri=f"models:/{name}/{number}",
         name=name,
@@ -99,6 +104,7 @@ def _registered(client: Any, name: str, which: str, *, is_alias: bool) -> ModelP
         aliases=tuple(sorted(alias for alias, target in aliases.items() if target == number)),
         description=version.description or None,
         location=location,
+        gone=gone,
     )
 
 
@@ -109,7 +115,8 @@ def _is_number(text: str) -> bool:
 def _files(client: Any, source: str, name: str, number: str) -> tuple[str, str | None]:  # noqa: ANN401 - MlflowClient
     """Where a version's files are, and the LoggedModel that holds them.
 
-    What ``source`` names can be deleted and made anew; MLflow goes on loading what it named at first.
+    What ``source`` names can be deleted and made anew; MLflow goes on loading what it named at first. Raises
+    `NotFoundError` if what it names is not there.
     """
     model_id = _logged_model(client, source, name, number)
     with registry_errors(f"locating the files of version {number} of '{name}'"):

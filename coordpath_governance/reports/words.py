@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from coordpath_governance.alignment.layout import ModelPair
-from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of, is_plugin
+from coordpath_governance.models.formats import (
+    DECLARED,
+    DECLARED_FORMAT,
+    as_read,
+    format_of,
+    is_plugin,
+    recalled_from,
+)
 from coordpath_governance.numbers import cost_column, count, percent, significant, with_error
 from coordpath_governance.reference.moments import MIN_COUNT
 from coordpath_governance.reference.segments import SMALL_CELLS
@@ -33,6 +40,9 @@ _LABEL = 40
 
 _PREDICTED = 60
 """Characters of the function of the target in a sentence."""
+
+_DIGITS = 12
+"""Of a SHA-256 in a sentence."""
 
 LOSS = "mean squared error"
 Direction = Literal["better", "worse", "no difference", "not known", "no change"]
@@ -247,7 +257,13 @@ def limits(
 
 
 def _how_read(who: str, source: str) -> list[str]:
-    """A remark on coefficients that we did not read ourselves."""
+    """A remark on coefficients that we did not read ourselves, or not now."""
+    report = recalled_from(source)
+    if report is not None:
+        told = (
+            f"The files of the {who} are gone. Its coefficients are those of report {report[:_DIGITS]} in the ledger, made"
+        )
+        return [f"{told} while the files were there; nobody can compare them now.", *_how_read(who, str(as_read(source)))]
     form = format_of(source)
     if source == DECLARED or (form is None and "declared" in source):
         return [f"The coefficients of the {who} are {source}; nobody checked that the model predicts with them."]

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from coordpath_governance.canonical import sha256_hex
-from coordpath_governance.errors import LedgerConflictError, RefusedError, SigningKeyError, UsageError
+from coordpath_governance.errors import FilesGoneError, LedgerConflictError, RefusedError, SigningKeyError, UsageError
 from coordpath_governance.ledger.declarations import vouched
 from coordpath_governance.ledger.events import (
     Adoption,
@@ -21,10 +21,11 @@ from coordpath_governance.ledger.events import (
     VersionRetired,
     Waiver,
 )
+from coordpath_governance.ledger.kept_models import kept_models
 from coordpath_governance.ledger.quorum import person
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.built_in import BUILT_IN
-from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.history import ModelHistory, Standing
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry
@@ -140,18 +141,39 @@ def declare(
 
 
 def adopt_standing(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, key: PrivateKey, reason: str) -> Entry:
-    """Take what the registry has under an alias as it is, so that the next change can be explained from it."""
+    """Take what the registry has under an alias as it is, so that the next change can be explained from it.
+
+    Where its files are gone, it is taken for what the newest report in the ledger says it was; without one, for something
+    unknown (no digest), so that the next change is explained from zero.
+    """
     seen = ledger.head()
     version = registry.aliases(name).get(alias)
     standing = ModelHistory(ledger.entries(name)).standing(alias)
     if version is None and standing.version is None and standing.doubt is None:
         raise RefusedError(f"'{name}' has no alias '{alias}' that could be taken under guard; promote a version instead")
-    digest = None if version is None else registry.digest(name, version)
+    try:
+        digest = None if version is None else registry.digest(name, version)
+    except FilesGoneError:
+        digest = _last_known(ledger, name, str(version), standing)
     body = Adoption(alias=alias, version=version, digest=digest, reason=reason)
     try:
         return ledger.append("adoption", body, key, model=name, since=seen)
     except LedgerConflictError as error:
         raise RefusedError(f"something else was recorded for '{name}' meanwhile; look again, then adopt") from error
+
+
+def _last_known(ledger: Ledger, name: str, version: str, standing: Standing) -> str | None:
+    """The digest of a version whose files are gone: what was promoted or adopted, else reported; None if nothing tells more.
+
+    A digest alone is no use: the next change is explained from the coefficients that go with it.
+    """
+    chain = ledger.entries(name)
+    promoted = [standing.digest] if standing.version == version else []
+    reported = [facts.candidate_digest for _, facts in ModelHistory(chain).of(ReportMade) if facts.version == version]
+    for digest in (*promoted, *reversed(reported)):
+        if any(True for _ in kept_models(chain, ledger.blobs, version, digest)):
+            return digest
+    return None
 
 
 def retire(ledger: Ledger, registry: AliasRegistry, name: str, version: str, key: PrivateKey, reason: str) -> Entry:

@@ -30,11 +30,19 @@ Facts = TypeVar("Facts", bound=Body)
 
 @dataclass(frozen=True)
 class Standing:
-    """What the ledger says stands under an alias. ``doubt`` is why that is not to be relied on."""
+    """What the ledger says stands under an alias. ``doubt`` is why that is not to be relied on.
+
+    A version without ``digest`` was adopted after its files and all that was known of it were gone.
+    """
 
     version: str | None
     digest: str | None
     doubt: str | None = None
+
+    @property
+    def explained_from(self) -> str | None:
+        """The version from which the next change is explained; None: from zero, as nothing is known of what stands."""
+        return None if self.digest is None else self.version
 
 
 @dataclass(frozen=True)

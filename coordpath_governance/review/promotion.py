@@ -5,7 +5,13 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from coordpath_governance.errors import LedgerConflictError, RefusedError, ReviewNeededError
+from coordpath_governance.errors import (
+    FilesGoneError,
+    LedgerConflictError,
+    RefusedError,
+    ReviewNeededError,
+    StandingFilesGoneError,
+)
 from coordpath_governance.ledger.events import Intent
 from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.readiness import Readiness, assess_readiness, bind
@@ -57,11 +63,22 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
 
 
 def stands_already(registry: AliasRegistry, history: ModelHistory, name: str, alias: str, version: str) -> bool:
-    """Whether the version stands under the alias with the files that were promoted; `RefusedError` if they are others."""
+    """Whether the version stands under the alias with the files that were promoted.
+
+    Raises `RefusedError` if they are others, `StandingFilesGoneError` if they are not there.
+    """
     standing = history.standing(alias)
     if standing.version != version:
         return False
-    if registry.digest(name, version) != standing.digest:
+    try:
+        digest = registry.digest(name, version)
+    except FilesGoneError as error:
+        raise StandingFilesGoneError(
+            f"version {version} of '{name}' is '{alias}', but its files are gone: {error}. Put them back, or promote "
+            f"another version: `coordpath report {quote(name)} --candidate VERSION` explains it by what the ledger keeps of "
+            f"version {version}"
+        ) from error
+    if digest != standing.digest:
         raise RefusedError(
             f"'{name}' was changed outside the gate: the files of version {version} are not those that were promoted. "
             f"Look into it, then take it as it is with `coordpath adopt {quote(name)}`"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
-from coordpath_governance.errors import RefusedError
+from coordpath_governance.errors import FilesGoneError, RefusedError
 from coordpath_governance.ledger.declarations import Vouched, vouched_sides
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
@@ -89,11 +89,12 @@ class Readiness:
 
 @dataclass(frozen=True)
 class BoundChange:
-    """A change with everything it is bound to."""
+    """A change with everything it is bound to. ``champion_gone``: the champion's files are not there any more."""
 
     binding: Binding
     document: ChangeReportDocument
     made_at: str
+    champion_gone: bool = False
 
 
 def bind(
@@ -108,15 +109,17 @@ def bind(
     """The change from what stands under the alias to ``version``, as its report and the files of both models are now.
 
     `RefusedError` if there is no report, if it is about another change, or if a model's files are not those it explains.
+    A champion whose files are gone is what the ledger says it is; its files being others is refused.
     """
     standing = history.standing(alias)
-    made = history.report(version, standing.version)
+    made = history.report(version, standing.explained_from)
     remake = f"make it with `coordpath report {quote(name)} --candidate {version}`"
     if made is None:
         raise RefusedError(f"version {version} of '{name}' has no report in the ledger; {remake}")
     entry, report = made
-    if report.champion != standing.version or (standing.digest is not None and report.champion_digest != standing.digest):
+    if (report.champion, report.champion_digest) != (standing.explained_from, standing.digest):
         before = f"version {standing.version}" if standing.version else "no version"
+        before += ", of which nothing is known," if standing.version and standing.digest is None else ""
         told = f"version {report.champion}" if report.champion else "nothing"
         raise RefusedError(
             f"the report on version {version} of '{name}' explains the change from {told}, but {before} stands under "
@@ -124,9 +127,16 @@ def bind(
         )
     document = ChangeReport.from_bytes(ledger.blob(report.report)).document
     _check_subject(document, report, name)
-    _check_files(registry, name, version, report.candidate_digest, remake)
+    try:
+        _check_files(registry, name, version, report.candidate_digest, remake)
+    except FilesGoneError as error:
+        raise RefusedError(f"version {version} of '{name}' cannot be served: {error}; register the model again") from error
+    gone = False
     if standing.version is not None and standing.digest is not None:
-        _check_files(registry, name, standing.version, standing.digest, "look into it, then `coordpath adopt`")
+        try:
+            _check_files(registry, name, standing.version, standing.digest, "look into it, then `coordpath adopt`")
+        except FilesGoneError:
+            gone = True
     binding = Binding(
         registry=ledger.id,
         name=name,
@@ -138,7 +148,7 @@ def bind(
         report=report.report,
         policy=adopted.sha256,
     )
-    return BoundChange(binding, document, entry.at)
+    return BoundChange(binding, document, entry.at, gone)
 
 
 def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history: ModelHistory) -> Readiness:
@@ -147,6 +157,7 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     binding = bound.binding
     waivers = _valid_waivers(policy, history, binding, ring, now)
     gate = _gate_facts(ledger, bound.document, policy, history, binding.alias, now, bound.made_at)
+    gate = replace(gate, champion_gone=bound.champion_gone)
     judgement = judge(policy, bound.document, gate, frozenset(rule for rule, _ in waivers))
     author = history.author(binding.to_version)
     approvals, rejections, void = [], [], []

@@ -43,7 +43,7 @@ def place(tmp_path):
 
 
 def follow(lines, folder, server=None):
-    """Run the lines in one shell, as somebody would who pastes them; the guide's folder and address are those of the test."""
+    """Run the lines in one shell, as pasted; the guide's folder and address become those of the test."""
     text = "\n".join(lines).replace("/srv/mlflow", str(folder))
     if server is not None:
         text = text.replace("http://127.0.0.1:5000", server)

@@ -282,7 +282,7 @@ def test_a_version_whose_files_are_gone_is_4(store, coordpath):
     shutil.rmtree(store.path(model))
     outcome = coordpath("report", name, *store.rows.args)
     assert outcome.code == 4
-    assert "its files cannot be had" in outcome.plain
+    assert "its files are gone" in outcome.plain
 
 
 @pytest.mark.parametrize("uri", ["nonsense://x", "sqlite:////dev/null/mlflow.db"])

@@ -9,9 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from coordpath_governance.errors import FilesGoneError
 from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted, Registration
+from coordpath_governance.ledger.kept_models import kept_models
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models.coefficients_json import declared_bytes
+from coordpath_governance.models.formats import recalled_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, RawCoefficient
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
@@ -97,6 +100,7 @@ class Registry:
         self.set = {}
         self.digests = {}
         self.broken = {}
+        self.gone = set()
         self.calls = []
 
     def _call(self, name):
@@ -117,6 +121,8 @@ class Registry:
 
     def digest(self, name, version):
         self._call("digest")
+        if (name, version) in self.gone:
+            raise FilesGoneError(f"the registry lists version {version} of '{name}', but its files are gone")
         return self.digests.get((name, version), digest(version))
 
 
@@ -155,6 +161,13 @@ class World:
             version=version, digest=digest(version), author=author, authenticated_by="server" if author else None
         )
         self.ledger.record("registration", body, model=name)
+
+    def report_from_ledger(self, version, champion, told=None):
+        """A report made after the champion's files were deleted; ``told``: the report that it says it took them from."""
+        chain = self.ledger.entries(NAME)
+        kept = next(kept_models(chain, self.ledger.blobs, champion, digest(champion)), None)
+        report = told or kept.report
+        return self.report(version, champion, sources=(recalled_source(report, FILES), FILES))
 
     def report(self, version, champion=None, name=NAME, sources=(FILES, FILES)):
         document, policy = plain_document(name, champion, version, sources), self.adopted.policy
