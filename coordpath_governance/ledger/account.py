@@ -17,6 +17,7 @@ MEANINGS = {
     "key added": "A policy-admin adds a person's key; the first policy-admin signs for itself.",
     "key revoked": "A policy-admin takes a key out; from here on it signs nothing.",
     "policy adopted": "A policy-admin puts a policy in force; it replaces an earlier one of the same name.",
+    "policy retired": "A policy-admin takes a policy out of force.",
     "registration": "A version was registered.",
     "report": "A change report was made.",
     "verdict": "The gate said this about a change.",
