@@ -2,28 +2,63 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.cli.answer_document import print_json
 from coordpath_governance.cli.screen import progress_line, say
+from coordpath_governance.cli.verify_answer import Ledgered, show_recorded, verification_document
 from coordpath_governance.errors import NotFoundError, UsageError
 from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.verify import Verification, verify_report
+
+if TYPE_CHECKING:
+    from coordpath_governance.reports.verify_models import Who
 
 __all__ = ["command"]
 
 EXIT_MISMATCH = 1
 _SHOWN = 20
+_SCHEMES = ("models:", "runs:")
+_MODEL = "its folder, or a URI such as models:/NAME/3, which is fetched with MLflow"
 
 
 @click.command("verify")
 @click.argument("report", type=click.Path(path_type=Path), metavar="REPORT.json")
 @click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="The reference data that the report names.")
-def command(report: Path, data: Path | None) -> int:
+@click.option("--model", metavar="FOLDER|URI", help=f"The candidate's files: {_MODEL}.")
+@click.option("--champion-model", metavar="FOLDER|URI", help="The champion's files, given in the same way.")
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path),
+    metavar="EXPORT",
+    help="A file of `coordpath audit export`, audited first: is this the recorded report, and what was decided by it?",
+)
+@click.option(
+    "--anchor", "anchors", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="An anchor of that ledger."
+)
+@click.option("--json", "as_json", is_flag=True, help="The answer as one JSON document.")
+def command(
+    report: Path,
+    data: Path | None,
+    model: str | None,
+    champion_model: str | None,
+    ledger: Path | None,
+    anchors: tuple[Path, ...],
+    as_json: bool,
+) -> int:
     """Recheck REPORT.json: its arithmetic, its certificate and, with --data, the data behind it.
 
-    Exits 0 if everything that was rechecked holds, 1 if anything does not. Only with --data does it say "verified".
+    With --model and --champion-model also whether it is about these files, and with --ledger whether it is the report that
+    the ledger recorded. The last line names what was checked and what was not. Exits 0 if everything that was rechecked
+    holds, 1 if anything does not. Only with --data does it say "verified".
     """
     try:
         content = report.read_bytes()
@@ -31,15 +66,52 @@ def command(report: Path, data: Path | None) -> int:
         raise NotFoundError(f"there is no file '{report}'") from None
     except OSError as error:
         raise UsageError(f"cannot read '{report}': {error.strerror}") from error
+    if anchors and ledger is None:
+        raise UsageError("--anchor is for --ledger EXPORT; give both")
+    opened = ChangeReport.from_bytes(content)
     with progress_line() as progress:
-        result = verify_report(ChangeReport.from_bytes(content), data, progress)
+        result = verify_report(opened, data, progress)
+    if model is not None:
+        _check_model(result, opened.document, "candidate", model)
+    if champion_model is not None:
+        _check_model(result, opened.document, "champion", champion_model)
+    recorded = None
+    if ledger is not None:
+        recorded = Ledgered.check(result, opened.document, sha256_hex(content), ledger, anchors)
+    if as_json:
+        print_json(verification_document(result, str(report), sha256_hex(content), recorded))
+        return 0 if result.passed else EXIT_MISMATCH
     for check in result.checks:
         say(f"{'ok      ' if check.passed else 'MISMATCH'}  {check.level}: {check.what}")
         for finding in check.findings[:_SHOWN]:
             say(f"            {finding}")
         if len(check.findings) > _SHOWN:
             say(f"            and {len(check.findings) - _SHOWN} more")
+    if recorded is not None:
+        show_recorded(recorded)
     for missing in result.not_rechecked:
         say(f"not rechecked: {missing}")
     say(result.conclusion)
     return 0 if result.passed else EXIT_MISMATCH
+
+
+def _check_model(result: Verification, document: ChangeReportDocument, who: Who, where: str) -> None:
+    from coordpath_governance.reports.verify_models import check_model_files
+
+    with _model_files(where) as folder:
+        check_model_files(result, document, who, folder)
+
+
+@contextmanager
+def _model_files(where: str) -> Iterator[Path]:
+    """The folder of a model's files; MLflow is imported only for a URI."""
+    if not (where.startswith(_SCHEMES) or "://" in where):
+        yield Path(where)
+        return
+    from coordpath_governance.registry.connection import connect
+    from coordpath_governance.registry.download import download_files
+    from coordpath_governance.registry.versions import point_at
+
+    client = connect()
+    with tempfile.TemporaryDirectory(prefix="coordpath-", ignore_cleanup_errors=True) as folder:
+        yield download_files(point_at(client, None, where), Path(folder))

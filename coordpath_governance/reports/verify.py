@@ -2,12 +2,13 @@
 
 Levels: `arithmetic` (every figure follows from the evidence in the report), `certificate` (optimality or bound
 re-established from the moments, or from the recorded evaluations), `data` (the evidence itself, from the rows). Only all
-three together are "verified".
+three together are "verified". Two more are added by those who have the files: `model` (`verify_models`) and `ledger`
+(`ledger.recorded_report`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,9 +63,11 @@ _TABLE = (
 _ROWS = "the rows behind the logged moments: the moments were taken as the run logged them"
 _HOW_THE_FILE_IS_CALLED = ("data.sha256", "data.name", "data.kind", "recheck.command")
 _POLICY = "the policy: whether it is the adopted one (compare its SHA-256 with the ledger), and what the gate adds to it"
+_GATE = "what the gate adds to the policy, such as approvals and how old the report is: ask `coordpath gate`"
 _WORDS = "the sentences follow from the figures"
+_MODELS = "the models: whether coefficients and facts are those of the model files (give --model, or compare their digests)"
 _NEVER = (
-    "the models: whether coefficients and facts are those of the model files (compare the model digests with the registry)",
+    _MODELS,
     "what people said: role and period of the data, owner, purpose, reason, plans and dates; names, versions and run ids",
 )
 _ORIGIN = (
@@ -88,10 +91,16 @@ class Check:
 
 @dataclass
 class Verification:
-    """All checks, what was not rechecked, and what may be concluded."""
+    """All checks, what was not rechecked, and what may be concluded.
+
+    ``versions`` are those that the report is about. ``files`` says of which the model files were compared: True if the
+    coefficients were read from them, False if only the digest was.
+    """
 
     checks: list[Check] = field(default_factory=list)
     not_rechecked: list[str] = field(default_factory=list)
+    versions: tuple[str, ...] = ("champion", "candidate")
+    files: dict[str, bool] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -100,19 +109,59 @@ class Verification:
 
     @property
     def conclusion(self) -> str:
-        """The last line: "verified" only when the data were rechecked too."""
+        """The last line: what was checked and what was not; "verified" only when the data were rechecked too."""
         if not self.passed:
             failed = sum(not check.passed for check in self.checks)
             return f"NOT verified: {failed} of {len(self.checks)} checks found a mismatch"
         levels = {check.level for check in self.checks}
-        return "verified" if "data" in levels else "arithmetic and certificate hold; the data were not rechecked"
+        against = [self._files_of(who) for who in self._spoken(self.files)] if self.files else []
+        against += ["the ledger"] if "ledger" in levels else []
+        if "data" in levels:
+            left = [f"{what} model files were not checked" for what in self._left()]
+            left += [] if "ledger" in levels else ["nor was the ledger" if left else "the ledger was not checked"]
+            return f"verified against {_listed(['the data', *against])}" + (f"; {', '.join(left)}" if left else "")
+        besides = f", and so does the comparison with {_listed(against)}" if against else ""
+        return f"arithmetic and certificate hold{besides}; the data were not rechecked"
+
+    def _spoken(self, versions: Collection[str]) -> list[str]:
+        """Versions as sentences name them: one word for all of them."""
+        both = set(versions) == set(self.versions) and len({self.files.get(who) for who in versions}) == 1
+        return ["all"] if both else [who for who in self.versions if who in versions]
+
+    def _files_of(self, who: str) -> str:
+        read = next(iter(self.files.values())) if who == "all" else self.files[who]
+        files = "the model files" if who == "all" else f"the {who}'s model files"
+        return files if read else f"the digest of {files}"
+
+    def _left(self) -> list[str]:
+        left = [who for who in self.versions if who not in self.files]
+        if not left:
+            return []
+        return ["the" if who == "all" else f"the {who}'s" for who in self._spoken(left)]
+
+    def settle(self, who: str, coefficients: bool) -> None:
+        """The files of a version were compared, with the ``coefficients`` in them or only by digest."""
+        self.files[who] = coefficients
+        open_sides = [each for each in self.versions if not self.files.get(each)]
+        said = [f"the {each}'s model: whether its coefficients are those of its files" for each in open_sides]
+        kept = [point for point in self.not_rechecked if point != _MODELS and not point.endswith("are those of its files")]
+        self.not_rechecked = [*kept, *said]
+
+    def settle_policy(self) -> None:
+        """The ledger said whether the policy was adopted; what the gate says is asked elsewhere."""
+        self.not_rechecked = [_GATE if point == _POLICY else point for point in self.not_rechecked]
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def verify_report(report: ChangeReport, data: Path | None = None, progress: Progress | None = None) -> Verification:
     """Recheck ``report``; with ``data`` down to the rows. A figure that overflows is one that does not agree."""
     document = report.document
-    result = Verification()
+    result = Verification(versions=("champion", "candidate") if document.subject.champion is not None else ("candidate",))
     digest = document_digest(document)
     findings = (
         () if digest == document.digest else (f"the report says {document.digest[:16]}…, its content gives {digest[:16]}…",)

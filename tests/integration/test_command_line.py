@@ -376,7 +376,7 @@ def test_verify_a_good_report(spawn, made):
     assert "not rechecked: the data" in outcome.out
     outcome = spawn("verify", made / "report.json", "--data", made / "rows.csv")
     assert outcome.code == 0
-    assert outcome.out.splitlines()[-1] == "verified"
+    assert outcome.out.splitlines()[-1].startswith("verified against the data; ")
     assert "MISMATCH" not in outcome.out
 
 

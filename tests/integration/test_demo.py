@@ -27,7 +27,7 @@ def test_the_story_ends_well(told):
     assert "progression version 2 is 'champion'." in first.out
     assert "intact, and anchored at entry" in first.out
     assert {"ok"} == set(re.findall(r"^(\S+) +(?:arithmetic|certificate|data):", first.out, re.MULTILINE))
-    assert first.out.count("\nverified\n") == 1
+    assert first.out.count("\nverified against the data; ") == 1
     assert not list(folder.parent.glob("mlruns"))
     assert sorted(path.name for path in folder.parent.iterdir()) == ["my demo"]
 
@@ -36,7 +36,7 @@ def test_the_report_it_names_verifies(told, spawn):
     folder, _ = told
     outcome = spawn("verify", folder / "report" / "change_report.json", "--data", folder / "holdout.csv")
     assert outcome.code == 0
-    assert outcome.out.splitlines()[-1] == "verified"
+    assert outcome.out.splitlines()[-1].startswith("verified against the data; ")
 
 
 def test_a_second_run_tells_it_of_another_model(told):

@@ -59,6 +59,15 @@ def test_every_report_verifies_with_its_data(old, coordpath):
         assert done.code == 0, done.plain
 
 
+def test_a_report_is_about_the_files_of_its_versions_in_the_registry(old, coordpath):
+    report = next(path for path in old.rglob("change_report.json") if path.parent.name == "v1-to-v2")
+    done = coordpath("verify", report, "--model", "models:/price/2", "--champion-model", "models:/price/1")
+    assert done.code == 0, done.plain
+    assert "the comparison with the model files" in done.out
+    assert coordpath("verify", report, "--model", "models:/price/3").code == 1
+    assert coordpath("verify", report, "--model", "models:/price/99").code == 2
+
+
 def test_what_was_approved_is_promoted_and_loaded(old, coordpath):
     assert load_verified("models:/price@champion") is not None
     assert [coordpath("gate", "price", version).code for version in ("3", "4", "5")] == [1, 0, 3]

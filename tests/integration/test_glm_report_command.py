@@ -123,7 +123,7 @@ def test_report_attach_and_verify(kind, store, registered, data, coordpath, tmp_
     assert "the data were not rechecked" in alone.plain
     checked = coordpath("verify", folder / "change_report.json", "--data", data)
     assert checked.code == 0, checked.plain
-    assert checked.out.splitlines()[-1] == "verified"
+    assert checked.out.splitlines()[-1].startswith("verified against the data; ")
 
 
 def test_a_rate_is_told_with_its_exposure_as_python_tells_it(registered, data, coordpath, tmp_path):
@@ -306,4 +306,4 @@ def test_a_transformed_target_and_a_calibrated_classifier_in_a_registry(form, st
         assert document.data.predicted == predicted
         assert loss in " ".join(made.plain.split())
         checked = coordpath("verify", path, "--data", data)
-        assert checked.out.splitlines()[-1] == "verified", checked.plain
+        assert checked.out.splitlines()[-1].startswith("verified against the data; "), checked.plain

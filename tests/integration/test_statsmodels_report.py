@@ -56,7 +56,7 @@ def test_report_attach_and_verify(store, registered, data, coordpath, tmp_path, 
     assert "read from the model's files (a pickle, as data)" in json.dumps(report.document.models)
     checked = coordpath("verify", tmp_path / "change_report.json", "--data", data)
     assert checked.code == 0, checked.plain
-    assert checked.out.splitlines()[-1] == "verified"
+    assert checked.out.splitlines()[-1].startswith("verified against the data; ")
 
 
 def test_scan_tells_what_is_read_and_that_it_holds_data(store, registered, coordpath):

@@ -44,7 +44,7 @@ def test_a_change_of_functions_costs_what_scikit_learn_says_and_verifies(name, t
     assert path.steps[-1].cost == pytest.approx(mean_squared_error(DATA.y, candidate.predict(DATA)), rel=1e-9)
     kinds = {step.feature: step.kind for step in path.steps if step.kind != "rest"}
     assert all((kind == "interaction") == ("×" in unit) for unit, kind in kinds.items())
-    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion.startswith("verified against the data; ")
     assert explain_change(candidate, candidate, data=DATA, target="y").document.path.steps == ()
 
 
@@ -156,7 +156,7 @@ def test_three_classes_with_splines_cost_what_scikit_learn_says(tmp_path):
         ("c", "function"),
         ("(baseline)", "group"),
     }
-    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion.startswith("verified against the data; ")
 
 
 @settings(max_examples=25, deadline=None)
@@ -289,4 +289,4 @@ def test_functions_that_a_constant_parts_are_a_step_of_the_baseline_and_verify(t
     report = explain_change(model(0.0), model(5.0), data=tmp_path / "rows.parquet", target="y")
     assert [step.kind for step in report.document.path.steps] == ["baseline"]
     assert report.document.counts.changed == 1
-    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion.startswith("verified against the data; ")

@@ -73,7 +73,7 @@ def test_classes_of_which_one_weighs_next_to_nothing(tmp_path):
     frame.to_parquet(tmp_path / "rows.parquet")
     old, new = logit(3.0, age=0.1), logit(3.0, age=0.5)
     report = explain_change(old, new, data=tmp_path / "rows.parquet", target="default", weight="weight")
-    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion.startswith("verified against the data; ")
 
 
 @pytest.mark.parametrize("size", [150.0, 500.0, 5e4, 1e100])
@@ -210,7 +210,7 @@ def test_the_smallest_changes_are_verified_too(part, tmp_path):
     report = explain_change(old, new, data=tmp_path / "rows.parquet", target="default")
     assert len(report.document.path.steps) == 3
     assert abs(report.document.impact.delta) < part
-    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion.startswith("verified against the data; ")
 
 
 @pytest.mark.parametrize("part", [1e-2, 1e-6, 1e-7, 1e-9])
@@ -224,7 +224,7 @@ def test_the_smallest_changes_of_many_coefficients_are_verified_too(part, tmp_pa
     old, new = (logit(0.1, **dict(zip(names, each, strict=True))) for each in (slopes, slopes + moves))
     report = explain_change(old, new, data=tmp_path / "rows.parquet", target="default")
     assert len(report.document.path.steps) == 11
-    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion.startswith("verified against the data; ")
 
 
 def test_columns_far_from_zero_that_nothing_centres(tmp_path):
@@ -236,7 +236,7 @@ def test_columns_far_from_zero_that_nothing_centres(tmp_path):
         for a, d in ((0.001, 0.3), (0.002, 0.1))
     )
     report = explain_change(old, new, data=tmp_path / "rows.parquet", target="claims")
-    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion.startswith("verified against the data; ")
 
 
 def test_a_handful_of_rows_that_count(tmp_path):
@@ -249,7 +249,7 @@ def test_a_handful_of_rows_that_count(tmp_path):
     report = explain_change(old, new, data=tmp_path / "rows.parquet", target="default", weight="weight")
     assert report.document.data.rows == 8
     assert report.document.rows.candidate_metrics.calibration == ()
-    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion.startswith("verified against the data; ")
 
 
 @pytest.mark.parametrize(
@@ -280,5 +280,5 @@ def test_many_coefficients_end_in_all_the_rest(tmp_path):
     assert len(path.steps) == 11
     assert path.status == "optimal" or 1e-6 < path.gap < 0.05
     assert path.lower_bound <= path.objective
-    assert verify_report(report, tmp_path / "rows.parquet").conclusion == "verified"
+    assert verify_report(report, tmp_path / "rows.parquet").conclusion.startswith("verified against the data; ")
     assert len(report.to_html()) < 400_000
