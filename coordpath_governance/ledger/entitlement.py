@@ -241,7 +241,9 @@ def _faults(
 
 
 def _kept_for(retention: Retention | None) -> str:
-    return "no retention" if retention is None else f"a retention of {retention.years} years as '{retention.class_}'"
+    if retention is None:
+        return "no retention"
+    return f"a retention of {retention.years} {'year' if retention.years == 1 else 'years'} as '{retention.class_}'"
 
 
 def _class(policy: Policy, name: str) -> MaterialityClass | None:

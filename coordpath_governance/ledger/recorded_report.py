@@ -8,7 +8,7 @@ from coordpath_governance.ledger.declarations import declared_sides
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Declaration, PolicyAdopted, Promotion, ReportMade
 from coordpath_governance.ledger.records import Records
-from coordpath_governance.models.formats import DECLARED
+from coordpath_governance.models.formats import DECLARED, as_read
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.verify import Check
 
@@ -106,7 +106,7 @@ def _check_declared(records: Records, entry: Entry, document: ChangeReportDocume
         subject, models = document.subject, document.models
         side = subject.candidate if who == "candidate" else subject.champion
         model = models.get("candidate") if who == "candidate" else models.get("champion")
-        if side is None or model is None or model.get("source") == DECLARED:
+        if side is None or model is None or as_read(model.get("source")) == DECLARED:
             continue
         about = (side.name, side.version, side.digest, coefficients)
         signed = any(

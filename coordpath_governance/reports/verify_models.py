@@ -11,7 +11,7 @@ from coordpath_governance.errors import NotFoundError, ReaderPluginError, Unsupp
 from coordpath_governance.models import read_model
 from coordpath_governance.models.coefficients_json import to_document
 from coordpath_governance.models.environment import read_environment
-from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of
+from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, as_read, format_of
 from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.reports.compare import differences
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
@@ -83,7 +83,7 @@ def _read(folder: Path, stated: dict[str, Any]) -> dict[str, Any] | None:
         model = read_model(folder)
     except (UnsupportedModelError, ReaderPluginError):
         return None
-    vouched = format_of(stated.get("source")) == DECLARED_FORMAT and stated.get("source") != DECLARED
+    vouched = format_of(stated.get("source")) == DECLARED_FORMAT and as_read(stated.get("source")) != DECLARED
     return None if vouched and model.source == DECLARED else dict(to_document(model))
 
 

@@ -70,7 +70,7 @@ def test_a_shorter_retention_than_the_policy_asks_for(ready, recorded):
 
 def test_a_retention_that_no_policy_asks_for(ready):
     ready.intend([ready.approve()], retention=Retention(**{"class": "x", "years": 1}))
-    assert said(ready) == ["it records a retention of 1 years as 'x', but its policy asks for no retention"]
+    assert said(ready) == ["it records a retention of 1 year as 'x', but its policy asks for no retention"]
 
 
 def test_an_approval_of_something_else_does_not_count(ready):

@@ -6,7 +6,7 @@ import pytest
 
 from coordpath_governance import explain_change, to_coefficients
 from coordpath_governance.models import model_digest, read_model
-from coordpath_governance.models.formats import DECLARED, vouched_source
+from coordpath_governance.models.formats import DECLARED, recalled_source, vouched_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, Provenance
 from coordpath_governance.reports.verify import verify_report
 from coordpath_governance.reports.verify_models import check_model_files
@@ -39,6 +39,13 @@ def test_what_the_author_states_is_compared_with_the_file(rows, folder):
     assert result.passed
     assert result.files == {"candidate": True}
     assert any("states the coefficients of the candidate" in check.what for check in result.checks)
+
+
+@pytest.mark.parametrize("before", [DECLARED, "read from the model's files"])
+def test_files_that_were_gone_for_a_while_are_compared_by_how_they_had_been_read(rows, folder, before):
+    result = checked(rows, folder, source=recalled_source("ab" * 32, before))
+    assert result.passed is (before == DECLARED)
+    assert result.files == {"candidate": True}
 
 
 def test_other_coefficients_than_the_author_states(rows, folder):
