@@ -8,6 +8,7 @@ import pytest
 
 from coordpath_governance import explain_change
 from coordpath_governance.canonical import canonical_bytes
+from coordpath_governance.cli.verify_answer import Ledgered, show_recorded
 from coordpath_governance.ledger.export import export_lines
 from coordpath_governance.ledger.recorded_report import recorded_report
 from coordpath_governance.ledger.records import read_records
@@ -76,6 +77,22 @@ def test_a_newer_report_on_the_same_change_is_named(book, recorded, look):
     again = book.make_report()
     found = look(recorded)
     assert (found.entry.hash, found.newer) == (again.hash, None)
+
+
+def test_what_people_are_told_of_it(book, recorded, tmp_path, capsys):
+    book.report = report_on(model("2", 2.0), model("1", 1.5)).to_bytes()
+    newer = book.make_report()
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(b"".join(export_lines("ab" * 16, book.entries, book.blobs)))
+    records = read_records(path)
+    show_recorded(Ledgered(records, recorded_report(records, recorded.sha256, recorded.document)))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"Ledger {'ab' * 16}: intact, tail not anchored"
+    assert lines[1].startswith("  recorded as entry 6 at 2026-01-01T00:00:06.000000Z, signed by service (service), key ")
+    assert lines[2:] == [
+        f"  a newer report on this change is entry 7 of {newer.at}",
+        "  no verdict, approval, waiver, rejection or promotion names it",
+    ]
 
 
 def test_a_report_that_nobody_recorded(book, recorded, look):
