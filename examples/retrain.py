@@ -31,13 +31,15 @@ def sales(n: int, seed: int, area_price: float) -> pd.DataFrame:
     return flats.assign(price=area_price * flats["area"] - 0.6 * flats["age"] + district + rng.normal(0, 25, n))
 
 
-def train(rows: pd.DataFrame) -> None:
-    """Fit, log with reference moments, register."""
+def train(rows: pd.DataFrame, reason: str) -> None:
+    """Fit, log with reference moments, register with the reason and a report."""
     X, y = rows.drop(columns="price"), rows["price"]
     encode = make_column_transformer((StandardScaler(), ["area", "age"]), (OneHotEncoder(drop="first"), ["district"]))
     with mlflow.start_run():
         cg.log_reference(X, y)
-        mlflow.sklearn.log_model(make_pipeline(encode, Ridge()).fit(X, y), name="model", registered_model_name="flats")
+        model = mlflow.sklearn.log_model(make_pipeline(encode, Ridge()).fit(X, y), name="model")
+    made = cg.register_with_report(model.model_uri, "flats", reason=reason)
+    print(f"flats v{made.version}: {made.report.document.summary.headline if made.report else made.why_no_report}")
 
 
 if __name__ == "__main__":
@@ -45,8 +47,8 @@ if __name__ == "__main__":
         mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
         mlflow.create_experiment("flats", artifact_location=Path(folder, "artifacts").as_uri())
         mlflow.set_experiment("flats")
-        train(sales(500, seed=1, area_price=3.0))
-        train(sales(500, seed=2, area_price=3.4))
+        train(sales(500, seed=1, area_price=3.0), "first version")
+        train(sales(500, seed=2, area_price=3.4), "prices went up")
         report = cg.explain_change(
             "models:/flats/1", "models:/flats/2", data=sales(400, 3, 3.4), target="price", role="out-of-time"
         )
