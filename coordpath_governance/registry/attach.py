@@ -18,6 +18,7 @@ from coordpath_governance.errors import AttachError
 from coordpath_governance.registry.beside import attaching, folder_name, read_beside, write_beside
 from coordpath_governance.registry.description import described
 from coordpath_governance.registry.guarded_registry import guard_behind
+from coordpath_governance.registry.same_question import check_same_question
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering import render_summary_markdown
@@ -69,10 +70,13 @@ def attach(
     now: str,
     verdict: Verdict | None = None,
     attest: Attest | None = None,
+    *,
+    replace: bool = False,
 ) -> Attached:
     """Attach ``report`` to the candidate's version; ``now`` is the time (UTC) that verdict.json records.
 
     ``verdict`` is what the gate said, if it was asked; ``attest`` signs for the files, if there is a key to sign with.
+    Without ``replace`` a report about another target is not replaced: `UsageError`.
     """
     if candidate.name is None or candidate.version is None:
         raise AttachError(f"{candidate.uri} is not a registered version, so there is nothing to attach a report to")
@@ -95,6 +99,8 @@ def attach(
     tags = _tags(report, given, champion, candidate, folder)
     new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
+    if new and not replace:
+        check_same_question(candidate, folder, report)
     if new:
         replaced = _replaced(candidate, folder, files[REPORT_FILES[0]])
         _tell_that_it_is_being_replaced(client, candidate)
