@@ -99,10 +99,11 @@ def attach(
     tags = _tags(report, given, champion, candidate, folder)
     new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
-    if new and not replace:
-        check_same_question(candidate, folder, report)
     if new:
-        replaced = _replaced(candidate, folder, files[REPORT_FILES[0]])
+        before = read_beside(candidate, folder, REPORT_FILES[:1]).get(REPORT_FILES[0])
+        if before is not None and not replace:
+            check_same_question(candidate.uri, before, report)
+        replaced = _replaced(before, files[REPORT_FILES[0]])
         _tell_that_it_is_being_replaced(client, candidate)
         write_beside(client, candidate, folder, files)
         if read_beside(candidate, folder, files) != files:
@@ -162,9 +163,8 @@ def _same_but_for_time(stored: bytes, wanted: bytes) -> str | None:
     return str(before["made_at"]) if same and "made_at" in before else None
 
 
-def _replaced(candidate: ModelPointer, folder: str, wanted: bytes) -> str | None:
+def _replaced(before: bytes | None, wanted: bytes) -> str | None:
     """The digest of another report that stands where this one is about to go."""
-    before = read_beside(candidate, folder, REPORT_FILES[:1]).get(REPORT_FILES[0])
     return sha256_hex(before) if before is not None and before != wanted else None
 
 
