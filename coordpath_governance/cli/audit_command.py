@@ -12,7 +12,7 @@ from coordpath_governance.cli.answer_document import print_json
 from coordpath_governance.cli.audit_documents import verify_document
 from coordpath_governance.cli.audit_records import keys, log, show
 from coordpath_governance.cli.clock import utc_moment
-from coordpath_governance.cli.evidence import read_anchors, write_new
+from coordpath_governance.cli.evidence import read_anchors, write_evidence
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import ledger_options, open_ledger, read_ledger
 from coordpath_governance.errors import EXIT_NO, LedgerError
@@ -69,7 +69,7 @@ def export(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
     """Write the whole ledger to one file that `coordpath audit verify FILE` checks anywhere."""
     ledger = read_ledger(**where)
     entries = ledger.entries()
-    write_new(out, export_lines(ledger.id, entries, ledger.blobs))
+    write_evidence(out, export_lines(ledger.id, entries, ledger.blobs))
     say(f"{len(entries)} entries of ledger {ledger.id} are in {out}; check them with: coordpath audit verify {out}")
 
 
@@ -82,7 +82,7 @@ def anchor(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
     if ledger.service is None:
         raise LedgerError(f"an anchor is signed with the service key: set {SERVICE_KEY_VARIABLE} to its file")
     head = ledger.entries()[-1]
-    write_new(out, [make_anchor(ledger.id, head, ledger.now(), ledger.service)])
+    write_evidence(out, [make_anchor(ledger.id, head, ledger.now(), ledger.service)])
     ledger.record("anchor", Anchor(seq=head.seq, hash=head.hash))
     say(f"Entry {head.seq} is anchored in {out}; keep this file elsewhere, and check with: coordpath audit verify --anchor")
 

@@ -11,7 +11,7 @@ import click
 
 from coordpath_governance.cli.answer_document import print_json
 from coordpath_governance.cli.audit_documents import keys_document, log_document, show_document
-from coordpath_governance.cli.evidence import read_anchors, write_new
+from coordpath_governance.cli.evidence import read_anchors, write_evidence
 from coordpath_governance.cli.period import first_moment, last_moment
 from coordpath_governance.cli.screen import say, say_warning
 from coordpath_governance.cli.signing_options import ledger_options, read_ledger
@@ -115,7 +115,7 @@ def show(
         kept = records.document(entry)
         if kept is None:
             raise UsageError(f"no document is kept with entry {seq}, a '{visible(entry.event)}'; leave --document out")
-        write_new(document, [records.content(kept)])
+        write_evidence(document, [records.content(kept)])
     if as_json:
         print_json(show_document(records, entry, None if document is None else str(document)))
         return _exit_code(records)

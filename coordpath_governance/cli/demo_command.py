@@ -9,6 +9,7 @@ import click
 
 from coordpath_governance.cli.screen import say
 from coordpath_governance.errors import UsageError
+from coordpath_governance.files import writing
 
 __all__ = ["command"]
 
@@ -21,9 +22,12 @@ def command(folder: Path) -> None:
     Uses the diabetes data that ship with scikit-learn, and an MLflow store in a SQLite file. In a folder made by an earlier
     demo the story is told again about another model.
     """
-    if folder.exists() and any(folder.iterdir()) and not (folder / "mlflow.db").exists():
+    with writing(folder):
+        taken = folder.exists() and any(folder.iterdir()) and not (folder / "mlflow.db").exists()
+    if taken:
         raise UsageError(f"'{folder}' is not empty and not a demo store; name another folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     from coordpath_governance.demo import tell_story
 

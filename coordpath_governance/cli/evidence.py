@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from coordpath_governance.errors import LedgerError, NotFoundError, UsageError
+from coordpath_governance.errors import LedgerError, NotFoundError
+from coordpath_governance.files import write_new
 from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
 
-__all__ = ["read_anchors", "write_new"]
+__all__ = ["read_anchors", "write_evidence"]
 
 
 def read_anchors(paths: Sequence[Path]) -> list[AnchorFile]:
@@ -25,16 +26,6 @@ def _anchor(path: Path) -> AnchorFile:
         raise LedgerError(f"cannot read '{path}': {error.strerror}") from error
 
 
-def write_new(path: Path, lines: Iterable[bytes]) -> None:
+def write_evidence(path: Path, lines: Iterable[bytes]) -> None:
     """A new file, whole or not at all. Raises `UsageError` if there is one of that name, or it cannot be written."""
-    try:
-        with path.open("xb") as file:
-            try:
-                file.writelines(lines)
-            except BaseException:
-                path.unlink()
-                raise
-    except FileExistsError:
-        raise UsageError(f"'{path}' is there already; evidence is never overwritten: name another file") from None
-    except OSError as error:
-        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
+    write_new(path, lines, "evidence is never overwritten: name another file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
@@ -13,7 +14,7 @@ import click
 
 from coordpath_governance._version import __version__
 from coordpath_governance.cli.screen import say_error
-from coordpath_governance.errors import EXIT_UNKNOWN, CoordpathError
+from coordpath_governance.errors import EXIT_UNKNOWN, EXIT_WRONG_USE, CoordpathError
 
 __all__ = ["cli", "main"]
 
@@ -141,6 +142,9 @@ def _run() -> int:
     except Exception as error:
         if os.environ.get("COORDPATH_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            say_error(f"the path '{error.filename}' is longer than the system allows; name a shorter one")
+            return EXIT_WRONG_USE
         say_error(
             f"unexpected {type(error).__name__}: {error}. This is a fault of coordpath; "
             "set COORDPATH_DEBUG=1 to see where it happened."

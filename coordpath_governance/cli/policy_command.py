@@ -21,6 +21,7 @@ from coordpath_governance.cli.signing_options import (
     registry_options,
 )
 from coordpath_governance.errors import EXIT_NO, VERDICT_EXIT_CODES, CoordpathError, NotFoundError, RefusedError, UsageError
+from coordpath_governance.files import write_new
 from coordpath_governance.policy.load import MAX_POLICY_BYTES, policy_schema, policy_sha256, read_policy
 
 if TYPE_CHECKING:
@@ -77,13 +78,7 @@ def init(
     if out is None:
         click.echo(text, nl=False)
         return
-    try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise UsageError(f"'{out}' is there already; name another file, or remove it") from None
-    except OSError as error:
-        raise UsageError(f"cannot write '{out}': {error.strerror}") from error
+    write_new(out, [text.encode()], "name another file, or remove it")
     say_line(f"Written to {out}; edit it, then `coordpath policy check {out}`")
 
 

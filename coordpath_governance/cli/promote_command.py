@@ -11,8 +11,10 @@ from coordpath_governance.cli.answers import say_line, show_answer, show_readine
 from coordpath_governance.cli.arguments import check_text
 from coordpath_governance.cli.clock import utc_moment
 from coordpath_governance.cli.governed import Governed, alias_option, open_governed, open_registry, version_number
+from coordpath_governance.cli.promotion_document import Asked
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
+from coordpath_governance.errors import RefusedError
 from coordpath_governance.registry.guarded_registry import ask_to_promote, guard_behind
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.requests import REQUEST_TAG, sign_request
@@ -28,6 +30,7 @@ __all__ = ["command"]
 @click.argument("version")
 @alias_option
 @click.option("--dry-run", is_flag=True, help="Change no alias; say what would happen.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (coordpath.promotion/1) instead of lines.")
 @key_option
 @ledger_options
 def command(
@@ -35,6 +38,7 @@ def command(
     version: str,
     alias: str | None,
     dry_run: bool,
+    as_json: bool,
     key: Path | None,
     ledger: str | None,
     tracking_uri: str | None,
@@ -51,18 +55,31 @@ def command(
     signer = load_key(key) if key is not None else None
     client = open_registry(tracking_uri, registry_uri).client
     number = version_number(client, name, version)
-    behind = None if dry_run else guard_behind(client, name)
-    if behind is not None:
-        alias = alias or behind.alias
-        ask_to_promote(client, name, number, alias, _request(behind.ledger, name, number, alias, signer))
-        say_line(f"{name} version {number} is '{alias}': the registry let it, and recorded it in ledger {behind.ledger}.")
-        return 0
-    governed = open_governed(name, ledger, tracking_uri, registry_uri)
-    alias = governed.alias(alias)
-    if dry_run:
-        return _say_what_would_happen(governed, number, alias)
-    Guard(governed.ledger).set_alias(governed.registry, name, alias, number, governed.actor(signer))
-    say_line(f"{name} version {number} is '{alias}'.")
+    asked = Asked(name, number, alias)
+    try:
+        behind = None if dry_run else guard_behind(client, name)
+        if behind is not None:
+            alias = asked.document["alias"] = alias or behind.alias
+            ask_to_promote(client, name, number, alias, _request(behind.ledger, name, number, alias, signer))
+            said = f"{name} version {number} is '{alias}': the registry let it, and recorded it in ledger {behind.ledger}."
+            return asked.promoted(said, behind.ledger) if as_json else _say(said)
+        governed = open_governed(name, ledger, tracking_uri, registry_uri)
+        alias = asked.document["alias"] = governed.alias(alias)
+        if dry_run:
+            if as_json:
+                return asked.answered(governed.ask(number, alias), governed.ledger.id)
+            return _say_what_would_happen(governed, number, alias)
+        Guard(governed.ledger).set_alias(governed.registry, name, alias, number, governed.actor(signer))
+        said = f"{name} version {number} is '{alias}'."
+        return asked.promoted(said, governed.ledger.id, governed.ledger) if as_json else _say(said)
+    except RefusedError as error:
+        if not as_json:
+            raise
+        return asked.refused(error)
+
+
+def _say(text: str) -> int:
+    say_line(text)
     return 0
 
 

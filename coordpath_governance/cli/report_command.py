@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from coordpath_governance.cli.arguments import check_text
 from coordpath_governance.cli.clock import utc_now
 from coordpath_governance.cli.governed import alias_option, chosen_alias
 from coordpath_governance.cli.overview import show_overview
-from coordpath_governance.cli.screen import progress_line, say
+from coordpath_governance.cli.report_document import print_report
+from coordpath_governance.cli.screen import progress_line, say, speaking_aside
 from coordpath_governance.cli.signing_options import ledger_options
 from coordpath_governance.errors import RefusedError, UsageError
+from coordpath_governance.files import writing
 from coordpath_governance.reports.stated_facts import DATE_FACTS, TAGGABLE_FACTS, is_date
 from coordpath_governance.text import visible
 
@@ -111,14 +114,18 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
     help="Also write the report's three files here.",
 )
 @click.option("--no-attach", is_flag=True, help="Do not touch the registry; needs --out.")
+@click.option("--replace", is_flag=True, help="Attach it also where a report about another target is attached.")
 @click.option("--gate", is_flag=True, help="Exit with the verdict's code: 0 pass, 1 fail, 3 review.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (coordpath.report/1) instead of lines.")
 @alias_option
 @ledger_options
 def command(
     name: str,
     out: Path | None,
     no_attach: bool,
+    replace: bool,
     gate: bool,
+    as_json: bool,
     alias: str | None,
     ledger: str | None,
     tracking_uri: str | None,
@@ -133,6 +140,8 @@ def command(
     if no_attach and (out is None or gate):
         wrong = "--gate needs the report attached" if gate else "--no-attach without --out would throw the report away"
         raise UsageError(f"{wrong}; " + ("leave out --no-attach" if gate else "add --out FOLDER"))
+    if as_json:
+        click.get_current_context().with_resource(speaking_aside())
     check_text(name, alias, *options.values())
     _check_dates(options)
     from coordpath_governance.cli.governed import find_governed, open_registry
@@ -145,19 +154,23 @@ def command(
     if governed is not None and not no_attach:
         _tell_what_is_pinned(governed.adopted.policy.name)
     report, champion, candidate = _make(client, name, alias, options, attached=not no_attach, governed=governed)
-    show_overview(report.document)
+    finish = partial(print_report, report, champion, candidate)
+    if not as_json:
+        show_overview(report.document)
     if out is not None:
         _write(out, report)
         say(f"\nWritten to {visible(str(out))}")
     if no_attach:
-        return 0
+        return finish(0) if as_json else 0
     answer = None
     if governed is None:
         from coordpath_governance.registry.attach import attach
 
-        attached = attach(client, champion, candidate, report, utc_now())
+        attached = attach(client, champion, candidate, report, utc_now(), replace=replace)
     else:
         answer, attached = governed.conclude(champion, candidate, report, alias)
+    if as_json:
+        return finish(answer.exit_code if answer is not None and gate else 0, attached, answer, governed)
     how = "Attached to" if attached.new else "Already attached to"
     say(f"\n{how} {visible(candidate.uri)} under {attached.folder}")
     if attached.replaced is not None:
@@ -266,10 +279,8 @@ def _champion(client: Any, name: str, alias: str, which: str | None, candidate: 
 
 
 def _write(folder: Path, report: Any) -> None:  # noqa: ANN401 - ChangeReport, not imported before it is needed
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "change_report.json").write_bytes(report.to_bytes())
         (folder / "change_report.html").write_text(report.to_html(), encoding="utf-8")
         (folder / "change_report.md").write_text(report.to_markdown(), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write to '{folder}': {error.strerror}") from error

@@ -6,20 +6,34 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import click
 
 from coordpath_governance.text import visible
 
-__all__ = ["progress_line", "say", "say_error", "say_warning"]
+__all__ = ["progress_line", "say", "say_error", "say_warning", "speaking_aside"]
 
 _PATIENCE = 2.0
 _REFRESH = 0.2
 
 
+_ASIDE: ContextVar[bool] = ContextVar("_ASIDE", default=False)
+
+
+@contextmanager
+def speaking_aside() -> Iterator[None]:
+    """What is said meanwhile goes to standard error: standard output is for one JSON document."""
+    token = _ASIDE.set(True)
+    try:
+        yield
+    finally:
+        _ASIDE.reset(token)
+
+
 def say(text: str = "") -> None:
-    """A line on standard output."""
-    click.echo("\n".join(visible(line) if line else "" for line in text.split("\n")))
+    """A line on standard output, or on standard error while `speaking_aside`."""
+    click.echo("\n".join(visible(line) if line else "" for line in text.split("\n")), err=_ASIDE.get())
 
 
 def say_error(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import sys
 import time
@@ -14,6 +13,7 @@ import click
 from coordpath_governance.cli.main import EXIT_INTERRUPTED
 from coordpath_governance.cli.screen import ProgressLine, progress_line, say_error
 from coordpath_governance.errors import CoordpathError, NotFoundError, UsageError
+from coordpath_governance.files import write_file
 from coordpath_governance.paths import Solution, parse_json, solve
 from coordpath_governance.paths.how_far import how_far
 from coordpath_governance.paths.patience import heeding_interrupts
@@ -22,9 +22,6 @@ __all__ = ["command"]
 
 _HINT_AFTER = 2.0
 """Seconds after which it is worth saying what Ctrl-C does; progress is not shown sooner either."""
-
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""What a disk may do to a file that was named rightly."""
 
 
 @click.command("solve")
@@ -84,17 +81,15 @@ def _what(solution: Solution) -> str:
 
 def _write(output: Path | None, text: str) -> None:
     """A reader of a pipe that went away is left to click."""
+    if output is not None:
+        write_file(output, text.encode())
+        return
     try:
-        if output is None:
-            click.echo(text, nl=False)
-        else:
-            output.write_text(text, encoding="utf-8")
+        click.echo(text, nl=False)
     except BrokenPipeError:
         raise
     except OSError as error:
-        where = "standard output" if output is None else f"'{output}'"
-        kind = CoordpathError if output is None or error.errno in _DISK else UsageError
-        raise kind(f"cannot write {where}: {error.strerror}") from error
+        raise CoordpathError(f"cannot write standard output: {error.strerror}") from error
 
 
 def _read(path: Path) -> bytes:

@@ -18,6 +18,7 @@ from coordpath_governance.errors import AttachError
 from coordpath_governance.registry.beside import attaching, folder_name, read_beside, write_beside
 from coordpath_governance.registry.description import described
 from coordpath_governance.registry.guarded_registry import guard_behind
+from coordpath_governance.registry.same_question import check_same_question
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering import render_summary_markdown
@@ -69,10 +70,13 @@ def attach(
     now: str,
     verdict: Verdict | None = None,
     attest: Attest | None = None,
+    *,
+    replace: bool = False,
 ) -> Attached:
     """Attach ``report`` to the candidate's version; ``now`` is the time (UTC) that verdict.json records.
 
     ``verdict`` is what the gate said, if it was asked; ``attest`` signs for the files, if there is a key to sign with.
+    Without ``replace`` a report about another target is not replaced: `UsageError`.
     """
     if candidate.name is None or candidate.version is None:
         raise AttachError(f"{candidate.uri} is not a registered version, so there is nothing to attach a report to")
@@ -96,7 +100,10 @@ def attach(
     new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
     if new:
-        replaced = _replaced(candidate, folder, files[REPORT_FILES[0]])
+        before = read_beside(candidate, folder, REPORT_FILES[:1]).get(REPORT_FILES[0])
+        if before is not None and not replace:
+            check_same_question(candidate.uri, before, report)
+        replaced = _replaced(before, files[REPORT_FILES[0]])
         _tell_that_it_is_being_replaced(client, candidate)
         write_beside(client, candidate, folder, files)
         if read_beside(candidate, folder, files) != files:
@@ -156,9 +163,8 @@ def _same_but_for_time(stored: bytes, wanted: bytes) -> str | None:
     return str(before["made_at"]) if same and "made_at" in before else None
 
 
-def _replaced(candidate: ModelPointer, folder: str, wanted: bytes) -> str | None:
+def _replaced(before: bytes | None, wanted: bytes) -> str | None:
     """The digest of another report that stands where this one is about to go."""
-    before = read_beside(candidate, folder, REPORT_FILES[:1]).get(REPORT_FILES[0])
     return sha256_hex(before) if before is not None and before != wanted else None
 
 

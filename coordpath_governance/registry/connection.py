@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from coordpath_governance.errors import CoordpathError, NotFoundError, RegistryError
+from coordpath_governance.registry.databases import check_answers
 
 __all__ = ["connect", "registry_errors"]
 
@@ -48,6 +49,8 @@ def connect(tracking_uri: str | None = None, registry_uri: str | None = None) ->
     if registry_uri is not None:
         mlflow.set_registry_uri(registry_uri)
     with registry_errors("connecting to MLflow"):
+        for uri in dict.fromkeys((mlflow.get_tracking_uri(), mlflow.get_registry_uri())):
+            check_answers(uri)
         return mlflow.MlflowClient()
 
 

@@ -77,7 +77,8 @@ class GovernedModel:
         verdict = self._told(answer)
         key = self.ledger.service
         sign = None if key is None else partial(self._attested, report, verdict, key)
-        return answer, attach(self.client, champion, candidate, report, self.ledger.now(), verdict, sign)
+        now = self.ledger.now()
+        return answer, attach(self.client, champion, candidate, report, now, verdict, sign, replace=True)
 
     def _told(self, answer: Answer) -> Verdict:
         readiness = answer.readiness

@@ -146,6 +146,33 @@ def test_another_report_on_the_same_versions_replaces_the_first(case):
     assert case.is_whole(other)
 
 
+def test_a_report_about_another_target_never_replaces_one_unless_somebody_says_so(store, coordpath, tmp_path):
+    name = store.register(f"target {uuid.uuid4().hex}", store.first, store.fresh())
+    data = tmp_path / "rows.csv"
+    store.rows.frame.assign(rent=store.rows.frame.price / 20).to_csv(data, index=False)
+    asked = ("report", name, "--champion", "1", "--data", data, "--target")
+    assert coordpath(*asked, "price").code == 0
+    before, description = store.tags(name, 2), store.description(name, 2)
+    refused = coordpath(*asked, "rent")
+    assert refused.code == 2
+    assert "has a report about the target 'price' (squared error) attached" in refused.plain
+    assert "this one is about the target 'rent' (squared error)" in refused.plain
+    assert "--replace" in refused.plain
+    assert (store.tags(name, 2), store.description(name, 2)) == (before, description)
+    assert "Already attached" in coordpath(*asked, "price").out
+    replaced = coordpath(*asked, "rent", "--replace")
+    assert replaced.code == 0
+    assert f"It replaces the report with SHA-256 {before[COMPLETE]}" in replaced.out
+    assert coordpath(*asked, "price").code == 2
+
+
+def test_what_is_no_report_is_replaced(case):
+    case.attach()
+    (case.folder / "change_report.json").write_bytes(b"{}")
+    assert case.attach().new
+    assert case.is_whole()
+
+
 @pytest.mark.parametrize("damage", ["change_report.html", "change_report.md", "change_report.json", "verdict.json"])
 @pytest.mark.parametrize("how", ["deleted", "changed"])
 def test_a_damaged_file_is_written_again(case, damage, how):

@@ -109,7 +109,9 @@ def test_every_command_does_its_work_against_a_guarded_server(shell):
     assert "Still needed" in shell("gate", name, "1", code=3).plain
     for owner in ("Bob", "Olga", "Bea"):
         shell("review", name, "1", "--approve", "--comment", "agreed", *keys[owner])
-    shell("promote", name, "1", ledger=False)
+    answered = json.loads(shell("promote", name, "1", "--json", ledger=False).out)
+    assert (answered["promoted"], answered["exit_code"], answered["actor"]) == (True, 0, None)
+    assert "the registry let it" in answered["reason"]
     assert str(store.client.get_model_version_by_alias(name, "champion").version) == "1"
 
     store.register(name, store.second)
