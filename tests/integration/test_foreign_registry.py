@@ -2,6 +2,7 @@
 
 import mlflow
 import pytest
+import sqlalchemy
 from helpers.mlflow_store import use
 from helpers.office import Office
 from mlflow.exceptions import MlflowException
@@ -263,3 +264,21 @@ def test_a_store_is_shown_without_its_password(uri, shown):
     from coordpath_governance.registry.stores import shown_store
 
     assert shown_store(uri) == shown
+
+
+def test_a_database_server_without_tables_of_mlflows(postgresql):
+    from coordpath_governance.errors import RegistryMissingError
+    from coordpath_governance.registry.stores import check_store
+
+    url = postgresql.fresh()
+    with pytest.raises(RegistryMissingError, match="it has no tables of MLflow's"):
+        check_store(f"coordpath:{url}", "MLflow registry")
+    engine = sqlalchemy.create_engine(url)
+    with engine.begin() as connection:
+        assert sqlalchemy.inspect(connection).get_table_names() == []
+        connection.execute(sqlalchemy.text("CREATE TABLE registered_models (name TEXT)"))
+    engine.dispose()
+    check_store(url, "MLflow registry")
+    check_store(f"{url}-which-is-not-there", "MLflow registry")
+    for elsewhere in ("https://host:5000", "databricks", "sqlite://", "sqlite:///:memory:", "mysql+nosuchdriver://host/db"):
+        check_store(elsewhere, "MLflow registry")
