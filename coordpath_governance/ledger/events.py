@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from coordpath_governance.ledger.times import Time
+from coordpath_governance.ledger.times import LAST_MILLISECOND, Time
 
 __all__ = [
     "ADMIN",
@@ -105,7 +105,7 @@ class PolicyRetired(Body):
     reason: Words
 
 
-Milliseconds = Annotated[int, Field(ge=0)]
+Milliseconds = Annotated[int, Field(ge=0, le=LAST_MILLISECOND)]
 
 
 class Registration(Body):

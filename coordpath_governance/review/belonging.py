@@ -5,12 +5,12 @@ MLflow's registries have no name that all their URIs share; whichever way one is
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import ForeignRegistryError
 from coordpath_governance.ledger.creation import creations_on_record
+from coordpath_governance.ledger.times import shown_milliseconds
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.creation import CreationOnRecord
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from coordpath_governance.review.ports import AliasRegistry, Created
 
 __all__ = ["check_belongs"]
-
-_THOUSAND = 1000
 
 
 def check_belongs(ledger: Ledger, registry: AliasRegistry, name: str | None = None) -> None:
@@ -50,11 +48,12 @@ def check_belongs(ledger: Ledger, registry: AliasRegistry, name: str | None = No
 def _difference(record: CreationOnRecord, created: Created) -> str | None:
     """How what the registry says differs from what is on record; None if it does not, or one of them does not say."""
     if record.created_at is not None and created.model is not None and record.created_at != created.model:
-        return f"was created at {_time(created.model)}, and the one in the ledger at {_time(record.created_at)}"
-    recorded = record.versions.get(record.newest or "")
-    if recorded is not None and created.version is not None and recorded != created.version:
-        version = f"version {record.newest}"
-        return f"has a {version} from {_time(created.version)}, and the one in the ledger is from {_time(recorded)}"
+        here, recorded = shown_milliseconds(created.model), shown_milliseconds(record.created_at)
+        return f"was created at {here}, and the one in the ledger at {recorded}"
+    at = record.versions.get(record.newest or "")
+    if at is not None and created.version is not None and at != created.version:
+        here, recorded = shown_milliseconds(created.version), shown_milliseconds(at)
+        return f"has a version {record.newest} from {here}, and the one in the ledger is from {recorded}"
     return None
 
 
@@ -65,8 +64,3 @@ def _explain(ledger: Ledger, registry: AliasRegistry, name: str, differences: li
         "alias was moved. Name a registry and a ledger (COORDPATH_LEDGER) that belong together. If they do, and the model "
         f"was deleted and created again, a policy-admin says so with `coordpath adopt {quote(name)} --created-again`"
     )
-
-
-def _time(milliseconds: int) -> str:
-    moment = datetime.fromtimestamp(milliseconds / _THOUSAND, UTC)
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % _THOUSAND:03d} UTC"
