@@ -53,7 +53,7 @@ class _Story:
         self.folder, self.say = folder, say
         self.store = f"sqlite:///{folder / 'mlflow.db'}"
         os.environ.update(MLFLOW_TRACKING_URI=self.store, COORDPATH_REPORTS="sweep")
-        self.client = connect(self.store, f"coordpath:{self.store}")
+        self.client = connect(self.store, f"coordpath:{self.store}", create=True)
         if self.client.get_experiment_by_name("demo") is None:
             self.client.create_experiment("demo", artifact_location=(folder / "artifacts").as_uri())
         mlflow.set_experiment("demo")

@@ -11,6 +11,7 @@ __all__ = [
     "AttachError",
     "CoordpathError",
     "FilesGoneError",
+    "ForeignRegistryError",
     "LedgerConflictError",
     "LedgerError",
     "LedgerMissingError",
@@ -23,12 +24,14 @@ __all__ = [
     "ReferenceDataError",
     "RefusedError",
     "RegistryError",
+    "RegistryMissingError",
     "ReportFormatError",
     "ReviewNeededError",
     "SignatureError",
     "SigningKeyError",
     "SolverUnavailableError",
     "StandingFilesGoneError",
+    "UnguardedError",
     "UnknownSetError",
     "UnsupportedModelError",
     "UsageError",
@@ -115,6 +118,14 @@ class FilesGoneError(NotFoundError, RegistryError):
     exit_code = EXIT_UNKNOWN
 
 
+class RegistryMissingError(RegistryError):
+    """Nobody has made an MLflow store here, and asking MLflow would make an empty one."""
+
+
+class ForeignRegistryError(RegistryError):
+    """A registry that the ledger does not belong to, or a model that is not the one of this name in the ledger."""
+
+
 class AttachError(RegistryError):
     """A report that could not be attached, or did not read back as it was written."""
 
@@ -157,6 +168,14 @@ class RefusedError(CoordpathError, PermissionError):
 
 class StandingFilesGoneError(RefusedError):
     """The files of the version that has a guarded alias are gone; the alias itself is where it should be."""
+
+
+class UnguardedError(RefusedError):
+    """A version stands under a guarded alias about which nothing was ever recorded: it is not under guard yet."""
+
+    def __init__(self, message: str, version: str) -> None:
+        super().__init__(message)
+        self.version = version
 
 
 class ReviewNeededError(RefusedError):

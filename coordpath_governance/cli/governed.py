@@ -10,14 +10,15 @@ import click
 from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import find_ledger, open_ledger
-from coordpath_governance.errors import RefusedError, UsageError
+from coordpath_governance.errors import RefusedError, RegistryMissingError, UsageError
 from coordpath_governance.ledger.location import LEDGER_VARIABLE
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect
 from coordpath_governance.registry.guarded_registry import guard_behind
-from coordpath_governance.registry.names import can_be_asked
+from coordpath_governance.registry.stores import GUARDED_SCHEME
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
 from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
+from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.gate import Answer, ask_gate
 from coordpath_governance.review.ports import Actor
 
@@ -36,8 +37,6 @@ __all__ = [
     "registry_at_hand",
     "version_number",
 ]
-
-GUARDED_SCHEME = "coordpath:"
 
 
 def alias_option(function: Any) -> Any:  # noqa: ANN401 - a click command
@@ -94,14 +93,24 @@ def open_registry(tracking_uri: str | None, registry_uri: str | None) -> ClientR
 
 def registry_at_hand(tracking_uri: str | None, registry_uri: str | None) -> ClientRegistry | None:
     """The registry that somebody named and that exists; None where asking would make an empty one."""
-    return open_registry(tracking_uri, registry_uri) if can_be_asked(registry_uri or tracking_uri) else None
+    if not (registry_uri or tracking_uri):
+        return None
+    try:
+        return open_registry(tracking_uri, registry_uri)
+    except RegistryMissingError:
+        return None
 
 
 def open_governed(name: str, ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Governed:
-    """All of it; `RefusedError` for a model that no policy matches."""
+    """All of it.
+
+    Raises `RefusedError` for a model that no policy matches, `ForeignRegistryError` if the ledger is of another registry.
+    """
     registry = open_registry(tracking_uri, registry_uri)
     opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
-    return Governed(name, registry.client, registry, opened, policy_for(opened, name))
+    adopted = policy_for(opened, name)
+    check_belongs(opened, registry, name)
+    return Governed(name, registry.client, registry, opened, adopted)
 
 
 def find_governed(
@@ -124,8 +133,10 @@ def find_governed(
             )
         return None
     try:
-        return GovernedModel(client, opened, policy_for(opened, name))
+        governed = GovernedModel(client, opened, policy_for(opened, name))
     except RefusedError as error:
         say_line(f"Not assessed: {error}")
         say()
         return None
+    check_belongs(opened, ClientRegistry(client), name)
+    return governed

@@ -13,9 +13,10 @@ from coordpath_governance.cli.clock import utc_moment
 from coordpath_governance.cli.governed import Governed, alias_option, open_governed, open_registry, version_number
 from coordpath_governance.cli.promotion_document import Asked
 from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
-from coordpath_governance.errors import RefusedError
+from coordpath_governance.cli.signing_options import find_ledger, key_option, ledger_options, load_key
+from coordpath_governance.errors import NotFoundError, RefusedError
 from coordpath_governance.registry.guarded_registry import ask_to_promote, guard_behind
+from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.requests import REQUEST_TAG, sign_request
 
@@ -53,8 +54,15 @@ def command(
     """
     check_text(name, version, alias)
     signer = load_key(key) if key is not None else None
-    client = open_registry(tracking_uri, registry_uri).client
-    number = version_number(client, name, version)
+    registry = open_registry(tracking_uri, registry_uri)
+    client = registry.client
+    try:
+        number = version_number(client, name, version)
+    except NotFoundError:
+        opened = find_ledger(ledger, tracking_uri, registry_uri)
+        if opened is not None:
+            check_belongs(opened, registry, name)
+        raise
     asked = Asked(name, number, alias)
     try:
         behind = None if dry_run else guard_behind(client, name)

@@ -36,11 +36,13 @@ def command(
     """
     check_text(name, version)
     check_words("--reason", reason)
+    from coordpath_governance.review.belonging import check_belongs
     from coordpath_governance.review.decisions import retire
 
     signer = load_key(key)
     registry = open_registry(tracking_uri, registry_uri)
     opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    check_belongs(opened, registry, name)
     number = version_number(registry.client, name, version)
     entry = retire(opened, registry, name, number, signer, reason)
     say_line(

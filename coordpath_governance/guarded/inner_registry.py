@@ -10,6 +10,7 @@ from coordpath_governance.guarded.inner_store import tracking_store
 from coordpath_governance.guarded.model_files import digest_of_files
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.versions import point_at
+from coordpath_governance.review.ports import Created
 
 __all__ = ["InnerRegistry"]
 
@@ -20,6 +21,26 @@ class InnerRegistry:
 
     store: Any
     tracking_uri: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The guarded registry knows no name of itself that all its clients know."""
+        return "this registry"
+
+    def created(self, name: str, version: str | None = None) -> Created | None:
+        """When a model and a version of it were created; None if there is no such model."""
+        try:
+            with registry_errors(f"looking up the registered model '{name}'"):
+                model = self.store.get_registered_model(name).creation_timestamp
+        except NotFoundError:
+            return None
+        if version is None:
+            return Created(model)
+        try:
+            with registry_errors(f"looking up version {version} of '{name}'"):
+                return Created(model, self.store.get_model_version(name, version).creation_timestamp)
+        except NotFoundError:
+            return Created(model)
 
     def aliases(self, name: str) -> dict[str, str]:
         """All aliases of a registered model with the versions they stand for; empty if there is no such model."""

@@ -8,6 +8,7 @@ from typing import Any
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.records import Records
+from coordpath_governance.ledger.times import shown_milliseconds
 from coordpath_governance.ledger.words import VOUCHED
 
 __all__ = ["account", "signer_words"]
@@ -31,6 +32,7 @@ MEANINGS = {
     "outside move": "The registry did not stand where the ledger had left it.",
     "adoption": "A policy-admin takes what stands under an alias as it is; no rule was checked.",
     "version retired": "A policy-admin lets a version that was promoted once be deleted.",
+    "version unreadable": "A sweep could not explain a version; that is told, and decides nothing.",
     "anchor": "The newest entry was written outside, signed.",
 }
 _LABELS = {
@@ -49,6 +51,7 @@ _LABELS = {
     "public": "public key",
     "registry": "ledger",
 }
+_MILLISECONDS = frozenset(("model_created_at", "version_created_at"))
 _NOTHING = {"from_version": "none", "champion": "none", "version": "none", "authenticated_by": "nobody (unverified)"}
 
 
@@ -123,6 +126,8 @@ def _text(name: str, value: Any, records: Records) -> str:  # noqa: ANN401 - a J
         return _NOTHING.get(name, "not recorded")
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if name in _MILLISECONDS and isinstance(value, int):
+        return f"{shown_milliseconds(value)} (clock of the registry)"
     if name == "authenticated_by":
         return VOUCHED.get(str(value), str(value))
     origin = records.origin(value) if isinstance(value, str) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from coordpath_governance.ledger.creation import CreationOnRecord, after_entry
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
     Anchor,
@@ -47,6 +48,7 @@ class _Account:
         self._by_seq: dict[int, Entry] = {}
         self._used: dict[str, int] = {}
         self._policies: dict[str, str] = {}
+        self._created: dict[str, CreationOnRecord] = {}
 
     def take(self, entry: Entry) -> None:
         facts = entry.facts
@@ -59,6 +61,9 @@ class _Account:
         self._seen[entry.hash] = self._by_seq[entry.seq] = entry
         for used in _uses(facts):
             self._used.setdefault(used, entry.seq)
+        created = after_entry(self._created.pop(entry.model or "", None), entry)
+        if created is not None:
+            self._created[entry.model or ""] = created
 
     def objections(self, entry: Entry, facts: Body) -> Iterator[str]:
         about = facts if isinstance(facts, Declaration) else getattr(facts, "binding", None)
@@ -72,6 +77,7 @@ class _Account:
                 yield f"it uses {used[:12]}, which entry {self._used[used]} has used already"
         if isinstance(facts, Intent):
             yield from self._of_intent(facts)
+            yield from self._of_creation(facts, self._created.get(entry.model or "", CreationOnRecord()))
         elif isinstance(facts, Promotion):
             yield from self._of_promotion(entry, facts)
         elif isinstance(facts, PolicyRetired):
@@ -93,6 +99,15 @@ class _Account:
                     yield f"it counts {used[:12]}, which is no earlier {kind.__name__.lower()}"
                 elif decision.facts.binding != facts.binding:
                     yield f"it counts the {kind.__name__.lower()} of entry {decision.seq}, which is about something else"
+
+    def _of_creation(self, facts: Intent, record: CreationOnRecord) -> Iterator[str]:
+        """It must be about the model that earlier entries are about, unless a policy-admin adopted another since."""
+        if None not in (record.created_at, facts.model_created_at) and record.created_at != facts.model_created_at:
+            yield "it is about a model that was created at another time than the one in earlier entries"
+            return
+        version = facts.binding.to_version
+        if facts.version_created_at is not None and record.versions.get(version) not in (None, facts.version_created_at):
+            yield f"it is about a version {version} that was created at another time than the one in earlier entries"
 
     def _of_promotion(self, entry: Entry, facts: Promotion) -> Iterator[str]:
         """It must do what its intent said."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from coordpath_governance.ledger.times import Time
+from coordpath_governance.ledger.times import LAST_MILLISECOND, Time
 
 __all__ = [
     "ADMIN",
@@ -38,6 +38,7 @@ __all__ = [
     "RuleOutcome",
     "VerdictGiven",
     "VersionRetired",
+    "VersionUnreadable",
     "Waiver",
     "weighs",
 ]
@@ -104,13 +105,23 @@ class PolicyRetired(Body):
     reason: Words
 
 
+Milliseconds = Annotated[int, Field(ge=0, le=LAST_MILLISECOND)]
+
+
 class Registration(Body):
-    """A version was registered. ``author`` is known if the server or a key says so."""
+    """A version was registered. ``author`` is known if the server or a key says so.
+
+    ``model_created_at`` and ``version_created_at`` here, in an `Intent` and in an `Adoption` are when the registry says that
+    it created the model and the version, in milliseconds since 1970: by them a ledger knows its registry. None where the
+    registry did not say, and in entries from before they were recorded.
+    """
 
     version: Version
     digest: Sha256 | None
     author: str | None
     authenticated_by: Literal["server", "key"] | None
+    model_created_at: Milliseconds | None = None
+    version_created_at: Milliseconds | None = None
 
 
 class Binding(Body):
@@ -224,6 +235,8 @@ class Intent(Body):
     full_validation: bool
     request: Nonce | None = None
     retention: Retention | None = None
+    model_created_at: Milliseconds | None = None
+    version_created_at: Milliseconds | None = None
 
 
 class Promotion(Body):
@@ -266,12 +279,18 @@ class OutsideMove(Body):
 
 
 class Adoption(Body):
-    """A policy-admin takes what stands under an alias as it is; nothing, if nothing stands there."""
+    """A policy-admin takes what stands under an alias as it is; nothing, if nothing stands there.
+
+    Only an adoption may say that a model was created at another time than earlier entries say: the person vouches that it
+    was created again, or that the registry moved.
+    """
 
     alias: str
     version: Version | None
     digest: Sha256 | None
     reason: Text
+    model_created_at: Milliseconds | None = None
+    version_created_at: Milliseconds | None = None
 
 
 class VersionRetired(Body):
@@ -279,6 +298,15 @@ class VersionRetired(Body):
 
     version: Version
     reason: Words
+
+
+class VersionUnreadable(Body):
+    """The sweep could not explain a version with these files from this champion. That is told once, and decides nothing."""
+
+    version: Version
+    champion: Version | None
+    digest: Sha256 | None
+    reason: Text
 
 
 class Anchor(Body):
@@ -307,6 +335,7 @@ EVENTS: dict[str, type[Body]] = {
     "outside move": OutsideMove,
     "adoption": Adoption,
     "version retired": VersionRetired,
+    "version unreadable": VersionUnreadable,
     "anchor": Anchor,
 }
 
@@ -329,6 +358,7 @@ SIGNERS: dict[str, str | None] = {
     "outside move": SERVICE,
     "adoption": ADMIN,
     "version retired": ADMIN,
+    "version unreadable": SERVICE,
     "anchor": SERVICE,
 }
 """The role a key needs for an event; None: any role but `service`, and the policy says which."""
@@ -352,5 +382,5 @@ _WEIGH_FOR_THEIR_MODEL = frozenset(
 
 
 def weighs(event: str, of_the_model: bool) -> bool:
-    """Whether an event can change what a model may do; refusals and verdicts only tell what was said."""
+    """Whether an event can change what a model may do; others only tell what was said or seen."""
     return event in _WEIGH_FOR_ALL or (of_the_model and event in _WEIGH_FOR_THEIR_MODEL)

@@ -26,6 +26,7 @@ from coordpath_governance.ledger.events import (
     ReportMade,
     VerdictGiven,
     VersionRetired,
+    VersionUnreadable,
     Waiver,
 )
 from coordpath_governance.ledger.keyring import KeyRing
@@ -122,6 +123,7 @@ _TELL: dict[type, Callable[[Any], str]] = {
     OutsideMove: _outside_move,
     Adoption: lambda facts: f"{_version(facts.version)} as '{shorten(facts.alias, _NAME)}'{_said(facts.reason)}",
     VersionRetired: lambda facts: f"version {facts.version} may be deleted{_said(facts.reason)}",
+    VersionUnreadable: lambda facts: f"version {facts.version} could not be explained{_said(facts.reason)}",
     Anchor: lambda facts: f"entry {facts.seq}, {facts.hash[:_DIGITS]}",
 }
 

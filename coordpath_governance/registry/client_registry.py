@@ -11,7 +11,9 @@ from coordpath_governance.errors import NotFoundError
 from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.download import download_files
-from coordpath_governance.registry.versions import point_at
+from coordpath_governance.registry.stores import in_this_store
+from coordpath_governance.registry.versions import point_at, registered_model
+from coordpath_governance.review.ports import Created
 
 __all__ = ["ClientRegistry"]
 
@@ -22,11 +24,29 @@ class ClientRegistry:
 
     client: Any
 
+    @property
+    def place(self) -> str:
+        """The registry's URI, without passwords."""
+        return f"the registry{in_this_store(self.client).replace(' in ', ' ', 1)}"
+
+    def created(self, name: str, version: str | None = None) -> Created | None:
+        """When a model and a version of it were created; None if there is no such model."""
+        try:
+            model = registered_model(self.client, name)
+        except NotFoundError:
+            return None
+        if version is None:
+            return Created(model.creation_timestamp)
+        try:
+            with registry_errors(f"looking up version {version} of '{name}'"):
+                return Created(model.creation_timestamp, self.client.get_model_version(name, version).creation_timestamp)
+        except NotFoundError:
+            return Created(model.creation_timestamp)
+
     def aliases(self, name: str) -> dict[str, str]:
         """All aliases of a registered model; empty if there is no such model."""
         try:
-            with registry_errors(f"looking up the registered model '{name}'"):
-                model = self.client.get_registered_model(name)
+            model = registered_model(self.client, name)
         except NotFoundError:
             return {}
         return {str(alias): str(version) for alias, version in model.aliases.items()}

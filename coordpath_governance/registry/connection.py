@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from coordpath_governance.errors import CoordpathError, NotFoundError, RegistryError
+from coordpath_governance.errors import CoordpathError, NotFoundError, RegistryError, RegistryMissingError
 from coordpath_governance.registry.databases import check_answers
+from coordpath_governance.registry.stores import GUARDED_SCHEME, check_store, without_credentials
 
 __all__ = ["connect", "registry_errors"]
 
 _SHOWN = 400
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 _PATIENCE = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
@@ -33,11 +32,15 @@ _NO_BARS = ("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 """MLflow draws a bar for every download, in which errors drown."""
 
 
-def connect(tracking_uri: str | None = None, registry_uri: str | None = None) -> Any:  # noqa: ANN401 - MlflowClient
+def connect(tracking_uri: str | None = None, registry_uri: str | None = None, *, create: bool = False) -> Any:  # noqa: ANN401 - MlflowClient
     """A client of the given stores, by default those that MLflow's own settings name.
 
     The global URIs are set too: creating versions and reading artifacts use them whatever the client was given. So are
-    bounds on how long a server is waited for, where MLflow's own settings say nothing.
+    bounds on how long a server is waited for, where MLflow's own settings say nothing. Where only a registry is named, it
+    is the tracking store too unless MLflow's default one is there.
+
+    Raises `RegistryMissingError` if MLflow would make one of the stores, which it does whenever it is asked; with
+    ``create`` it may.
     """
     import mlflow
 
@@ -48,10 +51,36 @@ def connect(tracking_uri: str | None = None, registry_uri: str | None = None) ->
         mlflow.set_tracking_uri(tracking_uri)
     if registry_uri is not None:
         mlflow.set_registry_uri(registry_uri)
-    with registry_errors("connecting to MLflow"):
+    with registry_errors("finding MLflow's stores"):
         for uri in dict.fromkeys((mlflow.get_tracking_uri(), mlflow.get_registry_uri())):
             check_answers(uri)
+    if not create:
+        _check_stores()
+    with registry_errors("connecting to MLflow"):
         return mlflow.MlflowClient()
+
+
+def _check_stores() -> None:
+    """Both stores must be there."""
+    import mlflow
+
+    was_set = mlflow.tracking.is_tracking_uri_set()
+    with registry_errors("finding MLflow's stores"):
+        tracking, registry = mlflow.get_tracking_uri(), mlflow.get_registry_uri()
+    if registry != tracking:
+        check_store(registry, "MLflow registry")
+        if not was_set and not _is_there(tracking):
+            mlflow.set_tracking_uri(registry.removeprefix(GUARDED_SCHEME))
+            return
+    check_store(tracking, "MLflow registry" if registry == tracking else "MLflow tracking store", was_set=was_set)
+
+
+def _is_there(uri: str) -> bool:
+    try:
+        check_store(uri, "store")
+    except RegistryMissingError:
+        return False
+    return True
 
 
 @contextmanager
@@ -77,4 +106,4 @@ def registry_errors(doing: str) -> Iterator[None]:
 
 def _told(error: Exception) -> str:
     """What an error says, without the user name and password that a URI may hold."""
-    return _CREDENTIALS.sub("***@", str(error))[:_SHOWN]
+    return without_credentials(str(error))[:_SHOWN]

@@ -13,13 +13,13 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from coordpath_governance.errors import RegistryError
 from coordpath_governance.ledger.address import Address
+from coordpath_governance.registry.stores import GUARDED_SCHEME
 
 __all__ = ["CONNECT_SECONDS", "check_answers"]
 
 CONNECT_SECONDS = 10
 """How long a PostgreSQL or MySQL server may take to accept a connection."""
 
-_GUARDED = "coordpath:"
 _BACKENDS = ("postgresql", "mysql")
 _SHOWN = 300
 
@@ -31,7 +31,7 @@ def check_answers(uri: str) -> None:
     connections to PostgreSQL are given as long, unless PGCONNECT_TIMEOUT says otherwise.
     """
     try:
-        url = make_url(uri.removeprefix(_GUARDED))
+        url = make_url(uri.removeprefix(GUARDED_SCHEME))
         if url.get_backend_name() not in _BACKENDS:
             return
         seconds = int(os.environ.setdefault("PGCONNECT_TIMEOUT", str(CONNECT_SECONDS)))

@@ -21,9 +21,11 @@ from coordpath_governance.models.formats import DECLARED, vouched_source
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.registry.beside import folder_name, read_beside, write_beside
+from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.download import DeclaredModel, download_files
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
+from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.decisions import check_declarer, declare
 from coordpath_governance.signing.keys import PrivateKey
 
@@ -83,9 +85,11 @@ def declare_version(
 ) -> DeclaredVersion:
     """Vouch for the coefficients in ``file``, or for those that the author put beside the model, of a registered version.
 
-    `RefusedError` for a version that can be read, `UsageError` if there are no coefficients to vouch for.
+    `RefusedError` for a version that can be read, `UsageError` if there are no coefficients to vouch for,
+    `ForeignRegistryError` if the ledger belongs to another registry.
     """
     name, version = str(pointer.name), str(pointer.version)
+    check_belongs(ledger, ClientRegistry(client), name)
     known = check_declarer(ledger, adopted.policy, name, version, key)
     given = None if file is None else _given(file)
     digest, authored = _unreadable(pointer)

@@ -22,6 +22,7 @@ from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.document import Assessment, ChangeFacts
 from coordpath_governance.reports.make import Progress
 from coordpath_governance.review.adopted import AdoptedPolicy
+from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.gate import Answer, ask_gate, record_report
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.readiness import gate_word
@@ -70,8 +71,12 @@ class GovernedModel:
     def conclude(
         self, champion: ModelPointer | None, candidate: ModelPointer, report: ChangeReport, alias: str
     ) -> tuple[Answer, Attached]:
-        """Record the report, ask the gate, attach everything. Done again, it changes nothing."""
+        """Record the report, ask the gate, attach everything. Done again, it changes nothing.
+
+        Raises `ForeignRegistryError`, and does nothing, if the ledger belongs to another registry.
+        """
         name, version = str(candidate.name), str(candidate.version)
+        check_belongs(self.ledger, ClientRegistry(self.client), name)
         record_report(self.ledger, report)
         answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version)
         verdict = self._told(answer)

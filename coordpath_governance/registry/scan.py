@@ -12,7 +12,7 @@ from typing import Any
 from coordpath_governance.errors import CoordpathError, NoVersionError, UnsupportedModelError
 from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of
 from coordpath_governance.registry.download import DeclaredModel, fetch_model
-from coordpath_governance.registry.names import registered_names
+from coordpath_governance.registry.listing import registered_names
 from coordpath_governance.registry.remedies import way_out
 from coordpath_governance.registry.versions import ModelPointer, find_champion, point_at
 

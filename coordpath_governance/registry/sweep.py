@@ -1,79 +1,152 @@
 """The sweep: every model under a policy is looked at, what stands is hashed again, and what lacks a report gets one.
 
-It finds what went round the guard since the last look; a move and back between two sweeps it cannot find.
+It finds what bypassed the guard since the last look; a move and back between two sweeps it cannot find.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from coordpath_governance.errors import CoordpathError, RefusedError, StandingFilesGoneError
+from coordpath_governance.errors import (
+    EXIT_NO,
+    EXIT_UNKNOWN,
+    CoordpathError,
+    NotFoundError,
+    RefusedError,
+    StandingFilesGoneError,
+    UnguardedError,
+)
+from coordpath_governance.ledger.events import RuleOutcome
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.governed_report import GovernedModel
+from coordpath_governance.registry.listing import ListedVersion, registered_names, registered_versions
+from coordpath_governance.registry.unreadable import is_about_the_files, seen_before
 from coordpath_governance.registry.versions import point_at
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.review.adopted import AdoptedPolicy, adopted_policies, guarding_policies, policy_for
+from coordpath_governance.review.belonging import check_belongs
+from coordpath_governance.review.gate import Answer
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.promotion import stands_already
 from coordpath_governance.review.reconcile import look
 
-__all__ = ["Swept", "sweep"]
+__all__ = ["SWEEP_SCHEMA", "Scope", "Swept", "exit_code", "sweep", "sweep_document"]
 
-_PAGE = 200
+SWEEP_SCHEMA = "coordpath.sweep/1"
+_MOVED = frozenset(("moved", "gone"))
+_OPEN = ("fail", "review", "unknown")
 
 
 @dataclass(frozen=True)
 class Swept:
     """One thing that was seen or done: an alias that stands or was moved, a report that was made or could not be.
 
-    "gone": the alias is where it should be, but the files of its version were deleted.
+    "gone": the alias is where it should be, but the files of its version were deleted. ``rules`` are those that a report
+    made now does not meet. Without ``counts`` the exit code does not depend on it.
     """
 
-    kind: Literal["stands", "gone", "moved", "reported", "failed"]
+    kind: Literal["stands", "gone", "moved", "unguarded", "reported", "unreadable", "failed", "ignored"]
     name: str
     text: str
+    version: str | None = None
+    rules: tuple[RuleOutcome, ...] = ()
+    counts: bool = True
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        version = {} if self.version is None else {"version": self.version}
+        rules = [{"rule": each.rule, "result": each.result} for each in self.rules]
+        return {"kind": self.kind, "name": self.name, **version, "text": self.text, "counts": self.counts, "rules": rules}
 
 
-def sweep(client: Any, ledger: Ledger) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
-    """All models that a policy matches, in force or retired, by name; one that fails does not stop the others."""
-    versions = _versions(client)
-    known = {entry.model for entry in ledger.entries() if entry.model is not None}
-    in_force = [adopted.policy for adopted in adopted_policies(ledger)]
+@dataclass(frozen=True)
+class Scope:
+    """What a sweep is about: these models only (all, if none is named), and for reports versions created since (ms).
+
+    Of models that a pattern of ``ignore`` matches, nothing counts but a move.
+    """
+
+    models: tuple[str, ...] = ()
+    since: int = 0
+    ignore: tuple[str, ...] = ()
+
+    def ignores(self, name: str) -> bool:
+        """Whether a pattern matches the name."""
+        return any(fnmatchcase(name, pattern) for pattern in self.ignore)
+
+
+def sweep(client: Any, ledger: Ledger, scope: Scope | None = None) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+    """All models that a policy matches, in force or retired, by name; one that fails does not stop the others.
+
+    Raises `ForeignRegistryError` if the ledger belongs to another registry, and `NotFoundError` if a model was named that
+    neither has.
+    """
+    scope = scope or Scope()
+    registry = ClientRegistry(client)
+    check_belongs(ledger, registry)
+    versions = registered_versions(client)
+    recorded = {entry.model for entry in ledger.entries() if entry.model is not None}
+    for name in _names(client, ledger, scope, recorded | set(versions)):
+        swept = _look_at_model(client, ledger, name, versions.get(name, []), scope)
+        yield from _only_moves(name, swept) if scope.ignores(name) else swept
+
+
+def exit_code(found: Iterable[Swept]) -> int:
+    """1 if something was moved, changed or deleted outside the gate, 4 if something could not be looked at or reported."""
+    kinds = {each.kind for each in found if each.counts}
+    return EXIT_NO if kinds & _MOVED else EXIT_UNKNOWN if kinds & {"failed", "unreadable"} else 0
+
+
+def sweep_document(found: Collection[Swept]) -> dict[str, object]:
+    """What `coordpath sweep --json` prints."""
+    return {"schema": SWEEP_SCHEMA, "exit_code": exit_code(found), "findings": [each.to_dict() for each in found]}
+
+
+def _names(client: Any, ledger: Ledger, scope: Scope, names: set[str]) -> list[str]:  # noqa: ANN401 - MlflowClient
+    """The models that were named; else those that a policy matches."""
+    if scope.models:
+        for name in set(scope.models) - names - set(registered_names(client)):
+            raise NotFoundError(f"neither {ClientRegistry(client).place} nor the ledger has a model '{name}'")
+        return sorted(set(scope.models))
     policies = [adopted.policy for adopted in guarding_policies(ledger)]
-    for name in sorted(known | set(versions)):
-        guarding = [policy for policy in policies if policy.matches(name)]
-        if not guarding:
-            continue
-        try:
-            adopted = policy_for(ledger, name)
-        except RefusedError as error:
-            yield from _look_at_aliases(client, ledger, {alias for each in guarding for alias in each.aliases}, name)
-            if any(policy.matches(name) for policy in in_force):
-                yield Swept("failed", name, str(error))
-            continue
-        moved = [*_look_at_aliases(client, ledger, adopted.policy.aliases, name)]
-        yield from moved
-        if all(each.kind in ("stands", "gone") for each in moved):
-            yield from _report_what_lacks_one(client, ledger, adopted, name, versions[name])
+    return sorted(name for name in names if any(policy.matches(name) for policy in policies))
 
 
-def _versions(client: Any) -> defaultdict[str, list[int]]:  # noqa: ANN401 - MlflowClient
-    """All versions of all models: a filter by name cannot be written for every name that MLflow allows."""
-    found: defaultdict[str, list[int]] = defaultdict(list)
-    token = None
-    while True:
-        with registry_errors("listing the registered versions"):
-            page = client.search_model_versions(max_results=_PAGE, page_token=token)
-        for version in page:
-            found[version.name].append(int(version.version))
-        token = page.token
-        if not token:
-            return found
+def _look_at_model(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    ledger: Ledger,
+    name: str,
+    versions: list[ListedVersion],
+    scope: Scope,
+) -> Iterator[Swept]:
+    try:
+        adopted = policy_for(ledger, name)
+    except RefusedError as error:
+        guarding = [each.policy for each in guarding_policies(ledger) if each.policy.matches(name)]
+        yield from _look_at_aliases(client, ledger, {alias for policy in guarding for alias in policy.aliases}, name)
+        if not guarding or any(each.policy.matches(name) for each in adopted_policies(ledger)):
+            yield Swept("failed", name, str(error))
+        return
+    looked = [*_look_at_aliases(client, ledger, adopted.policy.aliases, name)]
+    yield from looked
+    if all(each.kind in ("stands", "gone") for each in looked) and not scope.ignores(name):
+        yield from _report_what_lacks_one(client, ledger, adopted, name, versions, scope.since)
+
+
+def _only_moves(name: str, found: Iterable[Swept]) -> Iterator[Swept]:
+    """What is left of an ignored model: moves, and a line that says what else does not count."""
+    others = []
+    for each in found:
+        if each.kind in _MOVED:
+            yield each
+        elif each.kind != "stands":
+            others.append(f"{each.kind}: {each.text}")
+    said = f"; not counted: {'; '.join(others)}" if others else ""
+    yield Swept("ignored", name, f"as --ignore says, no report was tried and nothing counts but a move{said}", counts=False)
 
 
 def _look_at_aliases(client: Any, ledger: Ledger, aliases: Iterable[str], name: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
@@ -81,6 +154,8 @@ def _look_at_aliases(client: Any, ledger: Ledger, aliases: Iterable[str], name: 
     for alias in sorted(aliases):
         try:
             swept = _look_at_alias(ledger, registry, name, alias)
+        except UnguardedError as error:
+            swept = Swept("unguarded", name, str(error), error.version, counts=False)
         except StandingFilesGoneError as error:
             swept = Swept("gone", name, str(error))
         except RefusedError as error:
@@ -98,7 +173,7 @@ def _look_at_alias(ledger: Ledger, registry: ClientRegistry, name: str, alias: s
     if version is None:
         return None
     stands_already(registry, history, name, alias, version)
-    return Swept("stands", name, f"'{alias}' is version {version}, with the files that were promoted")
+    return Swept("stands", name, f"'{alias}' is version {version}, with the files that were promoted", version)
 
 
 def _report_what_lacks_one(
@@ -106,26 +181,51 @@ def _report_what_lacks_one(
     ledger: Ledger,
     adopted: AdoptedPolicy,
     name: str,
-    versions: list[int],
+    versions: list[ListedVersion],
+    since: int,
 ) -> Iterator[Swept]:
     """Versions newer than what stands under the usual alias, each explained from there."""
     alias = adopted.policy.usual_alias
     model = GovernedModel(client, ledger, adopted)
     standing = ModelHistory(ledger.entries(name)).standing(alias)
     champion = standing.explained_from
-    for number in sorted(each for each in versions if each > int(standing.version or 0)):
-        made = ModelHistory(ledger.entries(name)).report(str(number), champion)
+    newest = max((each.number for each in versions), default=0)
+    for each in versions:
+        if each.number <= int(standing.version or 0) or each.created_at < since:
+            continue
+        made = ModelHistory(ledger.entries(name)).report(str(each.number), champion)
         if made is not None and made[1].champion == champion:
             continue
-        try:
-            before = None if champion is None else point_at(client, name, champion)
-            candidate = point_at(client, name, str(number))
-            report = model.make(before, candidate, ChangeFacts(), alias)
-            answer, _ = model.conclude(before, candidate, report, alias)
-        except CoordpathError as error:
-            yield Swept("failed", name, f"no report on version {number}: {error}")
-        except Exception as error:  # noqa: BLE001 - whatever one version is, the others are looked at
-            said = f"{type(error).__name__}: {error}"
-            yield Swept("failed", name, f"no report on version {number}, by a fault of coordpath: {said}")
-        else:
-            yield Swept("reported", name, f"version {number} has its report now; the gate says {answer.verdict}")
+        yield _make_report(model, name, alias, champion, str(each.number), is_newest=each.number == newest)
+
+
+def _make_report(
+    model: GovernedModel, name: str, alias: str, champion: str | None, version: str, *, is_newest: bool
+) -> Swept:
+    """One version's report; whatever the version is, the others are looked at."""
+    client, ledger = model.client, model.ledger
+    try:
+        before = None if champion is None else point_at(client, name, champion)
+        candidate = point_at(client, name, version)
+        report = model.make(before, candidate, ChangeFacts(), alias)
+        answer, _ = model.conclude(before, candidate, report, alias)
+    except CoordpathError as error:
+        said = f"no report on version {version}: {error}"
+        if not is_about_the_files(error):
+            return Swept("failed", name, said, version)
+        seen = seen_before(ledger, ClientRegistry(client), name, version, champion, error)
+        return Swept("unreadable", name, said, version, counts=is_newest and not seen)
+    except Exception as error:  # noqa: BLE001 - see above
+        said = f"no report on version {version}, by a fault of coordpath: {type(error).__name__}: {error}"
+        return Swept("failed", name, said, version)
+    rules = _open_rules(answer)
+    why = f" ({', '.join(f'{each.rule}: {each.result}' for each in rules)})" if rules else ""
+    said = f"version {version} has its report now; the gate says {answer.verdict}{why}"
+    return Swept("reported", name, said, version, rules)
+
+
+def _open_rules(answer: Answer) -> tuple[RuleOutcome, ...]:
+    """The rules that are not met, or that people have to decide."""
+    if answer.readiness is None:
+        return ()
+    return tuple(rule for rule in answer.readiness.facts().rules if rule.result in _OPEN)

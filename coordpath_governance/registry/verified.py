@@ -33,11 +33,13 @@ from coordpath_governance.models.formats import DECLARED_FORMAT, format_of, is_p
 from coordpath_governance.models.manifest import manifest_lines, model_digest
 from coordpath_governance.models.model_files import uncovered_path
 from coordpath_governance.models.readers import read_model
+from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect, registry_errors
 from coordpath_governance.registry.declared import vouched_in
 from coordpath_governance.registry.download import download_files
 from coordpath_governance.registry.versions import ModelPointer, point_at
 from coordpath_governance.review.adopted import policy_for
+from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.history import ModelHistory, Standing
 
 __all__ = ["load_verified"]
@@ -65,15 +67,20 @@ def load_verified(
     It loads only what a report can explain: files that our own readers read to the last name, in a format that the model's
     policy does not exclude. A model that cannot be read may run anything when it is loaded, so it is refused even if it was
     promoted; with ``allow_declared`` it is loaded if somebody whom the policy lets vouches for it in the ledger.
+
+    Raises `ForeignRegistryError` if the ledger belongs to another registry.
     """
     import mlflow
 
-    pointer = point_at(connect(), None, uri)
+    client = connect()
+    pointer = point_at(client, None, uri)
     if pointer.name is None:
         raise UsageError(f"'{uri}' is not a registered version; use models:/NAME@ALIAS or models:/NAME/VERSION")
     if not isinstance(ledger, Ledger):
         ledger = Ledger.open(ledger_url(mlflow.get_registry_uri(), ledger), create=False)
-    expected = _expected(_audited(ledger, pointer.name, anchors), pointer.name, _alias(uri))
+    history = _audited(ledger, pointer.name, anchors)
+    check_belongs(ledger, ClientRegistry(client), pointer.name)
+    expected = _expected(history, pointer.name, _alias(uri))
     folder = Path(tempfile.mkdtemp(prefix="coordpath-"))
     try:
         files = _download(pointer, folder)

@@ -9,8 +9,9 @@ from typing import Any
 from coordpath_governance.errors import NotFoundError, NoVersionError, RefusedError, UsageError
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.own_artifacts import own_location, same_place
+from coordpath_governance.registry.stores import in_this_store
 
-__all__ = ["CHAMPION_ALIAS", "ModelPointer", "find_champion", "point_at"]
+__all__ = ["CHAMPION_ALIAS", "ModelPointer", "find_champion", "point_at", "registered_model"]
 
 CHAMPION_ALIAS = "champion"
 _MODEL_URI = re.compile(r"models:/(?P<name>[^/]+?)(?:@(?P<alias>[^/@]+)|/(?P<version>[^/]+))?")
@@ -65,15 +66,19 @@ def point_at(client: Any, name: str | None, which: str) -> ModelPointer:  # noqa
 
 def find_champion(client: Any, name: str, alias: str) -> ModelPointer | None:  # noqa: ANN401 - MlflowClient
     """The version under the alias, None if nobody has set it yet."""
-    with registry_errors(f"looking up the registered model '{name}'"):
-        model = client.get_registered_model(name)
+    model = registered_model(client, name)
     version = model.aliases.get(alias)
     return None if version is None else _registered(client, name, str(version), is_alias=False)
 
 
+def registered_model(client: Any, name: str) -> Any:  # noqa: ANN401 - MlflowClient in, RegisteredModel out
+    """The registered model; `NotFoundError` says which registry was asked."""
+    with registry_errors(f"looking up the registered model '{name}'{in_this_store(client)}"):
+        return client.get_registered_model(name)
+
+
 def _registered(client: Any, name: str, which: str, *, is_alias: bool) -> ModelPointer:  # noqa: ANN401 - MlflowClient
-    with registry_errors(f"looking up the registered model '{name}'"):
-        model = client.get_registered_model(name)
+    model = registered_model(client, name)
     aliases = {str(alias): str(version) for alias, version in model.aliases.items()}
     number = which
     if is_alias:
@@ -88,7 +93,7 @@ def _registered(client: Any, name: str, which: str, *, is_alias: bool) -> ModelP
     number = number.lstrip("0") or "0"
     if len(number) > _MOST_DIGITS:
         raise NotFoundError(f"the registered model '{name}' has no version {number}")
-    with registry_errors(f"looking up version {number} of '{name}'"):
+    with registry_errors(f"looking up version {number} of '{name}'{in_this_store(client)}"):
         version = client.get_model_version(name, number)
     number = str(version.version)
     try:

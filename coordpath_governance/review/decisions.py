@@ -25,7 +25,9 @@ from coordpath_governance.ledger.kept_models import kept_models
 from coordpath_governance.ledger.quorum import person
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.built_in import BUILT_IN
+from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.history import ModelHistory, Standing
+from coordpath_governance.review.ports import Created
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry
@@ -140,13 +142,26 @@ def declare(
     return ledger.append("declaration", body, key, model=name, blob=content), True
 
 
-def adopt_standing(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, key: PrivateKey, reason: str) -> Entry:
+def adopt_standing(
+    ledger: Ledger,
+    registry: AliasRegistry,
+    name: str,
+    alias: str,
+    key: PrivateKey,
+    reason: str,
+    *,
+    created_again: bool = False,
+) -> Entry:
     """Take what the registry has under an alias as it is, so that the next change can be explained from it.
 
     Where its files are gone, it is taken for what the newest report in the ledger says it was; without one, for something
-    unknown (no digest), so that the next change is explained from zero.
+    unknown (no digest), so that the next change is explained from zero. With ``created_again`` the person vouches that the
+    model is to be taken although it was created at another time than the ledger says, or that it is gone; otherwise that
+    raises `ForeignRegistryError`.
     """
     seen = ledger.head()
+    if not created_again:
+        check_belongs(ledger, registry, name)
     version = registry.aliases(name).get(alias)
     standing = ModelHistory(ledger.entries(name)).standing(alias)
     if version is None and standing.version is None and standing.doubt is None:
@@ -155,7 +170,15 @@ def adopt_standing(ledger: Ledger, registry: AliasRegistry, name: str, alias: st
         digest = None if version is None else registry.digest(name, version)
     except FilesGoneError:
         digest = _last_known(ledger, name, str(version), standing)
-    body = Adoption(alias=alias, version=version, digest=digest, reason=reason)
+    created = registry.created(name, version) or Created(None)
+    body = Adoption(
+        alias=alias,
+        version=version,
+        digest=digest,
+        reason=reason,
+        model_created_at=created.model,
+        version_created_at=created.version,
+    )
     try:
         return ledger.append("adoption", body, key, model=name, since=seen)
     except LedgerConflictError as error:
@@ -180,10 +203,11 @@ def retire(ledger: Ledger, registry: AliasRegistry, name: str, version: str, key
     """Let a version that was promoted once be deleted from the registry, and its tags with it; signed by a policy-admin.
 
     Raises `RefusedError` if the version has a guarded alias now or a promotion of it was begun, and `UsageError` if nothing
-    keeps it from being deleted, or without a reason.
+    keeps it from being deleted, or without a reason; `ForeignRegistryError` if the ledger belongs to another registry.
     """
     if not reason.strip():
         raise UsageError("retiring a version needs a --reason")
+    check_belongs(ledger, registry, name)
     history = ModelHistory(ledger.entries(name))
     promoted = [facts.alias for _, facts in history.of(Promotion)]
     adopted = [facts.alias for _, facts in history.of(Adoption)]

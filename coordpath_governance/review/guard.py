@@ -13,8 +13,10 @@ from coordpath_governance.errors import CoordpathError, LedgerError, RefusedErro
 from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Intent, Promotion, Refusal, Registration
 from coordpath_governance.policy.document import USUAL_ALIAS
 from coordpath_governance.review.adopted import guarding_policies, policy_for
+from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.lookalikes import looks_like, same_to_a_database
+from coordpath_governance.review.ports import Created
 from coordpath_governance.review.promotion import promote
 from coordpath_governance.review.requests import requested_by
 
@@ -61,6 +63,7 @@ class Guard:
         if alias not in guarded and not looks_like(alias, guarded):
             registry.set_alias(name, alias, version)
             return
+        check_belongs(self.ledger, registry, name)
         request = take_request() if take_request is not None else None
         if request is not None and actor.name is None:
             with self._refusals("set alias", name, actor, alias, version):
@@ -82,7 +85,12 @@ class Guard:
         new_name: str | None = None,
         tag: str | None = None,
     ) -> None:
-        """`RefusedError`, recorded, if the operation would get round the gate."""
+        """`RefusedError`, recorded, if the operation would bypass the gate.
+
+        Raises `ForeignRegistryError`, unrecorded, if a guarded name is concerned and the ledger belongs to another registry.
+        """
+        if any(self.is_guarded(each) for each in (name, new_name) if each is not None):
+            check_belongs(self.ledger, registry, name)
         with self._refusals(operation, name, actor, alias, version):
             reason = self._objection(registry, operation, name, alias, version, new_name, tag)
             if reason is not None:
@@ -91,6 +99,8 @@ class Guard:
     def registered(self, registry: AliasRegistry, name: str, version: str, actor: Actor) -> None:
         """Record a new version and, if so configured, make its report. Never fails: it just cannot be promoted then."""
         try:
+            check_belongs(self.ledger, registry, name)
+            created = registry.created(name, version) or Created(None)
             digest = None
             if self.is_guarded(name):
                 with suppress(CoordpathError):
@@ -100,6 +110,8 @@ class Guard:
                 digest=digest,
                 author=actor.name,
                 authenticated_by=actor.authenticated_by if actor.name else None,
+                model_created_at=created.model,
+                version_created_at=created.version,
             )
             self.ledger.record("registration", facts, model=name)
             if self.report is not None:

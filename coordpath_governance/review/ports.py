@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-__all__ = ["Actor", "AliasRegistry"]
+__all__ = ["Actor", "AliasRegistry", "Created"]
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,28 @@ class Actor:
     request: str | None = None
 
 
+@dataclass(frozen=True)
+class Created:
+    """When the registry says that it created a model, and one of its versions: milliseconds since 1970.
+
+    None where the registry does not say, or has no such version.
+    """
+
+    model: int | None
+    version: int | None = None
+
+
 class AliasRegistry(Protocol):
     """The registry behind the guard. Versions are decimal texts; errors are `RegistryError` or `NotFoundError`."""
+
+    @property
+    def place(self) -> str:
+        """What messages call the registry, without passwords."""
+        ...
+
+    def created(self, name: str, version: str | None = None) -> Created | None:
+        """When a registered model, and this version of it, were created; None if there is no such model."""
+        ...
 
     def aliases(self, name: str) -> dict[str, str]:
         """All aliases of a registered model with the versions they stand for; empty if there is no such model."""

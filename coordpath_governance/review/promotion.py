@@ -14,6 +14,7 @@ from coordpath_governance.errors import (
 )
 from coordpath_governance.ledger.events import Intent
 from coordpath_governance.review.adopted import policy_for
+from coordpath_governance.review.ports import Created
 from coordpath_governance.review.readiness import Readiness, assess_readiness, bind
 from coordpath_governance.review.reconcile import busy, complete, reconcile
 
@@ -42,6 +43,7 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
         bound = bind(ledger, registry, adopted, name, alias, version, history)
         readiness = assess_readiness(ledger, bound, adopted.policy, history)
         _refuse(readiness, name, alias, version)
+        created = registry.created(name, version) or Created(None)
         intent = Intent(
             binding=readiness.binding,
             actor=actor.name,
@@ -52,6 +54,8 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
             full_validation=readiness.judgement.full_validation,
             request=actor.request,
             retention=adopted.policy.retention,
+            model_created_at=created.model,
+            version_created_at=created.version,
         )
         try:
             entry = ledger.record("intent", intent, model=name, since=seen)

@@ -8,10 +8,19 @@ from datetime import timedelta
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
-from coordpath_governance.errors import LedgerConflictError, LedgerError, NotFoundError, RefusedError, RegistryError
+from coordpath_governance.errors import (
+    LedgerConflictError,
+    LedgerError,
+    NotFoundError,
+    RefusedError,
+    RegistryError,
+    UnguardedError,
+)
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Intent, OutsideMove, Promotion
 from coordpath_governance.ledger.times import moment
+from coordpath_governance.policy.document import USUAL_ALIAS
+from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
@@ -34,6 +43,7 @@ def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, ac
         waiting = history.open_intent(alias)
         if waiting is None or not _can_be_finished(registry, name, waiting[1].binding):
             return look(ledger, registry, name, alias)
+        check_belongs(ledger, registry, name)
         if not _was_finished(ledger, name, alias, waiting[0]):
             complete(ledger, registry, name, *waiting, "after a crash", actor.name)
     raise busy(name)
@@ -52,8 +62,11 @@ def _was_finished(ledger: Ledger, name: str, alias: str, intent: Entry) -> bool:
 def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:
     """The model's history; `RefusedError` if a promotion is half-done or the alias stands elsewhere. Moves no alias.
 
-    A move that nobody here made is recorded once, if this process can.
+    A move that nobody here made is recorded once, if this process can. What stood there before anything was recorded about
+    the alias was not moved: that is an `UnguardedError`. Raises `ForeignRegistryError`, and records nothing, if the ledger
+    belongs to another registry.
     """
+    check_belongs(ledger, registry, name)
     for _ in range(_TURNS):
         seen = ledger.head()
         history = ModelHistory(ledger.entries(name))
@@ -70,6 +83,8 @@ def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> Mode
             raise RefusedError(_moved(name, standing.doubt))
         if waiting is None and found == standing.version:
             return history
+        if found is not None and waiting is None and history.last_move(alias) == 0:
+            raise UnguardedError(_not_under_guard(name, alias, found), found)
         says = f"version {standing.version}" if standing.version else "nothing"
         reason = f"the ledger knows {says} under '{alias}', the registry had {f'version {found}' if found else 'nothing'}"
         if waiting is not None:
@@ -146,6 +161,14 @@ def _can_be_finished(registry: AliasRegistry, name: str, binding: Binding) -> bo
         return registry.digest(name, binding.to_version) == binding.to_digest
     except NotFoundError:
         return False
+
+
+def _not_under_guard(name: str, alias: str, version: str) -> str:
+    other = "" if alias == USUAL_ALIAS else f" --alias {quote(alias)}"
+    return (
+        f"version {version} of '{name}' is '{alias}' and not under guard yet: nothing was ever promoted or adopted there. A "
+        f"policy-admin takes it as it is with `coordpath adopt {quote(name)}{other}`"
+    )
 
 
 def _moved(name: str, reason: str) -> str:

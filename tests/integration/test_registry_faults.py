@@ -17,7 +17,7 @@ import mlflow
 import pytest
 from mlflow.tracking._tracking_service.utils import _artifact_repos_cache
 
-from coordpath_governance.errors import AttachError, RegistryError, UsageError
+from coordpath_governance.errors import AttachError, RegistryError, RegistryMissingError, UsageError
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.registry.attach import REPORT_FILES, attach
 from coordpath_governance.registry.connection import connect, registry_errors
@@ -197,7 +197,9 @@ def test_patience_is_bounded_unless_the_user_says_otherwise(store, monkeypatch):
 
 def test_a_client_asks_the_registry_it_is_given(store, tmp_path):
     other = f"sqlite:///{tmp_path / 'other.db'}"
-    assert connect(store.uri, other)._registry_uri == other
+    with pytest.raises(RegistryMissingError, match=r"there is no MLflow registry at .*other\.db"):
+        connect(store.uri, other)
+    assert connect(store.uri, other, create=True)._registry_uri == other
 
 
 def test_our_own_errors_pass_as_they_are():

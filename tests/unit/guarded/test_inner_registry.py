@@ -30,11 +30,15 @@ class Registry:
             raise self.error
         if name != "price":
             raise MlflowException("absent", error_code=RESOURCE_DOES_NOT_EXIST)
-        return types.SimpleNamespace(name=name, aliases=self.aliases, latest_versions=[])
+        return types.SimpleNamespace(name=name, aliases=self.aliases, latest_versions=[], creation_timestamp=1000)
 
     def get_model_version(self, name, version):
+        if f"v{version}" not in self.sources:
+            raise MlflowException("absent", error_code=RESOURCE_DOES_NOT_EXIST)
         source = self.sources[f"v{version}"]
-        return types.SimpleNamespace(version=int(version), source=source, run_id=None, description=None)
+        return types.SimpleNamespace(
+            version=int(version), source=source, run_id=None, description=None, creation_timestamp=1234
+        )
 
     def get_model_version_download_uri(self, name, version):
         return self.fixed or self.sources[f"v{version}"]

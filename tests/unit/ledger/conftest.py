@@ -30,6 +30,7 @@ from coordpath_governance.ledger.events import (
     RuleOutcome,
     VerdictGiven,
     VersionRetired,
+    VersionUnreadable,
     Waiver,
 )
 from coordpath_governance.models.coefficients_json import declared_bytes
@@ -192,6 +193,8 @@ class Book:
         self.add("version retired", VersionRetired(version="1", reason="withdrawn"), self.admin, "fraud")
         withdrawn = PolicyRetired(policy=sha256_hex(self.policy), name="retail", reason="superseded")
         self.add("policy retired", withdrawn, self.admin)
+        unread = VersionUnreadable(version="3", champion="2", digest="3" * 64, reason="a tree")
+        self.add("version unreadable", unread, model="fraud")
         left = KeyRevoked(key=self.reviewer.public.id, reason="left")
         self.add("key revoked", left, self.admin)
         head = self.entries[-1]

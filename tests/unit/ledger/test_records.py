@@ -3,7 +3,7 @@
 import pytest
 
 from coordpath_governance.ledger.account import MEANINGS, account
-from coordpath_governance.ledger.events import EVENTS, KeyRevoked
+from coordpath_governance.ledger.events import EVENTS, Adoption, KeyRevoked
 from coordpath_governance.ledger.export import export_lines
 from coordpath_governance.ledger.key_records import key_records
 from coordpath_governance.ledger.records import Records, read_records
@@ -130,3 +130,13 @@ def test_an_open_ledger_has_no_audit_and_is_taken_as_it_was_checked(story, expor
     assert opened.intact
     assert opened.is_sound(opened.entries[3])
     assert opened.problems(opened.entries[3]) == ()
+
+
+def test_when_the_registry_created_a_model_is_told_in_words(book, exported):
+    book.add_people()
+    taken = Adoption(alias="champion", version="1", digest="1" * 64, reason="", model_created_at=7, version_created_at=None)
+    book.add("adoption", taken, book.admin, "fraud")
+    records = exported(book)
+    lines = dict(told(records.entries[-1], records))
+    assert lines["model created at"] == "1970-01-01 00:00:00.007 UTC (clock of the registry)"
+    assert lines["version created at"] == "not recorded"

@@ -4,7 +4,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from coordpath_governance.ledger.events import Approval
-from coordpath_governance.ledger.times import Time, moment
+from coordpath_governance.ledger.times import LAST_MILLISECOND, Time, moment, shown_milliseconds
 
 READ = TypeAdapter(Time).validate_python
 
@@ -36,3 +36,9 @@ def test_what_is_no_time(text, book):
         READ(text)
     with pytest.raises(ValidationError, match="expires"):
         Approval(binding=book.binding(), comment="", nonce="0" * 32, expires=text)
+
+
+def test_a_registrys_time_is_shown_to_the_millisecond():
+    assert shown_milliseconds(1_700_000_000_007) == "2023-11-14 22:13:20.007 UTC"
+    assert shown_milliseconds(0) == "1970-01-01 00:00:00.000 UTC"
+    assert shown_milliseconds(LAST_MILLISECOND) == "9999-12-31 23:59:59.999 UTC"

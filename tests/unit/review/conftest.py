@@ -26,7 +26,7 @@ from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.decisions import approve, declare, reject, waive
 from coordpath_governance.review.gate import ask_gate, record_report
 from coordpath_governance.review.guard import Guard
-from coordpath_governance.review.ports import Actor
+from coordpath_governance.review.ports import Actor, Created
 from coordpath_governance.review.readiness import gate_word
 from coordpath_governance.signing.keys import new_key
 
@@ -56,6 +56,8 @@ def rows():
     a, b = rng.normal(size=(2, 120))
     return TableSource(pd.DataFrame({"a": a, "b": b, "y": a - b + rng.normal(size=120)}))
 
+
+CREATED = 1_700_000_000_000
 
 FILES = "read from the model's files"
 
@@ -99,6 +101,8 @@ class Registry:
     def __init__(self):
         self.set = {}
         self.digests = {}
+        self.models = {}
+        self.versions = {}
         self.broken = {}
         self.gone = set()
         self.calls = []
@@ -108,6 +112,15 @@ class Registry:
         error = self.broken.pop(name, None)
         if error is not None:
             raise error
+
+    place = "the registry of this test"
+
+    def created(self, name, version=None):
+        """A model is there once a version was registered or an alias set; tests may say when it was created."""
+        self._call("created")
+        model = self.models.get(name, CREATED if name in self.set else None)
+        at = self.versions.get((name, version), CREATED + int(version) if version else None)
+        return None if model is None else Created(model, at)
 
     def aliases(self, name):
         self._call("aliases")
@@ -157,6 +170,7 @@ class World:
         return policy_for(self.ledger, NAME)
 
     def register(self, version, author="Eve", name=NAME):
+        self.registry.set.setdefault(name, {})
         body = Registration(
             version=version, digest=digest(version), author=author, authenticated_by="server" if author else None
         )

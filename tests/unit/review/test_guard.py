@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordpath_governance.errors import LedgerError, RefusedError, RegistryError
+from coordpath_governance.errors import ForeignRegistryError, LedgerError, RefusedError, RegistryError
 from coordpath_governance.review.ports import Actor
 
 NAME = "credit"
@@ -71,7 +71,7 @@ def test_a_model_stays_guarded_when_its_policy_no_longer_matches(champion_world)
 def test_deleted_and_made_again(champion_world):
     """The registry forgot everything; the ledger did not."""
     champion_world.registry.set.clear()
-    with pytest.raises(RefusedError, match="the ledger knows version 1 under 'champion', the registry had nothing"):
+    with pytest.raises(ForeignRegistryError, match="it has none of the models"):
         champion_world.promote("2")
 
 

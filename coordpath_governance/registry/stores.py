@@ -1,0 +1,107 @@
+"""MLflow's stores by their URIs: how messages call one, and whether it is there. MLflow makes a missing one when asked."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from coordpath_governance.errors import RegistryMissingError
+
+__all__ = ["GUARDED_SCHEME", "check_store", "in_this_store", "shown_store", "without_credentials"]
+
+GUARDED_SCHEME = "coordpath:"
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+_SQLITE = re.compile(r"sqlite(\+\w+)?://", re.IGNORECASE)
+_SQL = re.compile(r"(postgresql|mysql|mssql)(\+\w+)?://", re.IGNORECASE)
+_TABLE = "registered_models"
+"""A table that every database of MLflow's has, whether it serves as tracking store or as registry."""
+
+
+def shown_store(uri: str) -> str:
+    """A store's URI for messages: without ``coordpath:``, user name, password and query."""
+    bare = uri.removeprefix(GUARDED_SCHEME).partition("?")[0]
+    scheme, found, rest = bare.partition("://")
+    if not found or _SQLITE.match(bare) or scheme == "file":
+        return bare
+    return f"{scheme}://***@{rest.rpartition('@')[2]}" if "@" in rest else bare
+
+
+def without_credentials(text: str) -> str:
+    """A text without the user names and passwords that URIs in it may hold."""
+    return _CREDENTIALS.sub("***@", text)
+
+
+def in_this_store(client: Any) -> str:  # noqa: ANN401 - MlflowClient
+    """' in sqlite:///…', the registry that a client asks; empty if it does not say which that is."""
+    uri = getattr(client, "_registry_uri", None)
+    return f" in {shown_store(uri)}" if isinstance(uri, str) else ""
+
+
+def check_store(uri: str, what: str, *, was_set: bool = True) -> None:
+    """Raise `RegistryMissingError` if MLflow would make the store at ``uri`` when asked; nothing is made by looking.
+
+    Servers, and whatever cannot be looked at, are left to MLflow, which says what is wrong. ``what`` names the store in the
+    message, and without ``was_set`` the message says that nobody named one.
+    """
+    bare = uri.removeprefix(GUARDED_SCHEME)
+    if _SQLITE.match(bare):
+        files = _sqlite_files(bare)
+        absent, empty = _none_of(files), any(_is_empty_sqlite(file) for file in files if file.is_file())
+    else:
+        absent, empty = _none_of(_folders(bare)), _SQL.match(bare) is not None and _is_empty_database(bare)
+    if absent:
+        reason = f"there is no {what} at {shown_store(uri)}"
+    elif empty:
+        reason = f"the database {shown_store(uri)} is no {what}: it has no tables of MLflow's"
+    else:
+        return
+    if not was_set:
+        reason = f"no MLflow store was named, and {reason}, which is MLflow's default here"
+    raise RegistryMissingError(
+        f"{reason}; coordpath makes none. Set MLFLOW_TRACKING_URI (or --tracking-uri, --registry-uri) to the right one"
+    )
+
+
+def _none_of(paths: tuple[Path, ...]) -> bool:
+    """Whether a store is on this machine's disk and not there."""
+    return bool(paths) and not any(path.exists() for path in paths)
+
+
+def _sqlite_files(uri: str) -> tuple[Path, ...]:
+    """The file of a SQLite database, as written and with %20 as a space: MLflow writes both. None for one in memory."""
+    path = uri.partition("://")[2].partition("?")[0].removeprefix("/")
+    return () if not path or ":memory:" in uri else (Path(path), Path(unquote(path)))
+
+
+def _folders(uri: str) -> tuple[Path, ...]:
+    """The folder of a file store; none for any other store."""
+    if uri.startswith("file:"):
+        return (Path(url2pathname(urlsplit(uri).path)),)
+    return () if ":" in uri or uri.startswith("databricks") else (Path(uri),)
+
+
+def _is_empty_sqlite(file: Path) -> bool:
+    """Whether a SQLite file can be read and has no tables of MLflow's."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            found = database.execute("SELECT name FROM sqlite_master WHERE name = ?", (_TABLE,)).fetchone()
+    except sqlite3.Error:
+        return False
+    return found is None
+
+
+def _is_empty_database(uri: str) -> bool:
+    """Whether a database server answers and has no tables of MLflow's."""
+    from sqlalchemy import create_engine, inspect
+    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.pool import NullPool
+
+    try:
+        return not inspect(create_engine(uri, poolclass=NullPool)).has_table(_TABLE)
+    except (SQLAlchemyError, ImportError):
+        return False
