@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from coordpath_governance.review.gate import Answer
     from coordpath_governance.review.readiness import Readiness
 
-__all__ = ["say_line", "show_answer", "show_readiness", "show_rules", "told_change"]
+__all__ = ["say_line", "show_answer", "show_readiness", "show_rules", "tell_emergencies", "told_change"]
 
 _MARKS = {"pass": "met", "review": "NEEDS REVIEW", "fail": "NOT MET", "unknown": "NOT KNOWN", "waived": "waived"}
 _ORDER = ("fail", "unknown", "review", "waived", "pass")
@@ -66,6 +66,14 @@ def show_rules(results: Iterable[RuleResult], later: Iterable[str] = ()) -> None
             say_line(f"{'':15}{each.reason}")
     for name in later:
         say_line(f"  {'later':13}{name:{width}}  checked at the gate")
+
+
+def tell_emergencies(ledger: Ledger, name: str) -> None:
+    """A line for each emergency rollback of a model that others have not settled yet."""
+    from coordpath_governance.review.emergency import emergency_words
+
+    for words in emergency_words(ledger, name):
+        say_line(f"Red: {words}")
 
 
 def told_change(binding: Binding) -> str:

@@ -12,6 +12,7 @@ from coordpath_governance.cli.answer_document import print_json
 from coordpath_governance.cli.audit_documents import verify_document
 from coordpath_governance.cli.audit_records import keys, log, show
 from coordpath_governance.cli.clock import utc_moment
+from coordpath_governance.cli.emergencies import open_words
 from coordpath_governance.cli.evidence import read_anchors, write_evidence
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import ledger_options, open_ledger, read_ledger
@@ -55,11 +56,13 @@ def verify(path: Path | None, anchors: tuple[Path, ...], as_json: bool, **where:
     files = read_anchors(anchors)
     if path is not None:
         exported = read_export(path)
-        return _tell(audit(exported.entries, exported.blobs, files, exported.damaged), as_json)
+        found = audit(exported.entries, exported.blobs, files, exported.damaged)
+        return _tell(found, as_json, red=open_words(exported.entries, exported.blobs) if found.intact else ())
     ledger = read_ledger(**where)
     entries, damaged = ledger.stored()
     found = audit(entries, ledger.blobs, files, damaged)
-    return _tell(found, as_json, ledger.missing_triggers())
+    red = open_words(entries, ledger.blobs) if found.intact else ()
+    return _tell(found, as_json, ledger.missing_triggers(), red)
 
 
 @command.command("export")
@@ -87,10 +90,10 @@ def anchor(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
     say(f"Entry {head.seq} is anchored in {out}; keep this file elsewhere, and check with: coordpath audit verify --anchor")
 
 
-def _tell(found: Audit, as_json: bool, missing_triggers: Sequence[str] = ()) -> int:
+def _tell(found: Audit, as_json: bool, missing_triggers: Sequence[str] = (), red: Sequence[str] = ()) -> int:
     past = past_retention(found.sound, utc_moment().strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
     if as_json:
-        print_json(verify_document(found, missing_triggers, past))
+        print_json(verify_document(found, missing_triggers, past, red))
         return 0 if found.intact else EXIT_NO
     say(
         f"Ledger {found.ledger or 'without a name'}: {found.entries} entries, models: {found.models}, keys: {found.keys}, "
@@ -109,5 +112,7 @@ def _tell(found: Audit, as_json: bool, missing_triggers: Sequence[str] = ()) -> 
         )
     for each in past:
         say(visible(f"Note: {each}"))
+    for words in red:
+        say(visible(f"Red: {words}"))
     say(visible(found.conclusion))
     return 0 if found.intact else EXIT_NO

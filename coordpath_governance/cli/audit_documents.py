@@ -43,8 +43,10 @@ def keys_document(records: Records, keys: Sequence[KeyRecord]) -> dict[str, Any]
     return {"schema": "coordpath.audit_keys/1", **_source(records), "keys": [_key(each) for each in keys]}
 
 
-def verify_document(found: Audit, missing_triggers: Sequence[str], past: Sequence[PastRetention]) -> dict[str, Any]:
-    """What `audit verify --json` prints."""
+def verify_document(
+    found: Audit, missing_triggers: Sequence[str], past: Sequence[PastRetention], emergencies: Sequence[str]
+) -> dict[str, Any]:
+    """What `audit verify --json` prints; ``emergencies`` are those that others have still to settle."""
     head = found.head
     return {
         "schema": "coordpath.audit_verify/1",
@@ -61,6 +63,7 @@ def verify_document(found: Audit, missing_triggers: Sequence[str], past: Sequenc
         "after_anchor": found.tail,
         "problems": [{"entry": each.seq, "problem": each.what} for each in found.problems],
         "missing_triggers": list(missing_triggers),
+        "emergencies": list(emergencies),
         "past_retention": [
             {
                 "model": each.model,

@@ -11,6 +11,7 @@ import click
 
 from coordpath_governance.cli.answer_document import print_json
 from coordpath_governance.cli.audit_documents import keys_document, log_document, show_document
+from coordpath_governance.cli.emergencies import open_words
 from coordpath_governance.cli.evidence import read_anchors, write_evidence
 from coordpath_governance.cli.period import first_moment, last_moment
 from coordpath_governance.cli.screen import say, say_warning
@@ -87,6 +88,8 @@ def log(
         _say_line(entry, records)
     if not entries:
         say("no entry is like that" if since or until or events else f"nothing about '{visible(name or '')}'")
+    for words in open_words(records.entries, records.blobs, name) if records.intact else ():
+        say(visible(f"Red: {words}"))
     return _exit_code(records)
 
 

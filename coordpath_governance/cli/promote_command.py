@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,11 +15,12 @@ from coordpath_governance.cli.governed import Governed, alias_option, open_gover
 from coordpath_governance.cli.promotion_document import Asked
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import find_ledger, key_option, ledger_options, load_key
-from coordpath_governance.errors import NotFoundError, RefusedError
+from coordpath_governance.errors import NotFoundError, RefusedError, UsageError
 from coordpath_governance.registry.guarded_registry import ask_to_promote, guard_behind
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.requests import REQUEST_TAG, sign_request
+from coordpath_governance.signing.variables import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from coordpath_governance.signing.keys import PrivateKey
@@ -30,6 +32,10 @@ __all__ = ["command"]
 @click.argument("name")
 @click.argument("version")
 @alias_option
+@click.option(
+    "--emergency", is_flag=True, help="Put the previous champion back alone and at once; needs --reason and --key."
+)
+@click.option("--reason", help="Why the emergency rollback cannot wait.")
 @click.option("--dry-run", is_flag=True, help="Change no alias; say what would happen.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (coordpath.promotion/1) instead of lines.")
 @key_option
@@ -38,6 +44,8 @@ def command(
     name: str,
     version: str,
     alias: str | None,
+    emergency: bool,
+    reason: str | None,
     dry_run: bool,
     as_json: bool,
     key: Path | None,
@@ -51,8 +59,12 @@ def command(
     ledger nor service key. If its server does not know who asks, --key signs the request. On a registry that does not guard
     itself the command is the guard: intent, alias, read back, done in the ledger; after a crash, run it again to finish.
     --dry-run looks into the ledger. Exits 0 promoted, 1 refused, 3 approvals are missing, 4 cannot tell.
+
+    --emergency puts back the version that stood there before, without report and approvals, if the policy lets the key's
+    owner do that (emergency). It is recorded with the reason, and `gate` and `sweep` exit 1 until others have reviewed it.
     """
     check_text(name, version, alias)
+    _check_emergency(emergency, reason, key, dry_run)
     signer = load_key(key) if key is not None else None
     registry = open_registry(tracking_uri, registry_uri)
     client = registry.client
@@ -68,18 +80,23 @@ def command(
         behind = None if dry_run else guard_behind(client, name)
         if behind is not None:
             alias = asked.document["alias"] = alias or behind.alias
-            ask_to_promote(client, name, number, alias, _request(behind.ledger, name, number, alias, signer))
+            wish = _wish(client, name, alias, reason)
+            ask_to_promote(client, name, number, alias, _request(behind.ledger, name, number, alias, signer, wish))
             said = f"{name} version {number} is '{alias}': the registry let it, and recorded it in ledger {behind.ledger}."
-            return asked.promoted(said, behind.ledger) if as_json else _say(said)
+            said += _what_is_left(name, number, emergency)
+            return asked.promoted(said, behind.ledger, judged=not emergency) if as_json else _say(said)
         governed = open_governed(name, ledger, tracking_uri, registry_uri)
         alias = asked.document["alias"] = governed.alias(alias)
         if dry_run:
             if as_json:
                 return asked.answered(governed.ask(number, alias), governed.ledger.id)
             return _say_what_would_happen(governed, number, alias)
-        Guard(governed.ledger).set_alias(governed.registry, name, alias, number, governed.actor(signer))
-        said = f"{name} version {number} is '{alias}'."
-        return asked.promoted(said, governed.ledger.id, governed.ledger) if as_json else _say(said)
+        wish = _wish(client, name, alias, reason)
+        request = None if wish is None else _request(governed.ledger.id, name, number, alias, signer, wish)
+        take = None if request is None else lambda: request[1]
+        Guard(governed.ledger).set_alias(governed.registry, name, alias, number, governed.actor(signer), take)
+        said = f"{name} version {number} is '{alias}'." + _what_is_left(name, number, emergency)
+        return asked.promoted(said, governed.ledger.id, governed.ledger, judged=not emergency) if as_json else _say(said)
     except RefusedError as error:
         if not as_json:
             raise
@@ -91,11 +108,44 @@ def _say(text: str) -> int:
     return 0
 
 
-def _request(registry: str, name: str, version: str, alias: str, signer: PrivateKey | None) -> tuple[str, str] | None:
+def _check_emergency(emergency: bool, reason: str | None, key: Path | None, dry_run: bool) -> None:
+    """`UsageError` for options that do not go together."""
+    if not emergency:
+        if reason is not None:
+            raise UsageError("--reason is for an --emergency rollback; other promotions have theirs in the report")
+        return
+    if dry_run:
+        raise UsageError("--dry-run cannot try an --emergency rollback; leave one of them out")
+    if not (reason or "").strip():
+        raise UsageError("an --emergency rollback needs a --reason")
+    if key is None:
+        raise UsageError(f"an --emergency rollback needs your signature: --key FILE, or {KEY_VARIABLE}")
+
+
+def _wish(client: Any, name: str, alias: str, reason: str | None) -> tuple[str, str] | None:  # noqa: ANN401 - MlflowClient
+    """Away from which version, and why; None if no emergency rollback is asked for."""
+    if reason is None:
+        return None
+    return version_number(client, name, alias), reason
+
+
+def _what_is_left(name: str, version: str, emergency: bool) -> str:
+    """What others have to do after an emergency rollback; empty after any other promotion."""
+    if not emergency:
+        return ""
+    return (
+        " This was an emergency rollback: `coordpath gate` and `coordpath sweep` exit 1 until others have reviewed it. "
+        f"Next: `coordpath review {quote(name)} {version} --approve --comment …` by somebody else"
+    )
+
+
+def _request(
+    registry: str, name: str, version: str, alias: str, signer: PrivateKey | None, wish: tuple[str, str] | None
+) -> tuple[str, str] | None:
     """The tag by which a person says who asks, and its value; None without a key."""
     if signer is None:
         return None
-    return REQUEST_TAG, sign_request(registry, name, version, alias, signer, utc_moment())
+    return REQUEST_TAG, sign_request(registry, name, version, alias, signer, utc_moment(), wish)
 
 
 def _say_what_would_happen(governed: Governed, version: str, alias: str) -> int:

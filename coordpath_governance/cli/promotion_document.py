@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from coordpath_governance.cli.answer_document import print_json
 from coordpath_governance.errors import EXIT_REVIEW, RefusedError
-from coordpath_governance.ledger.events import Intent, Promotion
+from coordpath_governance.ledger.events import Emergency, Intent, Promotion
 from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
@@ -38,9 +38,13 @@ class Asked:
             "exit_code": 0,
         }
 
-    def promoted(self, reason: str, ledger: str, opened: Ledger | None = None) -> int:
-        """The alias stands for the version. What was recorded is told where the command can read the ledger (``opened``)."""
-        self.document |= {"promoted": True, "verdict": "pass", "reason": reason, "ledger": ledger}
+    def promoted(self, reason: str, ledger: str, opened: Ledger | None = None, *, judged: bool = True) -> int:
+        """The alias stands for the version. What was recorded is told where the command can read the ledger (``opened``).
+
+        Not ``judged``: by an emergency rollback, of which the gate has said nothing.
+        """
+        verdict = "pass" if judged else None
+        self.document |= {"promoted": True, "verdict": verdict, "reason": reason, "ledger": ledger}
         if opened is not None:
             self.document |= self._recorded(opened)
         return self._print()
@@ -60,7 +64,8 @@ class Asked:
     def _recorded(self, ledger: Ledger) -> dict[str, Any]:
         """The newest promotion to this alias, and who had asked for it."""
         history = ModelHistory(ledger.entries(self.document["name"]))
-        intents = {entry.hash: facts for entry, facts in history.of(Intent)}
+        intents: dict[str, Intent | Emergency] = {entry.hash: facts for entry, facts in history.of(Intent)}
+        intents |= {entry.hash: facts for entry, facts in history.of(Emergency)}
         for entry, facts in reversed([*history.of(Promotion)]):
             if (facts.alias, facts.to_version) == (self.document["alias"], self.document["version"]):
                 intent = intents[facts.intent]

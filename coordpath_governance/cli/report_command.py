@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from coordpath_governance.cli.answers import say_line, show_answer, show_readiness
+from coordpath_governance.cli.answers import say_line, show_answer, show_readiness, tell_emergencies
 from coordpath_governance.cli.arguments import check_text
 from coordpath_governance.cli.clock import utc_now
 from coordpath_governance.cli.governed import alias_option, chosen_alias
@@ -178,6 +178,7 @@ def command(
     say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
     if answer is None or governed is None:
         return 0
+    tell_emergencies(governed.ledger, name)
     show_answer(answer, governed.adopted, name, str(candidate.version))
     if answer.readiness is not None:
         show_readiness(answer.readiness, governed.adopted, governed.ledger)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from coordpath_governance.cli.answers import say_line, tell_emergencies
 from coordpath_governance.cli.arguments import check_text, check_words
 from coordpath_governance.cli.deciding import decide
 from coordpath_governance.cli.governed import alias_option, open_governed
@@ -33,7 +34,7 @@ __all__ = ["command"]
 def command(
     name: str,
     version: str,
-    decision: str | None,
+    decision: Literal["approve", "reject"] | None,
     comment: str,
     days: int | None,
     alias: str | None,
@@ -45,16 +46,26 @@ def command(
     """Approve or reject the change of NAME to VERSION, signed with your key.
 
     An approval binds registry, name, alias, both versions and the digests of both models, the report and the policy; it is
-    used once and is void if any of these changes.
+    used once and is void if any of these changes. Where VERSION stands by an emergency rollback, it is that which is
+    approved or rejected.
     """
     if decision is None:
         raise UsageError("say --approve or --reject")
     check_text(name, version, alias)
     check_words("--comment", comment)
     from coordpath_governance.review.decisions import approve, reject
+    from coordpath_governance.review.emergency import review_emergency, under_review
 
     signer = load_key(key)
     governed = open_governed(name, ledger, tracking_uri, registry_uri)
+    state = under_review(governed.ledger, name, governed.alias(alias), governed.version(version))
+    if state is not None:
+        if days is not None:
+            raise UsageError("--days is for approvals of a change; the review of an emergency rollback holds for ever")
+        entry = review_emergency(governed.ledger, state, signer, decision, comment)
+        say_line(f"The review of the emergency rollback (entry {state.entry.seq}) is entry {entry.seq}.")
+        tell_emergencies(governed.ledger, name)
+        return
 
     def sign(readiness: Readiness) -> Entry:
         if decision == "approve":

@@ -9,11 +9,13 @@ from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
     Anchor,
     Approval,
-    Binding,
     Body,
     Declaration,
+    Emergency,
+    EmergencyReview,
     Intent,
     LedgerCreated,
+    Move,
     PolicyAdopted,
     PolicyRetired,
     Promotion,
@@ -67,7 +69,7 @@ class _Account:
 
     def objections(self, entry: Entry, facts: Body) -> Iterator[str]:
         about = facts if isinstance(facts, Declaration) else getattr(facts, "binding", None)
-        if isinstance(about, Binding | Declaration):
+        if isinstance(about, Move | Declaration):
             if about.registry != self._name:
                 yield f"it is about the registry of ledger {about.registry[:40]}, not of this one"
             if about.name != entry.model:
@@ -83,6 +85,10 @@ class _Account:
         elif isinstance(facts, PolicyRetired):
             if self._policies.get(facts.name) != facts.policy:
                 yield f"it retires policy '{facts.name[:80]}' {facts.policy[:12]}, which was not in force"
+        elif isinstance(facts, EmergencyReview):
+            reviewed = self._seen.get(facts.emergency)
+            if reviewed is None or reviewed.event != "emergency" or reviewed.model != entry.model:
+                yield "it reviews no earlier emergency rollback of this model"
         elif isinstance(facts, Anchor):
             anchored = self._by_seq.get(facts.seq)
             if anchored is None or anchored.hash != facts.hash:
@@ -112,7 +118,7 @@ class _Account:
     def _of_promotion(self, entry: Entry, facts: Promotion) -> Iterator[str]:
         """It must do what its intent said."""
         intent = self._seen.get(facts.intent)
-        if intent is None or not isinstance(intent.facts, Intent):
+        if intent is None or not isinstance(intent.facts, Intent | Emergency):
             yield "it names no earlier intent"
             return
         binding = intent.facts.binding
@@ -130,9 +136,10 @@ class _Account:
 
 def _uses(facts: Body) -> tuple[str, ...]:
     """Hashes of entries, and nonces of requests, that can serve only once and serve here."""
-    request = (facts.request,) if isinstance(facts, Intent | Refusal) and facts.request is not None else ()
+    nonce = facts.request if isinstance(facts, Intent | Emergency | Refusal) else None
+    request = () if nonce is None else (nonce,)
     if isinstance(facts, Intent):
         return (*dict.fromkeys((*facts.approvals, *facts.waivers)), *request)
-    if isinstance(facts, Refusal):
+    if isinstance(facts, Refusal | Emergency):
         return request
     return (facts.intent,) if isinstance(facts, Promotion) else ()

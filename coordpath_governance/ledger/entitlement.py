@@ -12,11 +12,13 @@ from typing import Any
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import PolicyError, ReportFormatError
 from coordpath_governance.ledger.declarations import author_of, declared_sides, vouched_sides
+from coordpath_governance.ledger.emergency_audit import emergency_objections
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
     Adoption,
     Approval,
     Binding,
+    Emergency,
     Intent,
     LedgerCreated,
     OutsideMove,
@@ -50,12 +52,15 @@ _DIGITS = 12
 
 
 def unentitled(entries: Iterable[Entry], blobs: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
-    """Numbers of intents to promote that nobody was entitled to, and why."""
+    """Numbers of intents to promote, and of emergency rollbacks, that nobody was entitled to, and why."""
     record = _Record(blobs)
     for entry in entries:
         facts = entry.facts
         if isinstance(facts, Intent):
             for what in record.objections(entry, facts):
+                yield entry.seq, what
+        elif isinstance(facts, Emergency):
+            for what in record.emergency_objections(entry, facts):
                 yield entry.seq, what
         record.take(entry)
 
@@ -80,6 +85,11 @@ class _Record:
             self._in_force[facts.name] = facts.policy
         if isinstance(facts, PolicyRetired):
             self._in_force.pop(facts.name, None)
+
+    def emergency_objections(self, entry: Entry, facts: Emergency) -> Iterator[str]:
+        """Everything that an emergency rollback lacks."""
+        chain, in_force = self._chains.get(entry.model, []), frozenset(self._in_force.values())
+        yield from emergency_objections(entry, facts, chain, self._blobs, self._keys, in_force)
 
     def objections(self, entry: Entry, intent: Intent) -> Iterator[str]:
         """Everything that an intent lacks; of documents that are missing or changed the audit tells elsewhere."""

@@ -20,11 +20,14 @@ __all__ = [
     "Binding",
     "Body",
     "Declaration",
+    "Emergency",
+    "EmergencyReview",
     "Intent",
     "KeyAdded",
     "KeyFacts",
     "KeyRevoked",
     "LedgerCreated",
+    "Move",
     "Nonce",
     "OutsideMove",
     "PolicyAdopted",
@@ -124,8 +127,8 @@ class Registration(Body):
     version_created_at: Milliseconds | None = None
 
 
-class Binding(Body):
-    """Everything that a decision is about; if any of it changes, the decision is void.
+class Move(Body):
+    """From which version to which an alias goes, by which policy.
 
     ``registry`` is the ledger's own name: one ledger belongs to one registry.
     """
@@ -137,8 +140,13 @@ class Binding(Body):
     to_version: Version
     from_digest: Sha256 | None
     to_digest: Sha256
-    report: Sha256
     policy: Sha256
+
+
+class Binding(Move):
+    """Everything that a decision is about; if any of it changes, the decision is void."""
+
+    report: Sha256
 
 
 class ReportMade(Body):
@@ -239,11 +247,37 @@ class Intent(Body):
     version_created_at: Milliseconds | None = None
 
 
+class Emergency(Body):
+    """One person puts back what stood under an alias before, without report and approvals; others review it afterwards.
+
+    It is what an `Intent` is for other promotions. ``envelope`` is the request as the person signed it (DSSE, JSON text),
+    ``request`` its nonce, ``actor`` whose key signed it; ``review_by`` is when the policy wants it reviewed.
+    """
+
+    binding: Move
+    actor: Annotated[str, Field(min_length=1, max_length=200)]
+    authenticated_by: Literal["key"] = "key"
+    reason: Words
+    request: Nonce
+    envelope: Annotated[str, Field(max_length=32 * 1024)]
+    review_by: Time
+    retention: Retention | None = None
+
+
+class EmergencyReview(Body):
+    """A person says whether an emergency rollback, named by its entry's hash, was right."""
+
+    emergency: Sha256
+    decision: Literal["approve", "reject"]
+    comment: Text
+
+
 class Promotion(Body):
     """The alias was set and read back. ``completed`` is by whom: the same call, or a later one after a crash.
 
-    ``actor``, ``authenticated_by`` and ``retention`` repeat the intent; an entry from before there were such fields lacks
-    them. ``completed_by`` is who finished it after a crash, if the server or a key vouched for that person.
+    ``intent`` is the hash of its `Intent` or `Emergency`. ``actor``, ``authenticated_by`` and ``retention`` repeat that; an
+    entry from before there were such fields lacks them. ``completed_by`` is who finished it after a crash, if the server or
+    a key vouched for that person.
     """
 
     intent: Sha256
@@ -330,6 +364,8 @@ EVENTS: dict[str, type[Body]] = {
     "waiver": Waiver,
     "declaration": Declaration,
     "intent": Intent,
+    "emergency": Emergency,
+    "emergency review": EmergencyReview,
     "promotion": Promotion,
     "refusal": Refusal,
     "outside move": OutsideMove,
@@ -353,6 +389,8 @@ SIGNERS: dict[str, str | None] = {
     "waiver": None,
     "declaration": None,
     "intent": SERVICE,
+    "emergency": SERVICE,
+    "emergency review": None,
     "promotion": SERVICE,
     "refusal": SERVICE,
     "outside move": SERVICE,
@@ -373,6 +411,8 @@ _WEIGH_FOR_THEIR_MODEL = frozenset(
         "waiver",
         "declaration",
         "intent",
+        "emergency",
+        "emergency review",
         "promotion",
         "outside move",
         "adoption",

@@ -10,12 +10,14 @@ from coordpath_governance.ledger.events import (
     Adoption,
     Anchor,
     Approval,
-    Binding,
     Declaration,
+    Emergency,
+    EmergencyReview,
     Intent,
     KeyAdded,
     KeyRevoked,
     LedgerCreated,
+    Move,
     OutsideMove,
     PolicyAdopted,
     PolicyRetired,
@@ -49,7 +51,7 @@ def entry_line(entry: Entry, keys: KeyRing) -> str:
     return visible(f"{entry.seq:>5}  {entry.at}  {entry.event:<14}  {about}{_TELL[type(facts)](facts)}  [{signer}]")
 
 
-def _change(binding: Binding) -> str:
+def _change(binding: Move) -> str:
     return f"version {binding.from_version or 'none'} → {binding.to_version} as '{shorten(binding.alias, _NAME)}'"
 
 
@@ -119,6 +121,11 @@ _TELL: dict[type, Callable[[Any], str]] = {
         + f", approvals: {len(facts.approvals)}, waivers: {len(facts.waivers)}"
     ),
     Promotion: _promotion,
+    Emergency: lambda facts: (
+        f"rollback {_change(facts.binding)} by {shorten(facts.actor, _NAME)}, to be reviewed by {facts.review_by[:10]}"
+        f"{_said(facts.reason)}"
+    ),
+    EmergencyReview: lambda facts: f"{facts.decision} of the rollback {facts.emergency[:_DIGITS]}{_said(facts.comment)}",
     Refusal: _refusal,
     OutsideMove: _outside_move,
     Adoption: lambda facts: f"{_version(facts.version)} as '{shorten(facts.alias, _NAME)}'{_said(facts.reason)}",

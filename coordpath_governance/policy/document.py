@@ -23,6 +23,7 @@ __all__ = [
     "ApprovalRule",
     "ApprovalTerms",
     "DeclarationTerms",
+    "EmergencyTerms",
     "MaterialityClass",
     "ModelFacts",
     "PinnedReference",
@@ -178,6 +179,13 @@ def _plain_class(retention: Retention) -> Retention:
     return retention
 
 
+class EmergencyTerms(Part):
+    """Who may put the previous champion back alone, and within how many days others review that."""
+
+    roles: Annotated[tuple[Role, ...], Field(min_length=1), AfterValidator(_unique)]
+    days: Days
+
+
 class _AnyRules(Part):
     """At least one rule."""
 
@@ -205,6 +213,7 @@ class Policy(Part):
 
     ``formats`` lists how a version may have been read; None: in any way that our own readers read. ``retention`` is how
     long the record of a promotion is to be kept; the ledger records it with each, and nothing is ever deleted by us.
+    ``emergency`` None: nobody rolls back alone.
     """
 
     schema_: Literal["coordpath.policy/1"] = Field(alias="schema")
@@ -218,6 +227,7 @@ class Policy(Part):
     waivers: WaiverTerms = WaiverTerms()
     approvals: ApprovalTerms = ApprovalTerms()
     declarations: DeclarationTerms = DeclarationTerms()
+    emergency: EmergencyTerms | None = Field(default=None, json_schema_extra=_no_default)
     formats: Annotated[tuple[FormatName, ...], Several, AfterValidator(_unique)] | None = Field(
         default=None, json_schema_extra=_no_default
     )

@@ -29,6 +29,7 @@ from coordpath_governance.registry.versions import point_at
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.review.adopted import AdoptedPolicy, adopted_policies, guarding_policies, policy_for
 from coordpath_governance.review.belonging import check_belongs
+from coordpath_governance.review.emergency import emergency_words
 from coordpath_governance.review.gate import Answer
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.promotion import stands_already
@@ -37,7 +38,7 @@ from coordpath_governance.review.reconcile import look
 __all__ = ["SWEEP_SCHEMA", "Scope", "Swept", "exit_code", "sweep", "sweep_document"]
 
 SWEEP_SCHEMA = "coordpath.sweep/1"
-_MOVED = frozenset(("moved", "gone"))
+_MOVED = frozenset(("moved", "gone", "emergency"))
 _OPEN = ("fail", "review", "unknown")
 
 
@@ -45,11 +46,12 @@ _OPEN = ("fail", "review", "unknown")
 class Swept:
     """One thing that was seen or done: an alias that stands or was moved, a report that was made or could not be.
 
-    "gone": the alias is where it should be, but the files of its version were deleted. ``rules`` are those that a report
-    made now does not meet. Without ``counts`` the exit code does not depend on it.
+    "gone": the alias is where it should be, but the files of its version were deleted. "emergency": somebody rolled back
+    alone, and others have not settled that yet. ``rules`` are those that a report made now does not meet. Without ``counts``
+    the exit code does not depend on it.
     """
 
-    kind: Literal["stands", "gone", "moved", "unguarded", "reported", "unreadable", "failed", "ignored"]
+    kind: Literal["stands", "gone", "emergency", "moved", "unguarded", "reported", "unreadable", "failed", "ignored"]
     name: str
     text: str
     version: str | None = None
@@ -133,6 +135,7 @@ def _look_at_model(
         return
     looked = [*_look_at_aliases(client, ledger, adopted.policy.aliases, name)]
     yield from looked
+    yield from (Swept("emergency", name, words) for words in emergency_words(ledger, name))
     if all(each.kind in ("stands", "gone") for each in looked) and not scope.ignores(name):
         yield from _report_what_lacks_one(client, ledger, adopted, name, versions, scope.since)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from coordpath_governance.errors import VERDICT_EXIT_CODES, RefusedError, UsageError
 from coordpath_governance.ledger.events import ReportMade, VerdictGiven
 from coordpath_governance.ledger.times import moment
+from coordpath_governance.review.emergency import emergency_words
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.promotion import stands_already
 from coordpath_governance.review.readiness import assess_readiness, bind
@@ -52,7 +53,7 @@ def ask_gate(ledger: Ledger, registry: AliasRegistry, adopted: AdoptedPolicy, na
     try:
         history = look(ledger, registry, name, alias)
         if stands_already(registry, history, name, alias, version):
-            return Answer("pass", f"Version {version} is '{alias}' already; there is nothing to do.", alias)
+            return _standing(ledger, name, alias, version)
         bound = bind(ledger, registry, adopted, name, alias, version, history)
         readiness = assess_readiness(ledger, bound, adopted.policy, history)
     except RefusedError as error:
@@ -62,6 +63,14 @@ def ask_gate(ledger: Ledger, registry: AliasRegistry, adopted: AdoptedPolicy, na
     if ledger.service is not None and (not before or before[-1] != facts):
         ledger.record("verdict", facts, model=name)
     return Answer(readiness.verdict, readiness.reason, alias, readiness)
+
+
+def _standing(ledger: Ledger, name: str, alias: str, version: str) -> Answer:
+    """Of what stands already: whether it does so by an emergency rollback that nobody has reviewed."""
+    words = emergency_words(ledger, name, alias)
+    if not words:
+        return Answer("pass", f"Version {version} is '{alias}' already; there is nothing to do.", alias)
+    return Answer("fail", f"Version {version} is '{alias}': {'; '.join(words)}.", alias)
 
 
 def _sentence(text: str) -> str:

@@ -14,11 +14,12 @@ from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Intent, 
 from coordpath_governance.policy.document import USUAL_ALIAS
 from coordpath_governance.review.adopted import guarding_policies, policy_for
 from coordpath_governance.review.belonging import check_belongs
+from coordpath_governance.review.emergency import roll_back
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.lookalikes import looks_like, same_to_a_database
 from coordpath_governance.review.ports import Created
 from coordpath_governance.review.promotion import promote
-from coordpath_governance.review.requests import requested_by
+from coordpath_governance.review.requests import Requested, asks_for_emergency, requested_by
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
@@ -57,7 +58,7 @@ class Guard:
         """Set an alias; a guarded one only as a promotion that passes the gate.
 
         ``take_request`` takes the signed request away from where its author put it. It says who asks where nobody else
-        vouches for ``actor``; one that does not count is refused.
+        vouches for ``actor``, and whether an emergency rollback is asked for; one that does not count is refused.
         """
         guarded = self.guarded_aliases(name)
         if alias not in guarded and not looks_like(alias, guarded):
@@ -65,12 +66,17 @@ class Guard:
             return
         check_belongs(self.ledger, registry, name)
         request = take_request() if take_request is not None else None
-        if request is not None and actor.name is None:
+        asked: Requested | None = None
+        if request is not None and (actor.name is None or asks_for_emergency(self.ledger, request)):
             with self._refusals("set alias", name, actor, alias, version):
-                actor = requested_by(self.ledger, request, name, version, alias)
+                asked = requested_by(self.ledger, request, name, version, alias)
+                actor = asked.actor
         with self._refusals("set alias", name, actor, alias, version):
             if alias not in guarded:
                 raise RefusedError(f"'{alias}' looks like a guarded alias of '{name}'; choose another name")
+            if asked is not None and asked.request.emergency is not None:
+                roll_back(self.ledger, registry, asked, asked.request.emergency)
+                return
             promote(self.ledger, registry, name, alias, version, actor)
 
     def forbid(

@@ -14,6 +14,7 @@ from coordpath_governance.ledger.events import (
     Approval,
     Binding,
     Body,
+    Emergency,
     Intent,
     OutsideMove,
     Promotion,
@@ -104,12 +105,12 @@ class ModelHistory:
         """Entries of promotions by the hash of their intent."""
         return {facts.intent: entry for entry, facts in self.of(Promotion)}
 
-    def open_intent(self, alias: str) -> tuple[Entry, Intent] | None:
+    def open_intent(self, alias: str) -> tuple[Entry, Intent | Emergency] | None:
         """A promotion that was begun and neither done nor found to have gone elsewhere."""
-        waiting: tuple[Entry, Intent] | None = None
+        waiting: tuple[Entry, Intent | Emergency] | None = None
         for entry in self.entries:
             facts = entry.facts
-            if isinstance(facts, Intent) and facts.binding.alias == alias:
+            if isinstance(facts, Intent | Emergency) and facts.binding.alias == alias:
                 waiting = None if entry.hash in self.promoted else (entry, facts)
             elif isinstance(facts, OutsideMove | Adoption) and facts.alias == alias:
                 waiting = None
@@ -148,12 +149,15 @@ class ModelHistory:
     def since_validation(self, alias: str) -> tuple[tuple[str, ...], str | None]:
         """Reports of the promotions since the last one that was a full validation, and when that was.
 
-        What was adopted without standing there before is no change that anybody measured: nothing is validated then.
+        What was adopted without standing there before is no change that anybody measured: nothing is validated then. An
+        emergency rollback takes back what came after the version that it puts back, and with it what that added up to.
         """
         intents = {entry.hash: facts for entry, facts in self.of(Intent)}
+        emergencies = {entry.hash for entry, _ in self.of(Emergency)}
         reports: list[str] = []
         validated: str | None = None
         stood: str | None = None
+        before: dict[str | None, tuple[list[str], str | None]] = {}
         for entry in self.entries:
             facts = entry.facts
             if isinstance(facts, Adoption) and facts.alias == alias:
@@ -165,4 +169,8 @@ class ModelHistory:
                 reports = [] if intent.full_validation else [*reports, intent.binding.report]
                 validated = entry.at if intent.full_validation else validated
                 stood = facts.to_digest
+            elif isinstance(facts, Promotion) and facts.alias == alias and facts.intent in emergencies:
+                reports, validated = before.get(facts.to_digest, ([], None))
+                stood = facts.to_digest
+            before[stood] = (reports, validated)
         return tuple(reports), validated

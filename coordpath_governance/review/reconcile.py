@@ -17,7 +17,7 @@ from coordpath_governance.errors import (
     UnguardedError,
 )
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Binding, Intent, OutsideMove, Promotion
+from coordpath_governance.ledger.events import Emergency, Intent, Move, OutsideMove, Promotion
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.document import USUAL_ALIAS
 from coordpath_governance.review.belonging import check_belongs
@@ -103,7 +103,7 @@ def complete(
     registry: AliasRegistry,
     name: str,
     intent_entry: Entry,
-    intent: Intent,
+    intent: Intent | Emergency,
     how: Literal["at once", "after a crash"],
     completed_by: str | None = None,
 ) -> None:
@@ -153,7 +153,7 @@ def busy(name: str) -> RefusedError:
     return RefusedError(f"others keep changing '{name}'; try again in a moment")
 
 
-def _can_be_finished(registry: AliasRegistry, name: str, binding: Binding) -> bool:
+def _can_be_finished(registry: AliasRegistry, name: str, binding: Move) -> bool:
     """Whether the alias is where the promotion found or put it, and the version is still the one that was approved."""
     if registry.aliases(name).get(binding.alias) not in (binding.from_version, binding.to_version):
         return False

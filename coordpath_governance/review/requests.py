@@ -7,50 +7,59 @@ tag away, checks it and records its signer as the actor. A request is used once,
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from coordpath_governance.canonical import canonical_bytes, read_json
-from coordpath_governance.errors import RefusedError, SignatureError
-from coordpath_governance.ledger.events import SERVICE, Intent, Nonce, Refusal
-from coordpath_governance.ledger.times import Time, moment
+from coordpath_governance.canonical import canonical_bytes
+from coordpath_governance.errors import RefusedError, SignatureError, UsageError
+from coordpath_governance.ledger.events import LONGEST_WORDS, SERVICE, Emergency, Intent, Refusal
+from coordpath_governance.ledger.promotion_requests import REQUEST_SCHEMA, REQUEST_TYPE, PromotionRequest, open_request
+from coordpath_governance.ledger.times import moment
 from coordpath_governance.review.ports import Actor
-from coordpath_governance.signing.envelope import open_envelope, seal
+from coordpath_governance.signing.envelope import seal
 
 if TYPE_CHECKING:
+    from coordpath_governance.ledger.keyring import KnownKey
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["REQUEST_TAG", "REQUEST_TYPE", "requested_by", "sign_request"]
+__all__ = ["REQUEST_TAG", "REQUEST_TYPE", "Requested", "asks_for_emergency", "requested_by", "sign_request"]
 
 REQUEST_TAG = "coordpath.request"
-REQUEST_TYPE = "application/vnd.coordpath.promotion-request+json"
-_SCHEMA = "coordpath.promotion_request/1"
 _HOLDS = timedelta(minutes=15)
 _LONGEST = timedelta(hours=1)
-_MAX_BYTES = 16 * 1024
 
 
-class _Request(BaseModel):
-    """What is signed. ``registry`` is the ledger's own name, so that a request means nothing elsewhere."""
+@dataclass(frozen=True)
+class Requested:
+    """A request that counts: what was asked, the key that signed it, and the envelope as it came."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    request: PromotionRequest
+    signer: KnownKey
+    envelope: str
 
-    schema_: Literal["coordpath.promotion_request/1"] = Field(alias="schema")
-    registry: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    name: str
-    version: str
-    alias: str
-    nonce: Nonce
-    expires: Time
+    @property
+    def actor(self) -> Actor:
+        """Who asks."""
+        return Actor(self.signer.facts.owner, "key", self.request.nonce)
 
 
-def sign_request(registry: str, name: str, version: str, alias: str, key: PrivateKey, now: datetime) -> str:
-    """The value of the tag: a DSSE envelope that holds for fifteen minutes from ``now`` (UTC)."""
-    payload = {
-        "schema": _SCHEMA,
+def sign_request(
+    registry: str,
+    name: str,
+    version: str,
+    alias: str,
+    key: PrivateKey,
+    now: datetime,
+    emergency: tuple[str, str] | None = None,
+) -> str:
+    """The value of the tag: a DSSE envelope that holds for fifteen minutes from ``now`` (UTC).
+
+    ``emergency`` asks for an emergency rollback: away from which version, and why. Raises `UsageError` without a reason.
+    """
+    payload: dict[str, object] = {
+        "schema": REQUEST_SCHEMA,
         "registry": registry,
         "name": name,
         "version": version,
@@ -58,11 +67,25 @@ def sign_request(registry: str, name: str, version: str, alias: str, key: Privat
         "nonce": secrets.token_hex(16),
         "expires": (now + _HOLDS).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
+    if emergency is not None:
+        before, reason = emergency
+        if not reason.strip() or len(reason) > LONGEST_WORDS:
+            raise UsageError(f"an emergency rollback needs a --reason of at most {LONGEST_WORDS} characters")
+        payload["emergency"] = {"from_version": before, "reason": reason}
     return canonical_bytes(seal(canonical_bytes(payload), REQUEST_TYPE, key)).decode()
 
 
-def requested_by(ledger: Ledger, text: str, name: str, version: str, alias: str) -> Actor:
-    """Who signed the request ``text`` for exactly this promotion.
+def asks_for_emergency(ledger: Ledger, text: str) -> bool:
+    """Whether a person known to this ledger signed a request for an emergency rollback, whatever else is wrong with it."""
+    keys = {key: known.public for key, known in ledger.keyring().keys.items()}
+    try:
+        return open_request(text, "the request", keys)[0].emergency is not None
+    except SignatureError:
+        return False
+
+
+def requested_by(ledger: Ledger, text: str, name: str, version: str, alias: str) -> Requested:
+    """The request ``text`` for exactly this promotion, and who signed it.
 
     Raises `RefusedError` if the envelope is damaged, if no active key of a person in this ledger signed it, if it is about
     something else, has expired, runs longer than an hour, or was used before.
@@ -74,13 +97,9 @@ def requested_by(ledger: Ledger, text: str, name: str, version: str, alias: str)
     }
     where = f"the tag '{REQUEST_TAG}' of version {version} of '{name}'"
     try:
-        envelope = read_json(text.encode("utf-8", "surrogatepass"), where, SignatureError, max_bytes=_MAX_BYTES)
-        payload, signer = open_envelope(envelope, REQUEST_TYPE, {key: known.public for key, known in keys.items()})
-        request = _Request.model_validate(read_json(payload, where, SignatureError, max_bytes=_MAX_BYTES))
+        request, signer = open_request(text, where, {key: known.public for key, known in keys.items()})
     except SignatureError as error:
         raise _refused(where, str(error)) from error
-    except ValidationError as error:
-        raise _refused(where, f"it is not of schema {_SCHEMA}") from error
     if (request.registry, request.name, request.version, request.alias) != (ledger.id, name, version, alias):
         raise _refused(where, "it asks for another promotion than this one")
     now = moment(ledger.now())
@@ -88,9 +107,9 @@ def requested_by(ledger: Ledger, text: str, name: str, version: str, alias: str)
         raise _refused(where, f"it expires at {request.expires}, and the ledger's time is {ledger.now()}")
     for entry in ledger.entries(name):
         facts = entry.facts
-        if isinstance(facts, Intent | Refusal) and facts.request == request.nonce:
+        if isinstance(facts, Intent | Emergency | Refusal) and facts.request == request.nonce:
             raise _refused(where, f"entry {entry.seq} has used it already")
-    return Actor(keys[signer].facts.owner, "key", request.nonce)
+    return Requested(request, keys[signer], text)
 
 
 def _refused(where: str, why: str) -> RefusedError:

@@ -49,7 +49,7 @@ class Guarded:
         self.ledger.append("key added", KeyAdded(key=facts), self.keys.get("admin", key))
         self.keys[owner] = key
 
-    def adopt_policy(self, name="prices", pattern="guarded *", declarations=None, **reference):
+    def adopt_policy(self, name="prices", pattern="guarded *", declarations=None, emergency=None, **reference):
         pinned = {"sha256": sha256_hex(self.store.rows.csv.read_bytes()), "role": "holdout", "target": "price"}
         policy = {
             "schema": "coordpath.policy/1",
@@ -59,6 +59,7 @@ class Guarded:
             "rules": {"steps": {"most": 100}},
             "materiality": [{"class": "any", "approvals": [{"role": "owner"}]}],
             **({"declarations": declarations} if declarations else {}),
+            **({"emergency": emergency} if emergency else {}),
         }
         policy = read_policy(json.dumps(policy), "test")
         facts = PolicyAdopted(policy=policy_sha256(policy), name=policy.name, models=policy.models)
@@ -106,6 +107,7 @@ def _guarded(tmp_path_factory):
         guarded.adopt_policy()
         guarded.adopt_policy("at once", "at once *", uri=str(guarded.store.rows.csv))
         guarded.adopt_policy("declared", "declared *", {"roles": ["owner"]}, uri=str(guarded.store.rows.csv))
+        guarded.adopt_policy("urgent", "urgent *", emergency={"roles": ["owner"], "days": 2})
         guarded.adopt_policy("no data", "no data *", uri=str(folder / "nowhere.csv"))
         yield guarded
 
@@ -333,6 +335,41 @@ def test_promote_asks_the_registry_which_decides_records_and_says_at_once(guarde
     assert promotions(guarded, waiting) == [("ann", "key", "at once"), (None, None, "at once")]
     audited = coordpath("audit", "verify", "--ledger", guarded.ledger_url)
     assert "intact" in audited.out, audited.out
+
+
+def test_an_emergency_rollback_needs_only_the_registrys_url_and_a_key(guarded, coordpath, tmp_path, monkeypatch):
+    name = guarded.champion(f"urgent {uuid.uuid4().hex}")
+    made = coordpath("report", name, "--ledger", guarded.ledger_url, *guarded.store.rows.args, "--role", "holdout")
+    assert made.code == 0, made.err
+    for owner in ("ann", "bea"):
+        guarded.keys[owner].save(tmp_path / f"{owner}.pem")
+    for variable in ("COORDPATH_LEDGER", "COORDPATH_SERVICE_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    approved_by_all(guarded, coordpath, tmp_path, name)
+    assert coordpath("promote", name, "2").code == 0
+    new_key().save(tmp_path / "stranger.pem")
+    back = ("promote", name, "1", "--emergency", "--reason", "it fails", "--key")
+    stranger = coordpath(*back, tmp_path / "stranger.pem")
+    assert stranger.code == 1
+    assert "is not a request that counts" in stranger.plain
+    assert guarded.stands(name) == "2"
+    done = coordpath(*back, tmp_path / "ann.pem")
+    assert done.code == 0, done.err
+    assert "the registry let it, and recorded it" in done.plain
+    assert guarded.stands(name) == "1"
+    assert guarded.events(name)[-2:] == ["emergency", "promotion"]
+    assert "coordpath.request" not in guarded.store.tags(name, 1)
+    again = coordpath("promote", name, "2", "--emergency", "--reason", "back", "--key", tmp_path / "ann.pem")
+    assert again.code == 1
+    assert "the registry answered: " in again.plain
+    gate = coordpath("gate", name, "1", "--ledger", guarded.ledger_url)
+    assert gate.code == 1
+    assert "emergency rollback of " in gate.plain
+    reviewing = ("review", name, "1", "--approve", "--ledger", guarded.ledger_url, "--key")
+    assert coordpath(*reviewing, tmp_path / "ann.pem").code == 1
+    assert coordpath(*reviewing, tmp_path / "bea.pem").code == 0
+    assert coordpath("gate", name, "1", "--ledger", guarded.ledger_url).code == 0
+    assert "intact" in coordpath("audit", "verify", "--ledger", guarded.ledger_url).out
 
 
 def test_a_registry_that_says_no_for_good_and_a_key_that_it_does_not_know(guarded, coordpath, tmp_path, waiting):

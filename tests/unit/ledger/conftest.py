@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import pytest
 
@@ -14,11 +15,14 @@ from coordpath_governance.ledger.events import (
     Approval,
     Binding,
     Declaration,
+    Emergency,
+    EmergencyReview,
     Intent,
     KeyAdded,
     KeyFacts,
     KeyRevoked,
     LedgerCreated,
+    Move,
     OutsideMove,
     PolicyAdopted,
     PolicyRetired,
@@ -33,13 +37,16 @@ from coordpath_governance.ledger.events import (
     VersionUnreadable,
     Waiver,
 )
+from coordpath_governance.ledger.promotion_requests import open_request
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
+from coordpath_governance.review.requests import sign_request
 from coordpath_governance.signing.keys import new_key
 
 NAME = "ab" * 16
 NONCE = "cd" * 16
 COEFFICIENTS = declared_bytes(LinearModel(1.0, numeric=(NumericTerm("a", 2.0),)))
+WISH = ("2", "it fails in production")
 LATER = "2026-01-21T00:00:00.000000Z"
 POLICY = {
     "schema": "coordpath.policy/1",
@@ -49,6 +56,7 @@ POLICY = {
     "rules": {"gap": {"most": 0.1}},
     "materiality": [{"class": "minor", "approvals": [{"role": "risk", "count": 1}]}],
     "waivers": {"roles": ["risk"]},
+    "emergency": {"roles": ["risk"], "days": 5},
 }
 
 
@@ -169,6 +177,22 @@ class Book:
         facts |= {"completed": "at once", "actor": "rob", "authenticated_by": "server", **changed}
         return self.add("promotion", Promotion(**facts), model=model)
 
+    def roll_back(self):
+        """Version 1 again, as Rob asked."""
+        signed = sign_request(NAME, "fraud", "1", "champion", self.reviewer, datetime(2026, 1, 1, tzinfo=timezone.utc), WISH)
+        request, _ = open_request(signed, "the request", {self.reviewer.public.id: self.reviewer.public})
+        move = self.binding(from_version="2", from_digest="2" * 64, to_version="1", to_digest="1" * 64)
+        body = Emergency(
+            binding=Move(**move.model_dump(exclude={"report"})),
+            actor="Rob",
+            reason=WISH[1],
+            request=request.nonce,
+            envelope=signed,
+            review_by="2026-01-05T00:00:00.000000Z",
+        )
+        done = {"from_version": "2", "to_version": "1", "to_digest": "1" * 64}
+        return self.promote(self.add("emergency", body, model="fraud"), **done)
+
     def tell_everything(self):
         """One entry at least of every kind of event."""
         self.add_people()
@@ -188,7 +212,10 @@ class Book:
         waived = self.waive()
         self.promote(self.intend([self.approve()], [waived]))
         self.refuse("fraud")
-        moved = OutsideMove(alias="champion", expected="2", found=None, reason="gone")
+        back = self.roll_back()
+        said = EmergencyReview(emergency=back.body["intent"], decision="approve", comment="it was right")
+        self.add("emergency review", said, self.admin, "fraud")
+        moved = OutsideMove(alias="champion", expected="1", found=None, reason="gone")
         self.add("outside move", moved, model="fraud")
         self.add("version retired", VersionRetired(version="1", reason="withdrawn"), self.admin, "fraud")
         withdrawn = PolicyRetired(policy=sha256_hex(self.policy), name="retail", reason="superseded")

@@ -16,8 +16,12 @@ def test_every_event_has_its_words(story):
         "fraud: version 1 → 2 as 'champion', until 2026-01-21T00:00:00.000000Z: fine",
         "[Rob]",
     ]
-    assert "version 2 is 'champion' (at once), promoted by rob (server login)  [service]" in told["promotion"]
+    promoted = [entry_line(entry, KeyRing.of(story.entries)) for entry in story.entries if entry.event == "promotion"]
+    assert "version 2 is 'champion' (at once), promoted by rob (server login)  [service]" in promoted[0]
+    assert "version 1 is 'champion' (at once)" in promoted[1]
     assert "version 1 → 2 as 'champion' by rob (server login), approvals: 1" in told["intent"]
+    assert "rollback version 2 → 1 as 'champion' by Rob, to be reviewed by 2026-01-05: it fails" in told["emergency"]
+    assert "approve of the rollback " in told["emergency review"]
     assert "approvals: 1, waivers: 1" in told["intent"]
     assert "'gap' for version 1 → 2" in told["waiver"]
     assert "review for version 1 → 2" in told["verdict"]
@@ -26,7 +30,7 @@ def test_every_event_has_its_words(story):
     assert "'retail'" in told["policy adopted"]
     assert "of Rob (risk)" in told["key added"]
     assert told["key revoked"].endswith(": left  [Ada]")
-    assert "should be version 2, is nothing: gone" in told["outside move"]
+    assert "should be version 1, is nothing: gone" in told["outside move"]
     assert "delete alias 'champion' by eve: no" in told["refusal"]
     assert "version 1 as 'champion': as found" in told["adoption"]
     assert "somebody unknown (unverified)" in told["registration"]

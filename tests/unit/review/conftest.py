@@ -1,7 +1,7 @@
 """A little world: a registry of dictionaries, a real ledger, three people and a policy."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from coordpath_governance.review.gate import ask_gate, record_report
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.ports import Actor, Created
 from coordpath_governance.review.readiness import gate_word
+from coordpath_governance.review.requests import sign_request
 from coordpath_governance.signing.keys import new_key
 
 NAME = "credit"
@@ -211,6 +212,15 @@ class World:
 
     def promote(self, version, alias="champion", actor=None, name=NAME):
         self.guard.set_alias(self.registry, name, alias, version, actor or Actor())
+
+    def roll_back(self, version, before, key=None, reason="it fails in production", text=None, **changes):
+        """What `coordpath promote --emergency` asks; ``changes`` to what is signed."""
+        asked = {"registry": self.ledger.id, "name": NAME, "version": version, "alias": "champion", **changes}
+        if text is None:
+            now = datetime.now(timezone.utc)
+            text = sign_request(**asked, key=key or self.keys["Olga"], now=now, emergency=(before, reason))
+        self.guard.set_alias(self.registry, NAME, "champion", version, Actor(), lambda: text)
+        return text
 
     def first_champion(self):
         """Version 1 under the alias, as it should come there."""

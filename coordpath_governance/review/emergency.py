@@ -1,0 +1,213 @@
+"""Emergency rollback: one person puts the previous champion back at once; everybody sees it until others have reviewed it.
+
+Nothing is judged and nobody approves beforehand. What stands is still a version that was promoted or adopted before, with
+exactly the files of that time; the alias moves as in any promotion: entry → set → read back → done.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
+
+from coordpath_governance.errors import (
+    FilesGoneError,
+    LedgerConflictError,
+    RefusedError,
+    SigningKeyError,
+    UsageError,
+)
+from coordpath_governance.ledger.emergencies import emergencies, kept_policy, open_emergencies, reviewers
+from coordpath_governance.ledger.events import Emergency, EmergencyReview, Move, Rejection
+from coordpath_governance.ledger.quorum import person
+from coordpath_governance.ledger.standing import Stood, stood_before
+from coordpath_governance.ledger.times import moment
+from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
+from coordpath_governance.review.promotion import stands_already
+from coordpath_governance.review.reconcile import busy, complete, reconcile
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.emergencies import EmergencyState
+    from coordpath_governance.ledger.entries import Entry
+    from coordpath_governance.ledger.keyring import KnownKey
+    from coordpath_governance.ledger.promotion_requests import EmergencyWish
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.policy.document import EmergencyTerms
+    from coordpath_governance.review.history import ModelHistory
+    from coordpath_governance.review.ports import AliasRegistry
+    from coordpath_governance.review.requests import Requested
+    from coordpath_governance.signing.keys import PrivateKey
+
+__all__ = ["emergency_words", "review_emergency", "roll_back", "under_review"]
+
+_TURNS = 5
+
+
+def roll_back(ledger: Ledger, registry: AliasRegistry, asked: Requested, wish: EmergencyWish) -> None:
+    """Put back what stood under the alias before; `RefusedError` with the reason if this person may not, or not now.
+
+    The rollback is recorded only if neither policies nor keys nor anything about the model changed since it was looked at.
+    """
+    request = asked.request
+    name, alias, version = request.name, request.alias, request.version
+    for _ in range(_TURNS):
+        seen = ledger.head()
+        history = reconcile(ledger, registry, name, alias, asked.actor)
+        if stands_already(registry, history, name, alias, version):
+            return
+        adopted = policy_for(ledger, name)
+        terms = _terms(adopted, asked.signer, alias)
+        before = _previous(ledger, registry, history, request.alias, version, wish, name)
+        standing = history.standing(alias)
+        body = Emergency(
+            binding=Move(
+                registry=ledger.id,
+                name=name,
+                alias=alias,
+                from_version=standing.version,
+                to_version=version,
+                from_digest=standing.digest,
+                to_digest=str(before.digest),
+                policy=adopted.sha256,
+            ),
+            actor=asked.signer.facts.owner,
+            retention=adopted.policy.retention,
+            reason=wish.reason,
+            request=request.nonce,
+            envelope=asked.envelope,
+            review_by=(moment(ledger.now()) + timedelta(days=terms.days)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        )
+        try:
+            entry = ledger.record("emergency", body, model=name, since=seen)
+        except LedgerConflictError:
+            continue
+        complete(ledger, registry, name, entry, body, "at once")
+        return
+    raise busy(name)
+
+
+def _terms(adopted: AdoptedPolicy, signer: KnownKey, alias: str) -> EmergencyTerms:
+    """What the policy says of emergencies; `RefusedError` if it does not let this key."""
+    policy = adopted.policy
+    if policy.emergency is None:
+        raise RefusedError(
+            f"policy '{policy.name}' allows no emergency rollbacks; add emergency: {{roles: [ROLE], days: N}} to it and "
+            "adopt it again, or promote through the gate"
+        )
+    if alias not in policy.aliases:
+        raise RefusedError(f"'{alias}' is not an alias that policy '{policy.name}' guards")
+    if set(signer.facts.roles).isdisjoint(policy.emergency.roles):
+        raise RefusedError(
+            f"policy '{policy.name}' lets only {', '.join(policy.emergency.roles)} roll back in an emergency "
+            f"(emergency.roles); the key of {signer.facts.owner} has the roles {', '.join(signer.facts.roles)}"
+        )
+    return policy.emergency
+
+
+def _previous(
+    ledger: Ledger,
+    registry: AliasRegistry,
+    history: ModelHistory,
+    alias: str,
+    version: str,
+    wish: EmergencyWish,
+    name: str,
+) -> Stood:
+    """What stood there before, if that is what is asked for and nothing speaks against it."""
+    standing = history.standing(alias)
+    if standing.version != wish.from_version:
+        raise RefusedError(
+            f"the request is to leave version {wish.from_version}, but version {standing.version} is '{alias}' now; "
+            "look again"
+        )
+    before = stood_before(history.entries, alias)
+    if before is None or before.version != version:
+        which = "there was none" if before is None else f"that is version {before.version}"
+        raise RefusedError(
+            f"an emergency rollback goes back to what version {standing.version} replaced as '{alias}', and {which}; "
+            f"promote version {version} through the gate"
+        )
+    states = emergencies(history.entries, ledger.blobs, ledger.keyring())
+    for state in states:
+        if state.status == "to be reviewed":
+            raise RefusedError(
+                f"the {state.sentence(ledger.now())} (entry {state.entry.seq}), comes first: one person acts alone once, "
+                "and then others look"
+            )
+    if history.retired(version):
+        raise RefusedError(f"version {version} of '{name}' was retired; promote it through the gate")
+    no = _rejected_since(ledger, history, states, before)
+    if no is not None:
+        raise RefusedError(
+            f"version {version} of '{name}' was rejected since it stood there, {no}; promote it through the gate"
+        )
+    try:
+        found = registry.digest(name, version)
+    except FilesGoneError as error:
+        raise RefusedError(f"version {version} of '{name}' cannot be served: {error}") from error
+    if before.digest is None or found != before.digest:
+        raise RefusedError(
+            f"the files of version {version} of '{name}' are not those that stood there before: their digest is "
+            f"{found[:12]}…, not {str(before.digest)[:12]}…; promote it through the gate"
+        )
+    return before
+
+
+def _rejected_since(ledger: Ledger, history: ModelHistory, states: tuple[EmergencyState, ...], before: Stood) -> str | None:
+    """Who said no to this version since it last stood there, and has not thought again; None if nobody."""
+    for state in states:
+        if state.status == "rejected" and state.facts.binding.to_version == before.version:
+            return f"by {'; '.join(state.rejected_by)}"
+    keys = ledger.keyring().keys
+    for entry, facts in history.of(Rejection):
+        if entry.seq < before.seq or facts.binding.to_version != before.version:
+            continue
+        who = person(keys[entry.key].facts.owner)
+        words = [each for each, _ in history.decisions(facts.binding) if person(keys[each.key].facts.owner) == who]
+        if words[-1] == entry:
+            return f"by {keys[entry.key].facts.owner} in entry {entry.seq}"
+    return None
+
+
+def under_review(ledger: Ledger, name: str, alias: str, version: str) -> EmergencyState | None:
+    """The newest emergency rollback to a version that is not settled: to be reviewed, or rejected; None if there is none."""
+    found = [
+        each
+        for each in open_emergencies(ledger.entries(name), ledger.blobs, ledger.keyring())
+        if (each.facts.binding.alias, each.facts.binding.to_version) == (alias, version)
+    ]
+    return found[-1] if found else None
+
+
+def review_emergency(
+    ledger: Ledger, state: EmergencyState, key: PrivateKey, decision: Literal["approve", "reject"], comment: str
+) -> Entry:
+    """Say whether an emergency rollback was right.
+
+    Raises `SigningKeyError` if the policy of that time does not ask this key, `RefusedError` for the person who did it.
+    """
+    ring = ledger.keyring()
+    known = ring.keys.get(key.public.id)
+    if known is None or known.revoked is not None:
+        raise SigningKeyError(f"the key {key.public.id[:12]} is not in this ledger, or was revoked")
+    if decision == "reject" and not comment.strip():
+        raise UsageError("a rejection needs a --comment that says why")
+    if person(known.facts.owner) == person(state.facts.actor):
+        raise RefusedError(f"{known.facts.owner} rolled back; somebody else has to review it")
+    policy = kept_policy(ledger.blobs, state.facts.binding.policy)
+    roles = {role for place in (() if policy is None else reviewers(policy)) for role in place.roles}
+    if roles.isdisjoint(known.facts.roles):
+        raise SigningKeyError(
+            f"the key of {known.facts.owner} has none of the roles that review this: {', '.join(sorted(roles)) or 'none'}"
+        )
+    body = EmergencyReview(emergency=state.entry.hash, decision=decision, comment=comment)
+    return ledger.append("emergency review", body, key, model=state.facts.binding.name)
+
+
+def emergency_words(ledger: Ledger, name: str, alias: str | None = None) -> tuple[str, ...]:
+    """A sentence for each emergency rollback of a model that is not settled; of all aliases, or of one."""
+    now = ledger.now()
+    return tuple(
+        f"{each.sentence(now)} (entry {each.entry.seq})"
+        for each in open_emergencies(ledger.entries(name), ledger.blobs, ledger.keyring())
+        if alias in (None, each.facts.binding.alias)
+    )
