@@ -190,7 +190,7 @@ class Book:
             envelope=signed,
             review_by="2026-01-05T00:00:00.000000Z",
         )
-        done = {"from_version": "2", "to_version": "1", "to_digest": "1" * 64}
+        done = {"from_version": "2", "to_version": "1", "to_digest": "1" * 64, "actor": "Rob", "authenticated_by": "key"}
         return self.promote(self.add("emergency", body, model="fraud"), **done)
 
     def tell_everything(self):

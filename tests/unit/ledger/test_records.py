@@ -51,7 +51,7 @@ def test_what_an_entry_says(story, exported):
     assert of["intent"]["who vouches for that"] == "server login"
     assert of["intent"]["full validation"] == "no"
     assert of["intent"]["approvals"].endswith(", approval)")
-    assert of["promotion"]["actor"] == "rob"
+    assert of["promotion"]["actor"] == "Rob"
     assert of["promotion"]["completed by"] == "not recorded"
     assert of["report"]["Kept document"].startswith("change_report.json, 6 bytes, SHA-256 ")
     assert "(rejection)" in of["report"]["Named by"]
