@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 __all__ = [
     "MINUS",
     "NOT_KNOWN",
     "NUMBER_SPACE",
     "CostColumn",
+    "complement",
     "cost_column",
     "count",
     "exponentials",
@@ -52,6 +54,14 @@ def common_exponent(top: int) -> int:
 def power_of_ten(exponent: int) -> str:
     """×10⁶ and the like."""
     return f"×10{str(exponent).translate(SUPERSCRIPTS)}"
+
+
+def complement(probability: float) -> float:
+    """1 − p, for p as it is written: 0.3 for 0.7, where the difference of the doubles is 0.30000000000000004.
+
+    So "0.7 for the first class" and "0.3 for the second" are one cut-off, and a report that compares them tells of no move.
+    """
+    return float(1 - Fraction(repr(float(probability))))
 
 
 def fixed(value: float, decimals: int) -> str:

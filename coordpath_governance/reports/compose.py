@@ -24,6 +24,7 @@ from coordpath_governance.reports.document import (
     Subject,
     Tool,
 )
+from coordpath_governance.reports.editions import EDITION, Edition
 from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.functions import function_facts
 from coordpath_governance.reports.impact import impact_facts
@@ -52,6 +53,7 @@ class ReportFacts:
     versions: dict[str, str]
     glm: GlmFacts | None = None
     environments: Environments | None = None
+    edition: Edition | None = EDITION
 
 
 def compose(
@@ -71,6 +73,7 @@ def compose(
         "champion": _model_document(pair.champion) if pair.has_champion else None,
         "candidate": _model_document(pair.candidate),
     }
+    own = own_thresholds(models, told.settings.threshold_class)
     data_name = shlex.quote(told.data.name) if told.data.kind in ("file", "folder") else "FILE"
     document = ChangeReportDocument(
         schema_=REPORT_SCHEMA,
@@ -78,7 +81,7 @@ def compose(
         subject=told.subject,
         assessment=NOT_ASSESSED,
         facts=told.facts,
-        summary=summarise(versions, told.data, counts, path, impact, told.glm, own_thresholds(models)),
+        summary=summarise(versions, told.data, counts, path, impact, told.glm, own, told.settings),
         counts=counts,
         data=told.data,
         settings=told.settings,
@@ -103,6 +106,7 @@ def compose(
         glm=told.glm,
         functions=function_facts(pair, change, told.data.inputs),
         environments=told.environments,
+        edition=told.edition,
     )
     return document.model_copy(update={"digest": document_digest(document)})
 

@@ -16,14 +16,14 @@ from coordpath_governance.models.formats import (
 from coordpath_governance.numbers import cost_column, count, percent, significant, with_error
 from coordpath_governance.reference.moments import MIN_COUNT
 from coordpath_governance.reference.segments import SMALL_CELLS
-from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Summary
+from coordpath_governance.reports.decision_words import decision_words, is_bare
+from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Settings, Summary
 from coordpath_governance.reports.impact_parts import GlmFacts, GlmMetrics, Impact
 from coordpath_governance.reports.own_thresholds import (
     NOWHERE,
     OwnThresholds,
     counted_elsewhere,
     moved_threshold,
-    threshold_texts,
 )
 from coordpath_governance.text import shorten
 
@@ -34,9 +34,6 @@ _LEAST_RATIO, _MOST_RATIO = 0.8, 1.25
 
 _CHANCE = 0.5
 """The area under the curve of predictions that know nothing."""
-
-_LABEL = 40
-"""Characters of a class's name in a sentence."""
 
 _PREDICTED = 60
 """Characters of the function of the target in a sentence."""
@@ -63,8 +60,12 @@ def summarise(
     impact: Impact,
     glm: GlmFacts | None = None,
     own: OwnThresholds = NOWHERE,
+    settings: Settings | None = None,
 ) -> Summary:
-    """Headline and sentences; ``versions`` are the labels of champion (None: from zero) and candidate."""
+    """Headline and sentences; ``versions`` are the labels of champion (None: from zero) and candidate.
+
+    ``own`` are the versions' own thresholds, of the class that the ``settings`` name.
+    """
     loss = _loss(data, glm)
     direction = _direction(path, impact)
     column = cost_column([path.start_cost, *(s.cost for s in path.steps)], [s.delta for s in path.steps])
@@ -83,7 +84,7 @@ def summarise(
         f"{rows} {loss} goes from {before} to {after}, by {change}: {says}.",
         _count_sentence(counts, path),
         certificate_sentence(path),
-        *_decisions(impact, glm),
+        *_decisions(data, impact, glm, settings),
         *counted_elsewhere(impact.flips, own),
         *_calibration(versions[0] is not None, data, impact, glm),
         *_useless(impact, glm),
@@ -137,22 +138,13 @@ def _headline(
     return f"T{text[1:]}" if text.startswith("the ") else text
 
 
-def _decisions(impact: Impact, glm: GlmFacts | None) -> list[str]:
-    """How many decisions flip, where a model of this kind decides."""
-    flips = impact.flips
-    if glm is None or flips is None:
+def _decisions(data: DataFacts, impact: Impact, glm: GlmFacts | None, settings: Settings | None) -> list[str]:
+    """How many decisions flip, at which cut-off, and what to ask about it."""
+    if impact.flips is None:
         return []
-    share = percent(flips.up + flips.down, 2)
-    if flips.threshold is None:
-        return [f"For {share} of the rows another class becomes the most probable one."]
-    old, new = threshold_texts(flips)
-    if glm.classes:
-        label = shorten(glm.classes[-1], _LABEL)
-        since = f"of {old} on before, of {new} on now" if old != new else f"of {new} on"
-        return [f"{share} of the decisions flip (“{label}” from a probability {since})."]
-    if old == new:
-        return [f"{share} of the decisions at the threshold {new} flip."]
-    return [f"{share} of the decisions flip, the threshold moving from {old} to {new}."]
+    words = decision_words(impact.flips, data.rows, data.weight, glm)
+    meant = [words.was_it_meant()] if settings is not None and glm is not None and is_bare(settings, glm.classes) else []
+    return [words.sentence(), *meant, *words.is_it_in_use()]
 
 
 def _calibration(has_champion: bool, data: DataFacts, impact: Impact, glm: GlmFacts | None) -> list[str]:
