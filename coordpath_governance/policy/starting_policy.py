@@ -118,7 +118,7 @@ _OVERALL = """  # share of decisions, 0.05 is 5 %; by_segment: 0.1 needs segment
   decision_flips: {overall: 0.05, otherwise: review}"""
 _NUMBER = '  # threshold: 0.5              # decisions "prediction >= threshold", in units of the prediction'
 _PROBABILITY = """  # decisions "probability of this class >= value"; leave it out where the model has its own
-  # threshold: {value: 0.5, class: yes}"""
+  # threshold: {value: 0.5, class: bad}"""
 _OF_TARGET = "share of the target's standard deviation, 0.1 is a tenth of it"
 _OF_SCORE = "units of the score: log-odds, or the logarithm of a rate"
 _IN_TARGET = {"moderate": "standardised_change_relative", "moderate_unit": _OF_TARGET}

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["is_bare_threshold", "label_objection", "threshold_objections"]
 
 _TWO = 2
+_NOT_TEXT = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
+"""Words that some readers of YAML take for something else than text."""
 _WHERE = "reference.threshold"
 
 
@@ -62,4 +64,4 @@ def _say_which(reference: PinnedReference, classes: Sequence[str]) -> str:
 def _yaml(label: str) -> str:
     """The label as YAML reads it as text."""
     shown = listed([label])
-    return shown if shown.isidentifier() and shown not in ("null", "true", "false") else f'"{shown}"'
+    return shown if shown.isidentifier() and shown.lower() not in _NOT_TEXT else f'"{shown}"'
