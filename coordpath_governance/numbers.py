@@ -15,8 +15,10 @@ __all__ = [
     "complement",
     "cost_column",
     "count",
+    "difference",
     "exponentials",
     "fixed",
+    "is_within_noise",
     "pair",
     "percent",
     "signed",
@@ -37,6 +39,7 @@ MOST_DIGITS = 6
 WIDEST = 9
 """Significant digits that a cost may have at most."""
 FEW = 4
+TWO_ERRORS = 2.0
 WRITABLE = 300 * math.log(10.0)
 """The exponent of e at 10³⁰⁰."""
 
@@ -119,6 +122,21 @@ def with_error(value: float, error: float | None, digits: int = 3) -> str:
     decimals = max(digits - 1 - top, min(1 - magnitude(error), MOST_DIGITS - 1 - top)) + exponent
     text = CostColumn(exponent, max(decimals, 0)).delta_with_error(value, error)
     return f"({text}){power_of_ten(exponent)}" if exponent else text
+
+
+def is_within_noise(delta: float, error: float | None) -> bool:
+    """Whether a difference is no larger than two of its standard errors."""
+    return error is not None and abs(delta) <= TWO_ERRORS * error
+
+
+def difference(delta: float, error: float | None) -> str:
+    """A difference as of `with_error`; one that is within noise has no more digits than its error has.
+
+    That is +0.0001 ± 0.0003 for (+54 ± 320)×10⁻⁶.
+    """
+    if not error or not is_within_noise(delta, error) or not 0 <= -magnitude(error) <= MOST_DIGITS:
+        return with_error(delta, error)
+    return CostColumn(0, -magnitude(error)).delta_with_error(delta, error)
 
 
 def count(value: int) -> str:

@@ -105,11 +105,10 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
     rows = [_row(c, stands_for.get(c.label), caps) for c in exercised[: caps.rows]]
     chart = _chart(document, exercised, caps)
     raw = [_raw_row(r, caps) for r in sorted(document.raw, key=lambda r: not r.differs)[: caps.rows]]
-    flips = counts.sign_flips
     return CoefficientsView(
         sentence=(
             f"{count(counts.changed)} of {count(counts.coefficients)} coefficients differ in the coordinates both models "
-            f"share; {wording.slopes_that_flip(flips)}."
+            f"share; {wording.slopes_that_flip(document, caps)}."
         ),
         lead=CoefficientTable.of(rows[: caps.lead_rows]),
         more=CoefficientTable.of(rows[caps.lead_rows :], len(exercised) - len(rows)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from coordpath_governance.numbers import percent
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.weighting import by_weight
+from coordpath_governance.rendering.wording import step_name
 from coordpath_governance.reports.decision_words import DecisionWords, decision_words
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.impact_parts import Flips, FlipStep
@@ -80,7 +81,7 @@ def flips_view(document: ChangeReportDocument, caps: Caps) -> FlipsView:
         return FlipsView(known=True, sentences=sentences, classes=moves, classes_caption=becoming)
     steps = document.path.steps
     rows = [
-        FlipRow(str(step.k), caps.label(flip.feature), _shares(flip, several))
+        FlipRow(str(step.k), caps.label(step_name(step)), _shares(flip, several))
         for step, flip in zip(steps[: caps.steps], flips.steps, strict=False)
     ]
     rows += [FlipRow("", _move(flips), _shares(flip, several)) for flip in flips.steps[len(steps) :][-1:]]

@@ -12,6 +12,7 @@ from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.models.coefficients_json import to_document
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution
+from coordpath_governance.reports.class_words import class_weights
 from coordpath_governance.reports.coefficients import coordinate_facts, count_changes, merged_levels, raw_changes
 from coordpath_governance.reports.document import (
     REPORT_SCHEMA,
@@ -81,7 +82,7 @@ def compose(
         subject=told.subject,
         assessment=NOT_ASSESSED,
         facts=told.facts,
-        summary=summarise(versions, told.data, counts, path, impact, told.glm, own, told.settings),
+        summary=summarise(versions, told.data, counts, path, impact, told.glm, own, told.settings, class_weights(models)),
         counts=counts,
         data=told.data,
         settings=told.settings,

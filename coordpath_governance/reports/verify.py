@@ -38,6 +38,7 @@ from coordpath_governance.reference.logged import LoggedReference, read_referenc
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.class_words import class_weights
 from coordpath_governance.reports.coefficients import merged_levels
 from coordpath_governance.reports.compare import differences, rounding_of
 from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose, document_digest
@@ -258,7 +259,7 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     labels = (champion.label if champion else None, document.subject.candidate.label)
     parts = (document.data, document.counts, document.path, document.impact, document.glm)
     own = own_thresholds(document.models, document.settings.threshold_class)
-    summary = summarise(labels, *parts, own, document.settings)
+    summary = summarise(labels, *parts, own, document.settings, class_weights(document.models))
     try:
         pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
         merged = merged_levels(align(pair, evidence.moments))
