@@ -167,7 +167,7 @@ def _row(c: CoordinateFacts, stands_for: str | None, caps: Caps) -> CoefficientR
     by_unit, by_deviation = ratios(c)
     change = NOT_DEFINED if c.old is None or c.new is None else signed(significant(c.new - c.old, 3))
     return CoefficientRow(
-        label=caps.label(c.label),
+        label=caps.label(wording.coefficient_name(c.label)),
         unit=caps.label(c.unit) if c.unit != c.label else None,
         baseline=c.kind == "baseline",
         merged=caps.label(", ".join(c.merged)) if c.merged else None,
@@ -248,7 +248,7 @@ def _drawable(coordinates: list[CoordinateFacts]) -> list[CoordinateFacts]:
 
 def _chart(document: ChangeReportDocument, coordinates: list[CoordinateFacts], caps: Caps) -> Dumbbell | None:
     rows = tuple(
-        DumbbellRow(caps.label(c.label), c.standardised_old, c.standardised_new, c.flips)
+        DumbbellRow(caps.label(wording.coefficient_name(c.label)), c.standardised_old, c.standardised_new, c.flips)
         for c in _drawable(coordinates)[: caps.chart_rows]
     )
     if not rows:
