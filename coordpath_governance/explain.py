@@ -53,6 +53,7 @@ def explain_change(
     gamma: float = 1.0,
     threshold: float | None = None,
     champion_threshold: float | None = None,
+    threshold_class: str | None = None,
     segments: Sequence[str] = (),
     reason: str | None = None,
     change_type: str | None = None,
@@ -74,8 +75,10 @@ def explain_change(
     column ``target``; ``target`` may also be the values themselves. Without ``data``, what the candidate's run logged
     is used. ``offset`` is a column that is added to the score, ``exposure`` one whose logarithm is (logistic, Poisson,
     gamma and Tweedie models). Without ``threshold`` each version decides at its own, if it has one;
-    ``champion_threshold`` is another one for the champion alone. What a registered candidate's tags say of the change
-    (``coordpath.reason`` …) stands in for what is not given here; dates are written YYYY-MM-DD.
+    ``champion_threshold`` is another one for the champion alone. Of a classifier both are probabilities of
+    ``threshold_class``; where that is not named the last class is taken, and the report asks whether it was meant. What a
+    registered candidate's tags say of the change (``coordpath.reason`` …) stands in for what is not given here; dates are
+    written YYYY-MM-DD.
     """
     texts = {"weight": weight, "offset": offset, "exposure": exposure, "period": period, "name": name}
     facts = {
@@ -98,7 +101,12 @@ def explain_change(
         subject=subject,
         facts=new.with_tags(ChangeFacts(**facts)),
         settings=settings_for(
-            max_steps=max_steps, gamma=gamma, threshold=threshold, champion_threshold=champion_threshold, segments=segments
+            max_steps=max_steps,
+            gamma=gamma,
+            threshold=threshold,
+            champion_threshold=champion_threshold,
+            threshold_class=threshold_class,
+            segments=segments,
         ),
         environments=environments_of(old.environment if old else None, new.environment),
     )

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 __all__ = [
     "MINUS",
     "NOT_KNOWN",
     "NUMBER_SPACE",
     "CostColumn",
+    "complement",
     "cost_column",
     "count",
+    "difference",
     "exponentials",
     "fixed",
+    "is_within_noise",
     "pair",
     "percent",
     "signed",
@@ -35,6 +39,7 @@ MOST_DIGITS = 6
 WIDEST = 9
 """Significant digits that a cost may have at most."""
 FEW = 4
+TWO_ERRORS = 2.0
 WRITABLE = 300 * math.log(10.0)
 """The exponent of e at 10³⁰⁰."""
 
@@ -52,6 +57,14 @@ def common_exponent(top: int) -> int:
 def power_of_ten(exponent: int) -> str:
     """×10⁶ and the like."""
     return f"×10{str(exponent).translate(SUPERSCRIPTS)}"
+
+
+def complement(probability: float) -> float:
+    """1 − p, for p as it is written: 0.3 for 0.7, where the difference of the doubles is 0.30000000000000004.
+
+    So "0.7 for the first class" and "0.3 for the second" are one cut-off, and a report that compares them tells of no move.
+    """
+    return float(1 - Fraction(repr(float(probability))))
 
 
 def fixed(value: float, decimals: int) -> str:
@@ -109,6 +122,21 @@ def with_error(value: float, error: float | None, digits: int = 3) -> str:
     decimals = max(digits - 1 - top, min(1 - magnitude(error), MOST_DIGITS - 1 - top)) + exponent
     text = CostColumn(exponent, max(decimals, 0)).delta_with_error(value, error)
     return f"({text}){power_of_ten(exponent)}" if exponent else text
+
+
+def is_within_noise(delta: float, error: float | None) -> bool:
+    """Whether a difference is no larger than two of its standard errors."""
+    return error is not None and abs(delta) <= TWO_ERRORS * error
+
+
+def difference(delta: float, error: float | None) -> str:
+    """A difference as of `with_error`; one that is within noise has no more digits than its error has.
+
+    That is +0.0001 ± 0.0003 for (+54 ± 320)×10⁻⁶.
+    """
+    if not error or not is_within_noise(delta, error) or not 0 <= -magnitude(error) <= MOST_DIGITS:
+        return with_error(delta, error)
+    return CostColumn(0, -magnitude(error)).delta_with_error(delta, error)
 
 
 def count(value: int) -> str:

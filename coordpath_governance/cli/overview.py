@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from coordpath_governance.models.formats import recalled_from
-from coordpath_governance.numbers import CostColumn, cost_column, pair, significant
+from coordpath_governance.numbers import CostColumn, cost_column, is_within_noise, pair, significant
 from coordpath_governance.rendering.caps import HTML_CAPS
 from coordpath_governance.rendering.family import family_words
 from coordpath_governance.rendering.flips_view import flips_view
 from coordpath_governance.rendering.origin_view import moment_text
+from coordpath_governance.rendering.wording import step_name
 from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
 from coordpath_governance.reports.impact_parts import GlmMetrics
 from coordpath_governance.reports.stated_facts import ASKED_FACTS
@@ -104,8 +105,8 @@ def _beside_the_cost(document: ChangeReportDocument) -> Iterator[str]:
 
 
 def _what(step: StepFacts) -> str:
-    name = shorten(visible(step.feature), _NAME_WIDTH)
-    return f"{name} ({len(step.moves)} coefficients)" if len(step.moves) > 1 else name
+    name = shorten(visible(step_name(step)), _NAME_WIDTH)
+    return f"{name} ({len(step.moves)} coefficients)" if len(step.moves) > 1 and step.kind != "rest" else name
 
 
 def _values(step: StepFacts) -> tuple[str, str]:
@@ -116,4 +117,5 @@ def _delta(step: StepFacts, column: CostColumn) -> str:
     """The change of the cost and its standard error, in the power of ten that the heading of the costs names."""
     mark = "▲ " if step.worsens else ""
     error = "" if step.delta_se is None else f" ± {significant(column.scaled(step.delta_se), 2)}"
-    return f"{mark}{column.delta(step.delta)}{error}"
+    noise = " (within noise)" if is_within_noise(step.delta, step.delta_se) else ""
+    return f"{mark}{column.delta(step.delta)}{error}{noise}"

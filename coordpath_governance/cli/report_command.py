@@ -29,7 +29,7 @@ __all__ = ["command"]
 NO_CHAMPION = "none"
 _PINNED = (
     *("target", "weight", "offset", "exposure", "role", "period", "missing"),
-    *("max_steps", "all_steps", "gamma", "threshold", "champion_threshold", "segments"),
+    *("max_steps", "all_steps", "gamma", "threshold", "champion_threshold", "threshold_class", "segments"),
 )
 _STATED = (*TAGGABLE_FACTS, "owner", "purpose")
 ROLES = ("training", "holdout", "out-of-time", "not stated")
@@ -90,6 +90,11 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
     type=float,
     callback=_finite,
     help="The same for the champion alone, if its decisions were made at another threshold.",
+)
+@click.option(
+    "--threshold-class",
+    metavar="CLASS",
+    help="Of a classifier: the class whose probability the thresholds are of; asked about in the report if not said.",
 )
 @click.option(
     "--segment",
@@ -235,6 +240,7 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
         gamma=options["gamma"],
         threshold=options["threshold"],
         champion_threshold=options["champion_threshold"],
+        threshold_class=options["threshold_class"],
         segments=tuple(dict.fromkeys(options["segments"])),
     )
     reference = _reference(client, candidate, options)

@@ -2,17 +2,19 @@
 
 Our models predict the probability p₁ of the second of two classes, and decide for it where p₁ ≥ the threshold. scikit-learn
 may be told a threshold t for the first class, and decides for that one where p₀ = 1 − p₁ ≥ t: here the threshold is 1 − t.
+A row exactly at it is decided otherwise than by scikit-learn. The smallest double above 1 − t would be right there too, but
+reports would tell it as a move "from 0.3 to 0.30000000000000004", and folding has rounded the score already.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 
 from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
 from coordpath_governance.models.linear_model import LinearModel, level_label
 from coordpath_governance.models.tree import ArchivedObject, Named, brief
+from coordpath_governance.numbers import complement
 
 __all__ = ["THRESHOLD_CLASSIFIERS", "classifier_within", "with_threshold"]
 
@@ -57,19 +59,9 @@ def with_threshold(fitted: Fitted, model: LinearModel) -> LinearModel:
                 "predict_proba, or scale the columns."
             )
     elif is_first:
-        threshold = _complement(threshold)
+        threshold = complement(threshold)
     whose = f" for '{model.classes[0]}'" if is_first else ""
     return replace(model, threshold=threshold, estimator=f"{model.estimator} in a {name}{whose}")
-
-
-def _complement(threshold: float) -> float:
-    """1 − t, for t as it is written: 0.3 for 0.7, where the difference of the doubles is 0.30000000000000004.
-
-    So "0.7 for the first class" and "0.3 for the second" are one threshold, and a report that compares them tells of no
-    move. A row exactly at it is decided otherwise than by scikit-learn. The smallest double above 1 − t would be right there
-    too, but reports would tell it as a move "from 0.3 to 0.30000000000000004", and folding has rounded the score already.
-    """
-    return float(1 - Fraction(repr(threshold)))
 
 
 def _logistic(score: float) -> float:

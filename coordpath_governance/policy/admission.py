@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from coordpath_governance.policy.patterns import may_both_match
 from coordpath_governance.policy.results import listed
 from coordpath_governance.policy.starting_policy import UNPINNED
+from coordpath_governance.policy.threshold_class import is_bare_threshold, label_objection, threshold_objections
 
 if TYPE_CHECKING:
     from coordpath_governance.models.linear_model import LinearModel
@@ -30,8 +31,8 @@ class Circumstances:
 
     ``others`` are the policies in force under other names, ``registered`` the names of all registered models, ``models``
     those of them that the policy matches and that could be read, by name. ``columns`` and ``sha256`` are of the file at
-    ``reference.uri``. ``roles`` are those of all keys that are not revoked. ``unknown`` tells in sentences what could not be
-    asked, and why.
+    ``reference.uri``, ``labels`` a few texts in its target's column. ``roles`` are those of all keys that are not revoked.
+    ``unknown`` tells in sentences what could not be asked, and why.
     """
 
     policy: Policy
@@ -40,6 +41,7 @@ class Circumstances:
     models: Mapping[str, LinearModel] = field(default_factory=lambda: MappingProxyType({}))
     columns: tuple[str, ...] | None = None
     sha256: str | None = None
+    labels: tuple[str, ...] = ()
     roles: frozenset[str] | None = None
     unknown: tuple[str, ...] = ()
 
@@ -163,6 +165,19 @@ def _offsets(around: Circumstances) -> Iterator[Remark]:
         )
 
 
+def _threshold(around: Circumstances) -> Iterator[Remark]:
+    """A threshold of a classifier is a probability, of one class or of the other."""
+    reference = around.policy.reference
+    labels = () if around.models else around.labels
+    objections = [*threshold_objections(reference, around.models), *label_objection(reference, labels)]
+    yield from map(_objection, objections)
+    if is_bare_threshold(reference) and not around.models and not objections:
+        yield _note(
+            "reference.threshold is a number without a class. That is right for models that predict no class; of a "
+            "classifier decisions are not known until it is written as {value: …, class: …}"
+        )
+
+
 def _relative_path(around: Circumstances) -> Iterator[Remark]:
     """A path that means another file in another folder."""
     uri = around.policy.reference.uri
@@ -186,6 +201,7 @@ CHECKS: tuple[Check, ...] = (
     _model_columns,
     _never_judged,
     _offsets,
+    _threshold,
     _relative_path,
     _roles,
 )

@@ -18,7 +18,7 @@ def assess(document: ChangeReportDocument, policy: Policy, gate: GateWord | None
 
     ``gate`` is what only the gate knew when the report was made; without it the verdict is that of the rules alone.
     """
-    judgement = judge(policy, document) if gate is None else judge_with(policy, document, gate)
+    judgement = judge(policy, document, edition=document.edition) if gate is None else judge_with(policy, document, gate)
     assessment = Assessment(
         verdict=judgement.verdict,
         reason=judgement.reason,

@@ -8,10 +8,11 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 
 from coordpath_governance.ledger.events import ADMIN, SERVICE, Retention
 from coordpath_governance.models.formats import FORMATS, is_format
+from coordpath_governance.models.linear_model import level_label
 from coordpath_governance.policy.observations import OBSERVATIONS
 from coordpath_governance.policy.rules import RULES, Rule
 from coordpath_governance.policy.rules.base import Amount
@@ -22,6 +23,7 @@ __all__ = [
     "POLICY_SCHEMA",
     "ApprovalRule",
     "ApprovalTerms",
+    "ClassThreshold",
     "DeclarationTerms",
     "EmergencyTerms",
     "MaterialityClass",
@@ -62,6 +64,11 @@ def _alias(alias: str) -> str:
     return alias
 
 
+def _class_name(label: object) -> object:
+    """1 and true, as YAML reads them, are the classes "1" and "True"."""
+    return level_label(label) if isinstance(label, bool | int | float) else label
+
+
 def _format(text: str) -> str:
     if not is_format(text):
         raise ValueError(f"there is no format '{visible(text)[:80]}'; there are {', '.join(FORMATS)} and plugin:NAME")
@@ -70,6 +77,7 @@ def _format(text: str) -> str:
 
 Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 Label = Annotated[Text, AfterValidator(_plain)]
+ClassName = Annotated[Label, BeforeValidator(_class_name)]
 Alias = Annotated[Label, AfterValidator(_alias)]
 Role = Annotated[Label, AfterValidator(_approver)]
 FormatName = Annotated[Text, AfterValidator(_format)]
@@ -97,8 +105,18 @@ class ModelFacts(Part):
     rollback: Plan | None = None
 
 
+class ClassThreshold(Part):
+    """A cut-off of a classifier: ``value`` of the probability of ``class``, from which on that class is decided for."""
+
+    value: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+    class_: ClassName = Field(alias="class")
+
+
 class PinnedReference(Part):
-    """The data that every change is judged on, and how: not the author's to choose."""
+    """The data that every change is judged on, and how: not the author's to choose.
+
+    ``threshold`` is a number where the models predict no class, and otherwise a value with its class.
+    """
 
     sha256: Sha256
     uri: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
@@ -107,12 +125,22 @@ class PinnedReference(Part):
     weight: Text | None = None
     period: Text | None = None
     missing: Literal["fail", "drop"] = "fail"
-    threshold: Amount | None = None
+    threshold: Amount | ClassThreshold | None = None
     segments: Annotated[tuple[Text, ...], AfterValidator(_unique)] = ()
     max_steps: Annotated[int, Field(ge=1)] | None = 10
     gamma: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     offset: Text | None = None
     exposure: Text | None = None
+
+    @property
+    def threshold_value(self) -> float | None:
+        """The number alone."""
+        return self.threshold.value if isinstance(self.threshold, ClassThreshold) else self.threshold
+
+    @property
+    def threshold_class(self) -> str | None:
+        """The class whose probability it is of; None where none is named."""
+        return self.threshold.class_ if isinstance(self.threshold, ClassThreshold) else None
 
 
 class ApprovalRule(Part):

@@ -13,6 +13,7 @@ from coordpath_governance.policy.materiality import class_of, why_in_class
 from coordpath_governance.policy.results import Outcome, RuleResult, listed
 from coordpath_governance.policy.rules import Seen
 from coordpath_governance.reports.document import ChangeReportDocument, GateWord
+from coordpath_governance.reports.editions import EDITION, Edition
 
 __all__ = ["ApprovalNeed", "GateFacts", "Judgement", "RuleResult", "judge", "judge_with", "who_decides"]
 
@@ -43,10 +44,17 @@ class Judgement:
 
 
 def judge(
-    policy: Policy, document: ChangeReportDocument, gate: GateFacts | None = None, waived: Collection[str] = ()
+    policy: Policy,
+    document: ChangeReportDocument,
+    gate: GateFacts | None = None,
+    waived: Collection[str] = (),
+    edition: Edition | None = EDITION,
 ) -> Judgement:
-    """Look at everything. Without ``gate`` the rules that need it are left out; built-in checks cannot be ``waived``."""
-    document = document.model_copy(update={"facts": policy.merged_facts(document.facts)})
+    """Look at everything. Without ``gate`` the rules that need it are left out; built-in checks cannot be ``waived``.
+
+    Of whatever ``edition`` a report is, it is judged as today, unless what it said when it was made is to be told again.
+    """
+    document = document.model_copy(update={"facts": policy.merged_facts(document.facts), "edition": edition})
     kind = class_of(policy.materiality, document)
     seen = Seen(document, gate, kind.full_validation)
     rules = list(policy.named_rules())
@@ -61,7 +69,7 @@ def judge(
 
 def judge_with(policy: Policy, document: ChangeReportDocument, word: GateWord) -> Judgement:
     """The judgement over a report alone, concluded as the gate did that knew more: the same verdict, before any decision."""
-    alone = judge(policy, document)
+    alone = judge(policy, document, edition=document.edition)
     told = {each.rule: each.result for each in word.rules}
     results = tuple(
         replace(each, result=told[each.rule], reason=_TOLD) if told.get(each.rule, each.result) != each.result else each

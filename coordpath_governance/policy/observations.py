@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from coordpath_governance.policy.amounts import Unit, value_text
+from coordpath_governance.policy.results import listed
+from coordpath_governance.reports.decision_words import is_bare
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts, FunctionFacts
 from coordpath_governance.reports.own_thresholds import hides_a_move, own_thresholds
 
@@ -32,6 +34,10 @@ _NO_COST = "The champion's cost is zero, so nothing is relative to it: give an a
 _SEVERAL_SCORES = "A model with several classes has several scores: give a limit by_segment, or one for decision_flips."
 _OWN_THRESHOLDS = (
     "The versions' own thresholds differ, and decisions were counted at another: leave the policy's threshold out."
+)
+_NO_CLASS = (
+    "Nobody said of which class the threshold is a probability: name one of {} in the policy, as "
+    "reference.threshold: {{value: …, class: …}}, and make the report again."
 )
 _NO_SPREAD = "The target is constant in the reference data: give an absolute limit."
 _OTHER_UNIT = "The score of these models is not in the target's unit: give an absolute limit."
@@ -69,8 +75,11 @@ def remedy(document: ChangeReportDocument, name: str) -> str:
         return NEEDS_CHAMPION
     if document.glm is not None and name == "standardised_change_relative":
         return _OTHER_UNIT
-    if name in ("decision_flips", "segment_decision_flips") and not _as_decided(document):
-        return _OWN_THRESHOLDS
+    if name in ("decision_flips", "segment_decision_flips"):
+        if _names_no_class(document):
+            return _NO_CLASS.format(listed(document.glm.classes if document.glm else ()))
+        if not _as_decided(document):
+            return _OWN_THRESHOLDS
     return observation.remedy
 
 
@@ -160,7 +169,16 @@ def _decision_flips(document: ChangeReportDocument) -> float | None:
 
 
 def _as_decided(document: ChangeReportDocument) -> bool:
-    return not hides_a_move(document.impact.flips, own_thresholds(document.models))
+    """Whether flips were counted at the cut-off that is meant, and hide no move of the versions' own."""
+    own = own_thresholds(document.models, document.settings.threshold_class)
+    return not _names_no_class(document) and not hides_a_move(document.impact.flips, own)
+
+
+def _names_no_class(document: ChangeReportDocument) -> bool:
+    """Whether the class of a classifier's threshold was guessed; reports of the first edition were judged all the same."""
+    if document.edition is None or document.glm is None:
+        return False
+    return is_bare(document.settings, document.glm.classes)
 
 
 def _segment_flips(document: ChangeReportDocument) -> float | None:

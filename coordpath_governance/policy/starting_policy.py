@@ -46,7 +46,7 @@ reference:
   target: %(target)s
   # weight: column of row weights
   # exposure: years             # or offset: column; of logistic, Poisson, gamma and Tweedie models
-  # threshold: 0.5              # decisions "prediction >= threshold"; leave it out where the model has its own
+%(threshold)s
   # segments: [region]          # needed by the limits by_segment
   missing: fail
   # number of single steps that are shown, before all the rest
@@ -116,15 +116,18 @@ _BY_SEGMENT = """  # share of decisions; needs a threshold in reference, by_segm
 #  decision_flips: {overall: 0.05, by_segment: 0.1}"""
 _OVERALL = """  # share of decisions, 0.05 is 5 %; by_segment: 0.1 needs segments
   decision_flips: {overall: 0.05, otherwise: review}"""
+_NUMBER = '  # threshold: 0.5              # decisions "prediction >= threshold", in units of the prediction'
+_PROBABILITY = """  # decisions "probability of this class >= value"; leave it out where the model has its own
+  # threshold: {value: 0.5, class: bad}"""
 _OF_TARGET = "share of the target's standard deviation, 0.1 is a tenth of it"
 _OF_SCORE = "units of the score: log-odds, or the logarithm of a rate"
 _IN_TARGET = {"moderate": "standardised_change_relative", "moderate_unit": _OF_TARGET}
 _IN_SCORE = {"moderate": "standardised_change", "moderate_unit": _OF_SCORE}
 
 KINDS = {
-    "linear": {"change": _LINEAR, "decisions": _BY_SEGMENT, **_IN_TARGET},
-    "classifier": {"change": _SCORE, "decisions": _OVERALL, **_IN_SCORE},
-    "rate": {"change": _SCORE, "decisions": _BY_SEGMENT, **_IN_SCORE},
+    "linear": {"change": _LINEAR, "decisions": _BY_SEGMENT, "threshold": _NUMBER, **_IN_TARGET},
+    "classifier": {"change": _SCORE, "decisions": _OVERALL, "threshold": _PROBABILITY, **_IN_SCORE},
+    "rate": {"change": _SCORE, "decisions": _BY_SEGMENT, "threshold": _NUMBER, **_IN_SCORE},
 }
 """What differs by the kind of model: linear, logistic (a classifier), or Poisson, gamma and Tweedie (a rate)."""
 

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_CLASS_FLIPS", "THRESHOLD_STEP", "ClassFlipMeasures", "DecisionSums", "FlipMeasures", "FlipStepMeasures"]
+__all__ = [
+    "MOST_CLASS_FLIPS",
+    "THRESHOLD_STEP",
+    "ClassFlipMeasures",
+    "CutOff",
+    "DecisionSums",
+    "FlipMeasures",
+    "FlipStepMeasures",
+]
 
 Array = NDArray[np.float64]
 Decisions = NDArray[np.int16]
@@ -19,6 +27,24 @@ THRESHOLD_STEP = "(threshold)"
 
 MOST_CLASS_FLIPS = 400
 """From which class to which: no more of these are told than the most frequent ones; up to 20 classes have fewer."""
+
+
+@dataclass(frozen=True)
+class CutOff:
+    """Where a version decides: for the last class where its probability p is at least ``value``.
+
+    ``of_first``: for the first of two classes where 1 − p is at least ``value``, as scikit-learn computes it. Turned into
+    "p at most 1 − value", a row exactly at the cut-off could be decided otherwise.
+    """
+
+    value: float
+    of_first: bool = False
+
+    def decided(self, prediction: Array) -> NDArray[np.bool_]:
+        """Whether the last class is decided for, or what is predicted is at least the value."""
+        if self.of_first:
+            return ~(1.0 - prediction >= self.value)
+        return prediction >= self.value
 
 
 @dataclass(frozen=True)
@@ -44,24 +70,35 @@ class FlipMeasures:
     """Shares of the rows whose decision flips, from the first model to the last and at every step.
 
     Several classes have no order: there every changed decision counts as ``up`` and none as ``down``, and ``classes`` tells
-    which become which, in the order of the classes.
+    which become which, in the order of the classes. ``rows_up`` and ``rows_down`` count the rows themselves, whatever their
+    weights. ``champion_yes`` and ``candidate_yes`` are the shares that each version decides for what up leads to; None for
+    several classes.
     """
 
     up: float
     down: float
     steps: tuple[FlipStepMeasures, ...]
     classes: tuple[ClassFlipMeasures, ...] = ()
+    rows_up: int = 0
+    rows_down: int = 0
+    champion_yes: float | None = None
+    candidate_yes: float | None = None
 
 
 class DecisionSums:
     """Adds up flips: the path decides at the champion's threshold, and a threshold that moves is the last step.
 
-    A model with several classes decides for the most probable one, whatever the thresholds.
+    A model with several classes decides for the most probable one, whatever the thresholds. ``about_first``: up is to the
+    first of two classes instead of to the last.
     """
 
-    def __init__(self, titles: Sequence[str], champion: float, candidate: float, scores: int) -> None:
+    def __init__(
+        self, titles: Sequence[str], champion: CutOff, candidate: CutOff, scores: int, *, about_first: bool = False
+    ) -> None:
         self._champion, self._candidate = champion, candidate
-        self._several = scores > 1
+        self._several, self._about_first = scores > 1, about_first
+        self._rows = np.zeros(2, dtype=np.int64)
+        self._yes = np.zeros(2)
         self._class_flips: defaultdict[tuple[int, int], float] = defaultdict(float)
         self._moves = champion != candidate and not self._several
         self._titles = (*titles, THRESHOLD_STEP) if self._moves else tuple(titles)
@@ -76,6 +113,10 @@ class DecisionSums:
         if not self._several:
             self._down += weight @ (steps < 0)
         flipped: NDArray[np.bool_] = steps[:, -1] != 0
+        up = flipped if self._several else steps[:, -1] > 0
+        self._rows += np.array([up.sum(), (flipped & ~up).sum()])
+        if not self._several:
+            self._yes += weight @ decided[:, [0, -1]]
         if self._several:
             self._add_class_flips(decided[flipped][:, [0, -1]], weight[flipped])
         return flipped
@@ -92,10 +133,10 @@ class DecisionSums:
         if self._several:
             classes: Decisions = np.argmax(prediction, axis=1).astype(np.int16)
             return classes
-        decided = prediction[:, 0] >= self._champion
+        decided = self._champion.decided(prediction[:, 0])
         if self._moves:
-            decided = np.column_stack([decided, prediction[:, 0, -1] >= self._candidate])
-        return decided.astype(np.int16)
+            decided = np.column_stack([decided, self._candidate.decided(prediction[:, 0, -1])])
+        return (~decided if self._about_first else decided).astype(np.int16)
 
     def result(self, weight: float) -> FlipMeasures:
         """The shares of all rows taken in."""
@@ -106,6 +147,8 @@ class DecisionSums:
             float(down[-1]),
             tuple(FlipStepMeasures(title, float(u), float(d)) for title, u, d in steps),
             tuple(ClassFlipMeasures(*pair, each / weight) for pair, each in self._most_frequent() if each),
+            *(int(count) for count in self._rows),
+            *((None, None) if self._several else (float(share) for share in self._yes / weight)),
         )
 
     def _most_frequent(self) -> list[tuple[tuple[int, int], float]]:

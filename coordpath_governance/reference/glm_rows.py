@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from coordpath_governance.costs.accumulate import by_column
 from coordpath_governance.costs.families import Family
-from coordpath_governance.reference.decisions import ClassFlipMeasures, DecisionSums, FlipStepMeasures
+from coordpath_governance.reference.decisions import CutOff, DecisionSums
 from coordpath_governance.reference.path_losses import PathLosses, disagreement
 from coordpath_governance.reference.rank_figures import quantiles
 from coordpath_governance.reference.ranked import ALL_DIGITS, RankedSums
@@ -37,15 +37,17 @@ _ROUNDING = 1e-12
 class GlmPathOnRows:
     """The path as the models on it: before the first step and after every step, with their costs as the solver told them.
 
-    ``betas`` is (steps + 1) × (columns·scores), coordinate j·C + c being column j in class c.
+    ``betas`` is (steps + 1) × (columns·scores), coordinate j·C + c being column j in class c. ``about_first``: a decision
+    that flips up is one for the first of two classes, since the cut-off that was asked for is of its probability.
     """
 
     betas: Array
     steps: tuple[str, ...]
     costs: tuple[float, ...]
     classes: tuple[str, ...] = ()
-    champion_threshold: float | None = None
-    candidate_threshold: float | None = None
+    champion_cut: CutOff | None = None
+    candidate_cut: CutOff | None = None
+    about_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,6 @@ class GlmRowMeasures(RowMeasures):
     every row with its exposure.
     """
 
-    flip_steps: tuple[FlipStepMeasures, ...]
-    class_flips: tuple[ClassFlipMeasures, ...]
     champion_metrics: VersionMeasures
     candidate_metrics: VersionMeasures
 
@@ -73,8 +73,9 @@ class _Sums:
         self.losses = PathLosses(np.diff(path.costs).tolist())
         self.segments = SegmentSums(segments)
         self.decisions = None
-        if path.champion_threshold is not None and path.candidate_threshold is not None:
-            self.decisions = DecisionSums(path.steps, path.champion_threshold, path.candidate_threshold, family.scores)
+        if path.champion_cut is not None and path.candidate_cut is not None:
+            cuts = path.champion_cut, path.candidate_cut
+            self.decisions = DecisionSums(path.steps, *cuts, family.scores, about_first=path.about_first)
         self.shift = RankedSums(1, ALL_DIGITS)
         self.lowest, self.highest = np.inf, -np.inf
         self.best = BestOrder() if not path.classes else None
@@ -172,11 +173,8 @@ def _result(sums: _Sums, path: GlmPathOnRows) -> GlmRowMeasures:
         shift_p50=middle,
         shift_p95=high,
         shift_largest=sums.highest if sums.highest >= -sums.lowest else sums.lowest,
-        flips_up=None if flips is None else flips.up,
-        flips_down=None if flips is None else flips.down,
+        flips=flips,
         segments=sums.segments.result(flips is not None),
-        flip_steps=() if flips is None else flips.steps,
-        class_flips=() if flips is None else flips.classes,
         champion_metrics=champion.result(path.classes, best),
         candidate_metrics=candidate.result(path.classes, best),
     )

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from coordpath_governance.reference.decisions import CutOff, DecisionSums, FlipMeasures
 from coordpath_governance.reference.encode import EncodedRows, ReadingPlan, Tally, encode_rows
 from coordpath_governance.reference.path_losses import PathLosses, disagreement
 from coordpath_governance.reference.rank_figures import quantiles
@@ -69,8 +70,7 @@ class RowMeasures:
     shift_p50: float
     shift_p95: float
     shift_largest: float
-    flips_up: float | None
-    flips_down: float | None
+    flips: FlipMeasures | None
     segments: tuple[SegmentMeasures, ...]
 
 
@@ -80,12 +80,11 @@ class _Sums:
 
     losses: PathLosses
     segments: SegmentSums
+    decisions: DecisionSums | None = None
     champion_mae: float = 0.0
     candidate_mae: float = 0.0
     target_square: float = 0.0
     largest: float = 0.0
-    up: float = 0.0
-    down: float = 0.0
     histogram: Array = field(default_factory=lambda: np.zeros(_BINS))
 
 
@@ -106,18 +105,20 @@ def measure_rows(
         for unit in units:
             picks[scores.units.index(unit), k] = 1.0
     sums = _Sums(PathLosses(path.deltas), SegmentSums(plan.segments))
+    if path.threshold is not None:
+        sums.decisions = DecisionSums(("from first to last",), CutOff(path.threshold), CutOff(path.threshold), 1)
     edges = path.shift_mean + max(path.shift_sd, 1e-300) * np.linspace(-_REACH, _REACH, _BINS + 1)
     tally = Tally()
     for chunk in encode_rows(source, plan, tally) if kept is None else kept:
-        _add_chunk(sums, chunk, scores, picks, path, edges)
+        _add_chunk(sums, chunk, scores, picks, edges)
         if progress is not None:
             progress(tally.rows_read)
     source.check_unchanged()
     _check_agreement(sums, path)
-    return _result(sums, path, edges)
+    return _result(sums, edges)
 
 
-def _add_chunk(sums: _Sums, chunk: EncodedRows, scores: RowScores, picks: Array, path: PathOnRows, edges: Array) -> None:
+def _add_chunk(sums: _Sums, chunk: EncodedRows, scores: RowScores, picks: Array, edges: Array) -> None:
     weight, target = chunk.weight, chunk.target
     start = scores.score(chunk.design)
     along = np.column_stack([start, start[:, None] + np.cumsum(scores.shifts(chunk.design) @ picks, axis=1)])
@@ -134,11 +135,8 @@ def _add_chunk(sums: _Sums, chunk: EncodedRows, scores: RowScores, picks: Array,
     bins = np.clip(np.searchsorted(edges, shift, side="right") - 1, 0, _BINS - 1)
     sums.histogram += np.bincount(bins, weights=weight, minlength=_BINS)
     flipped = np.zeros(len(shift), dtype=bool)
-    if path.threshold is not None:
-        before, after = start >= path.threshold, along[:, -1] >= path.threshold
-        flipped = before != after
-        sums.up += float(weight @ (after & ~before))
-        sums.down += float(weight @ (before & ~after))
+    if sums.decisions is not None:
+        flipped = sums.decisions.add(along[:, None, [0, -1]], weight)
     sums.segments.add(chunk.segments, weight, (loss[:, 0], loss[:, -1]), shift, flipped)
 
 
@@ -153,10 +151,10 @@ def _check_agreement(sums: _Sums, path: PathOnRows) -> None:
         raise disagreement("their moments")
 
 
-def _result(sums: _Sums, path: PathOnRows, edges: Array) -> RowMeasures:
+def _result(sums: _Sums, edges: Array) -> RowMeasures:
     low, middle, high = quantiles((edges[:-1] + edges[1:]) / 2, sums.histogram)
-    with_threshold = path.threshold is not None
     weight = sums.losses.weight
+    flips = None if sums.decisions is None else sums.decisions.result(weight)
     return RowMeasures(
         step_se=sums.losses.step_se,
         total_se=sums.losses.total_se,
@@ -166,7 +164,6 @@ def _result(sums: _Sums, path: PathOnRows, edges: Array) -> RowMeasures:
         shift_p50=middle,
         shift_p95=high,
         shift_largest=sums.largest,
-        flips_up=sums.up / weight if with_threshold else None,
-        flips_down=sums.down / weight if with_threshold else None,
-        segments=sums.segments.result(with_threshold),
+        flips=flips,
+        segments=sums.segments.result(flips is not None),
     )

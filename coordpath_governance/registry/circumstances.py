@@ -16,18 +16,22 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.models.linear_model import LinearModel
     from coordpath_governance.policy.document import Policy
+    from coordpath_governance.reference.sources import RowSource
 
 __all__ = ["circumstances", "standing_model"]
 
 _MOST = 10
 """So many models are read at most; a pattern may match hundreds."""
 
+_MOST_LABELS = 5
+"""Values of the target that are told: two are classes of a classifier."""
+
 
 def circumstances(policy: Policy, client: Any | None, ledger: Ledger | None) -> Circumstances:  # noqa: ANN401 - MlflowClient
     """Ask whom there is to ask; whoever does not answer is a sentence in ``unknown``, never an error."""
     unknown: list[str] = []
     registered = _registered(client, unknown)
-    columns, sha256 = _data(policy, client, unknown)
+    columns, sha256, labels = _data(policy, client, unknown)
     return Circumstances(
         policy,
         others=() if ledger is None else tuple(p.policy for p in adopted_policies(ledger) if p.policy.name != policy.name),
@@ -35,6 +39,7 @@ def circumstances(policy: Policy, client: Any | None, ledger: Ledger | None) -> 
         models=_models(policy, client, registered or (), unknown),
         columns=columns,
         sha256=sha256,
+        labels=labels,
         roles=None if ledger is None else _roles(ledger),
         unknown=tuple(unknown),
     )
@@ -86,17 +91,42 @@ def _model(client: Any, name: str, alias: str, unknown: list[str]) -> LinearMode
         return None
 
 
-def _data(policy: Policy, client: Any | None, unknown: list[str]) -> tuple[tuple[str, ...] | None, str | None]:  # noqa: ANN401 - MlflowClient
-    """The columns and the digest of the data at ``reference.uri``."""
-    uri = policy.reference.uri
+def _data(
+    policy: Policy,
+    client: Any | None,  # noqa: ANN401 - MlflowClient
+    unknown: list[str],
+) -> tuple[tuple[str, ...] | None, str | None, tuple[str, ...]]:
+    """The columns and the digest of the data at ``reference.uri``, and where a threshold asks for it the target's labels."""
+    uri, target = policy.reference.uri, policy.reference.target
     if uri is None or (client is None and not is_local(uri)):
-        return None, None
+        return None, None, ()
     try:
         with pinned_source(policy) as source:
-            return tuple(source.column_names()), source.sha256
+            columns = tuple(source.column_names())
+            asked = policy.reference.threshold_value is not None and target in columns
+            return columns, source.sha256, _labels(source, target) if asked else ()
     except CoordpathError as error:
         unknown.append(f"the pinned data were not looked at: {error}")
-        return None, None
+        return None, None, ()
+
+
+def _labels(source: RowSource, column: str) -> tuple[str, ...]:
+    """The first few texts of a column, in order; empty where it holds numbers."""
+    values: set[object] = set()
+    for chunk in source.chunks([column]):
+        values.update(chunk.column(0).unique().to_pylist())
+        if len(values) > _MOST_LABELS + len(source.null_texts):
+            break
+    texts = sorted(value for value in values if isinstance(value, str) and value not in source.null_texts)
+    return () if all(_is_number(text) for text in texts) else tuple(texts[:_MOST_LABELS])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _roles(ledger: Ledger) -> frozenset[str]:

@@ -51,7 +51,13 @@ def pinned_source(policy: Policy, data: Path | None = None) -> Iterator[RowSourc
 def pinned_settings(policy: Policy) -> Settings:
     """How the policy wants its reports made."""
     pinned = policy.reference
-    return settings_for(max_steps=pinned.max_steps, gamma=pinned.gamma, threshold=pinned.threshold, segments=pinned.segments)
+    return settings_for(
+        max_steps=pinned.max_steps,
+        gamma=pinned.gamma,
+        threshold=pinned.threshold_value,
+        threshold_class=pinned.threshold_class,
+        segments=pinned.segments,
+    )
 
 
 def is_local(uri: str) -> bool:

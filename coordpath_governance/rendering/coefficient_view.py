@@ -105,11 +105,10 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
     rows = [_row(c, stands_for.get(c.label), caps) for c in exercised[: caps.rows]]
     chart = _chart(document, exercised, caps)
     raw = [_raw_row(r, caps) for r in sorted(document.raw, key=lambda r: not r.differs)[: caps.rows]]
-    flips = counts.sign_flips
     return CoefficientsView(
         sentence=(
             f"{count(counts.changed)} of {count(counts.coefficients)} coefficients differ in the coordinates both models "
-            f"share; {wording.slopes_that_flip(flips)}."
+            f"share; {wording.slopes_that_flip(document, caps)}."
         ),
         lead=CoefficientTable.of(rows[: caps.lead_rows]),
         more=CoefficientTable.of(rows[caps.lead_rows :], len(exercised) - len(rows)),
@@ -168,7 +167,7 @@ def _row(c: CoordinateFacts, stands_for: str | None, caps: Caps) -> CoefficientR
     by_unit, by_deviation = ratios(c)
     change = NOT_DEFINED if c.old is None or c.new is None else signed(significant(c.new - c.old, 3))
     return CoefficientRow(
-        label=caps.label(c.label),
+        label=caps.label(wording.coefficient_name(c.label)),
         unit=caps.label(c.unit) if c.unit != c.label else None,
         baseline=c.kind == "baseline",
         merged=caps.label(", ".join(c.merged)) if c.merged else None,
@@ -249,7 +248,7 @@ def _drawable(coordinates: list[CoordinateFacts]) -> list[CoordinateFacts]:
 
 def _chart(document: ChangeReportDocument, coordinates: list[CoordinateFacts], caps: Caps) -> Dumbbell | None:
     rows = tuple(
-        DumbbellRow(caps.label(c.label), c.standardised_old, c.standardised_new, c.flips)
+        DumbbellRow(caps.label(wording.coefficient_name(c.label)), c.standardised_old, c.standardised_new, c.flips)
         for c in _drawable(coordinates)[: caps.chart_rows]
     )
     if not rows:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from coordpath_governance.numbers import percent, significant
+from coordpath_governance.numbers import percent
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.weighting import by_weight
+from coordpath_governance.rendering.wording import step_name
+from coordpath_governance.reports.decision_words import DecisionWords, decision_words
 from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.reports.impact_parts import Flips, FlipStep, GlmFacts
+from coordpath_governance.reports.impact_parts import Flips, FlipStep
 from coordpath_governance.reports.own_thresholds import threshold_texts
 
 __all__ = ["ClassFlipRow", "FlipRow", "FlipsView", "flips_view"]
@@ -69,8 +71,9 @@ def flips_view(document: ChangeReportDocument, caps: Caps) -> FlipsView:
     if flips is None:
         return FlipsView(known=False, sentences=_why_not(document))
     several = glm is not None and glm.family == "multinomial"
-    classes = _two_classes(glm, caps)
-    sentences = (_changed(flips),) if several else _sentences(flips) if classes is None else _between(flips, *classes)
+    data = document.data
+    words = decision_words(flips, data.rows, data.weight, glm, caps.label, with_shares=True)
+    sentences = _sentences(words)
     weighted = by_weight(document, caps)
     among = f"rows ({weighted})" if weighted else "rows"
     moves, becoming = _class_flips(flips, caps), f"Share of the {among} whose most probable class becomes another"
@@ -78,11 +81,11 @@ def flips_view(document: ChangeReportDocument, caps: Caps) -> FlipsView:
         return FlipsView(known=True, sentences=sentences, classes=moves, classes_caption=becoming)
     steps = document.path.steps
     rows = [
-        FlipRow(str(step.k), caps.label(flip.feature), _shares(flip, several))
+        FlipRow(str(step.k), caps.label(step_name(step)), _shares(flip, several))
         for step, flip in zip(steps[: caps.steps], flips.steps, strict=False)
     ]
     rows += [FlipRow("", _move(flips), _shares(flip, several)) for flip in flips.steps[len(steps) :][-1:]]
-    sides, meaning = _sides(classes)
+    sides, meaning = _sides(words)
     caption = f"Share of the {among} whose decision flips at each step"
     return FlipsView(
         known=True,
@@ -110,27 +113,16 @@ def _why_not(document: ChangeReportDocument) -> tuple[str, ...]:
     return (ONE_THRESHOLD.format(known[0]) if len(known) == 1 else NO_THRESHOLD,)
 
 
-def _two_classes(glm: GlmFacts | None, caps: Caps) -> tuple[str, str] | None:
-    """What is decided for below the threshold, and from it on; None where there are not two classes."""
-    if glm is None or glm.family != "binomial" or not glm.classes:
-        return None
-    return f"“{caps.label(glm.classes[0])}”", f"“{caps.label(glm.classes[-1])}”"
-
-
-def _sides(classes: tuple[str, str] | None) -> tuple[tuple[str, ...], str]:
+def _sides(words: DecisionWords) -> tuple[tuple[str, ...], str]:
     """The heads of the columns, and what is decided for."""
-    if classes is None:
+    if words.yes is None:
         return THRESHOLD_SIDES, "yes: the prediction is at or above the threshold"
-    below, above = classes
+    below, above = words.sides
     return (f"To {above}", f"To {below}"), f"{above}: its probability is at or above the threshold"
 
 
 def _shares(flips: FlipStep | Flips, several: bool) -> tuple[str, ...]:
     return (percent(flips.up, 2),) if several else (percent(flips.up, 2), percent(flips.down, 2))
-
-
-def _changed(flips: Flips) -> str:
-    return f"For {percent(flips.up, 2)} of the rows another class becomes the most probable one."
 
 
 def _class_flips(flips: Flips, caps: Caps) -> Shown[ClassFlipRow]:
@@ -147,32 +139,21 @@ def _move(flips: Flips) -> str:
     return f"threshold {old} → {new}"
 
 
-def _between(flips: Flips, below: str, above: str) -> tuple[str, ...]:
-    """Of two classes, by their names."""
-    old, new = threshold_texts(flips)
-    decides = f"Both versions are taken to decide for {above} from a probability of {new} on."
-    if old != new:
-        decides = (
-            f"The champion decides for {above} from a probability of {old} on, the candidate from {new} on; each version is "
-            "taken at its own threshold."
+def _sentences(words: DecisionWords) -> tuple[str, ...]:
+    """Where decisions are made, how many change, and what to ask about it."""
+    if words.flips.threshold is None:
+        return (words.sentence(),)
+    old, new = words.cut_offs
+    does = "decides" if words.yes is None else f"decides for {words.yes}"
+    if old == new:
+        where = f"Both versions are taken to {does.replace('decides', 'decide', 1)} {_at(words, new)}."
+    else:
+        where = (
+            f"The champion {does} {_at(words, old)}, the candidate {_at(words, new)}; each is taken at its own threshold."
         )
-    return (
-        decides,
-        f"{percent(flips.up, 2)} of the rows go from {below} to {above}.",
-        f"{percent(flips.down, 2)} of the rows go from {above} to {below}.",
-    )
+    told = [f"{each[0].upper()}{each[1:]}." for each in words.directions()]
+    return (where, *told, *words.is_it_in_use())
 
 
-def _sentences(flips: Flips) -> tuple[str, ...]:
-    if flips.champion_threshold is not None and flips.champion_threshold != flips.threshold:
-        old, new = threshold_texts(flips)
-        return (
-            f"The champion decides at {old}, the candidate at {new}; each version is taken at its own threshold.",
-            f"{percent(flips.up, 2)} of the rows go from below the champion's threshold to at or above the candidate's.",
-            f"{percent(flips.down, 2)} of the rows go from at or above the champion's threshold to below the candidate's.",
-        )
-    threshold = significant(flips.threshold or 0.0)
-    return (
-        f"{percent(flips.up, 2)} of the rows go from below the threshold {threshold} to at or above it.",
-        f"{percent(flips.down, 2)} of the rows go from at or above the threshold to below it.",
-    )
+def _at(words: DecisionWords, cut_off: str) -> str:
+    return f"at the threshold {cut_off}" if words.yes is None else f"where {cut_off}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coordpath_governance.numbers import CostColumn, cost_column, count, percent, signed, significant
+from coordpath_governance.paths.problem import BASELINE
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.calibration_view import CalibrationView, calibration_view
 from coordpath_governance.rendering.caps import Caps, Shown
@@ -12,13 +13,17 @@ from coordpath_governance.rendering.family import family_words
 from coordpath_governance.rendering.flips_view import FlipsView, flips_view
 from coordpath_governance.rendering.metrics_view import NEEDS_ROWS, MetricRow, judge, metric_rows
 from coordpath_governance.rendering.weighting import by_weight, rate_unit
-from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.document import ChangeReportDocument, ComparedOrder
 from coordpath_governance.reports.impact_parts import ScoreShift, SegmentImpact
 
 __all__ = ["ImpactView", "OrderCell", "OrderColumn", "OrdersView", "SegmentRow", "impact_view", "orders_view"]
 
 ROUNDING = 1e-12
 SQUARED_ERROR = "Mean squared error"
+
+
+NO_SEGMENTS = "No segments were named."
+NO_ROWS = "There are no segments: only moments were at hand, not rows."
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class ImpactView:
     shift: tuple[tuple[str, str], ...]
     flips: FlipsView
     segments: Shown[SegmentRow]
+    no_segments: str
     cost_title: str
     error: str
     suffix: str
@@ -97,6 +103,7 @@ def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
         shift=_shift(impact.shift, moments=document.glm is None or document.glm.link != "softmax"),
         flips=flips_view(document, caps),
         segments=Shown(tuple(_segment(s, column, caps) for s in known), len(impact.segments) - len(known)),
+        no_segments=NO_SEGMENTS if document.rows is not None or document.settings.segments == () else NO_ROWS,
         cost_title=title,
         error="error" if words is None else words.loss,
         suffix=column.suffix,
@@ -144,6 +151,8 @@ def _segment(s: SegmentImpact, column: CostColumn, caps: Caps) -> SegmentRow:
 def orders_view(document: ChangeReportDocument, caps: Caps, column: CostColumn) -> OrdersView:
     """Section 6 of the report: the orders side by side, place by place."""
     orders = document.comparison
+    names = {BASELINE: wording.coefficient_name(BASELINE)}
+    names |= {step.feature: wording.step_name(step) for step in document.path.steps}
     longest = max((len(order.order) for order in orders), default=0)
     places = range(min(longest, caps.steps))
     return OrdersView(
@@ -152,7 +161,7 @@ def orders_view(document: ChangeReportDocument, caps: Caps, column: CostColumn) 
                 name=order.name,
                 title=caps.label(order.title),
                 verdict=_order_verdict(order.name, order.worse_per_step, document.path.start_cost, column),
-                cells=tuple(_cell(order.order, order.costs, place, caps, column) for place in places),
+                cells=tuple(_cell(order, names, place, caps, column) for place in places),
             )
             for order in orders
         ),
@@ -162,11 +171,13 @@ def orders_view(document: ChangeReportDocument, caps: Caps, column: CostColumn) 
     )
 
 
-def _cell(order: tuple[str, ...], costs: tuple[float, ...], place: int, caps: Caps, column: CostColumn) -> OrderCell | None:
-    if place >= len(order):
+def _cell(order: ComparedOrder, names: dict[str, str], place: int, caps: Caps, column: CostColumn) -> OrderCell | None:
+    """What moves at one place; ``names`` are words for labels that are names of ours."""
+    if place >= len(order.order):
         return None
-    offset = len(costs) - len(order)
-    return OrderCell(caps.label(order[place]), column.cost(costs[place + offset]) if place + offset >= 0 else "–")
+    label, offset = order.order[place], len(order.costs) - len(order.order)
+    cost = column.cost(order.costs[place + offset]) if place + offset >= 0 else "–"
+    return OrderCell(caps.label(names.get(label, label)), cost)
 
 
 def _order_verdict(name: str, worse: float, scale: float, column: CostColumn) -> str:

@@ -12,7 +12,6 @@ __all__ = ["NEEDS_ROWS", "MetricRow", "judge", "metric_rows"]
 TWO_ERRORS = 2.0
 NEEDS_ROWS = "needs rows"
 NOT_DEFINED = "not defined"
-ONE_CLASS = "Mean absolute error (1 − probability of the own class)"
 RIGHT_CLASS = "Accuracy (share of the rows whose most probable class is the observed one)"
 BEST_GINI = "Gini, relative to the best possible order"
 
@@ -56,14 +55,17 @@ def _of_squared_errors(old: ModelMetrics, new: ModelMetrics, judged: str, predic
 
 
 def _of_predictions(old: GlmMetrics, new: GlmMetrics, judged: str, per: str) -> list[MetricRow]:
-    """What there is besides the cost; a figure that neither version has is left out."""
+    """What there is besides the cost; a figure that neither version has is left out.
+
+    So is the mean absolute error of a classifier: it measures something else than what log loss and AUC do.
+    """
     mean, target = (f"rate per unit of {per}",) * 2 if per else ("mean prediction", "mean target")
     balance = _balance(old), _balance(new)
     figures = (
         (RIGHT_CLASS, old.accuracy, new.accuracy),
         ("AUC", old.auc, new.auc),
         ("Gini" if old.classes or new.classes else BEST_GINI, old.gini, new.gini),
-        (ONE_CLASS if old.expected is None else "Mean absolute error", old.mae, new.mae),
+        *(() if old.classes or new.classes else (("Mean absolute error", old.mae, new.mae),)),
         (f"Expected: {mean}", old.expected, new.expected),
         (f"Observed: {target}", old.observed, new.observed),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordpath_governance.numbers import CostColumn, cost_column, count, pair, percent
+from coordpath_governance.numbers import CostColumn, cost_column, count, is_within_noise, pair, percent
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.charts import Picture, Waterfall, WaterfallStep, waterfall
@@ -41,6 +41,7 @@ class StepView:
     delta: str
     direction: str
     worsens: bool
+    within_noise: bool
     share: str | None
     shapley: str
     bracket: str | None
@@ -82,7 +83,6 @@ class PathView:
     brackets: tuple[BracketView, ...]
     certificate: str
     status: str
-    solver: str
     axis_note: str
     picture: Picture | None
 
@@ -146,7 +146,6 @@ def path_view(document: ChangeReportDocument, caps: Caps) -> PathView:
         brackets=_brackets(path.steps, column, cost)[: caps.entries],
         certificate=wording.certificate(document, column),
         status=path.status,
-        solver=caps.label(path.solver),
         axis_note=_axis_note(chart),
         picture=waterfall(chart) if chart and caps.chart_rows else None,
     )
@@ -182,7 +181,7 @@ def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: C
     plain = len(step.moves) == 1
     return StepView(
         number=str(step.k),
-        label=caps.label(step.feature),
+        label=caps.label(wording.step_name(step)),
         kind=wording.KIND_WORDS[step.kind],
         slug=step.kind,
         move=_texts(step.feature, step.from_, step.to, caps) if single else None,
@@ -192,6 +191,7 @@ def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: C
         delta=column.delta_with_error(step.delta, step.delta_se),
         direction="worse" if step.delta > 0 else "better" if step.delta < 0 else "same",
         worsens=step.worsens,
+        within_noise=is_within_noise(step.delta, step.delta_se),
         share=None if step.share is None else percent(step.share),
         shapley=column.delta(step.shapley),
         bracket=_letter(step.bracket),
@@ -256,7 +256,7 @@ def _chart(document: ChangeReportDocument, caps: Caps, column: CostColumn) -> Wa
     steps: list[WaterfallStep] = []
     before = path.start_cost
     for step in path.steps[: caps.steps]:
-        label = caps.label(step.feature)
+        label = caps.label(wording.step_name(step))
         amount = column.delta(step.delta)
         name = _letter(step.bracket)
         steps.append(WaterfallStep(str(step.k), label, before, step.cost, step.delta_se, amount, name))

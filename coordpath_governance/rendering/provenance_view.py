@@ -279,6 +279,7 @@ def recheck_view(document: ChangeReportDocument, caps: Caps) -> RecheckView:
             FactRow("Digest of this report", caps.label(document.digest), code=True),
             FactRow("Seed", str(document.recheck.seed)),
             FactRow("Solver asked for", caps.label(settings.solver)),
+            FactRow("Order found by the solver", caps.label(document.path.solver)),
             FactRow("Single steps at most", "no limit" if settings.max_steps is None else str(settings.max_steps)),
             FactRow("Weight of later steps (γ)", significant(settings.gamma).rstrip("0").rstrip(".")),
             FactRow(

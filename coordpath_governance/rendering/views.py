@@ -173,7 +173,7 @@ def _figures(document: ChangeReportDocument, caps: Caps, path: PathView) -> tupl
         KeyFigure(
             "Coefficients that differ",
             f"{count(counts.changed)} of {count(counts.coefficients)}",
-            wording.slopes_that_flip(counts.sign_flips),
+            wording.slopes_that_flip(document, caps),
             "",
         ),
         KeyFigure("Rows", count(data.rows), ", ".join(filter(None, (data.role, _period(document, caps)))), ""),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from coordpath_governance.numbers import CostColumn, count, percent, significant
-from coordpath_governance.rendering.caps import cut
+from coordpath_governance.paths.problem import BASELINE
+from coordpath_governance.rendering.caps import Caps, cut
 from coordpath_governance.rendering.family import FamilyWords
-from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
 
 __all__ = [
     "EMPTY_PATH",
@@ -18,12 +19,14 @@ __all__ = [
     "VERDICT_MARKS",
     "VERDICT_WORDS",
     "certificate",
+    "coefficient_name",
     "cost_name",
     "cuts",
     "order_free",
     "predicted",
     "reading",
     "sentence_start",
+    "step_name",
     "version_label",
 ]
 
@@ -57,8 +60,8 @@ KIND_WORDS = {
     "group": "group",
     "function": "its function",
     "interaction": "interaction",
-    "baseline": "the average score",
-    "rest": "moved at once",
+    "baseline": "average score",
+    "rest": "",
     "preprocessing": "preprocessing, outside the certificate",
 }
 
@@ -77,6 +80,8 @@ GLM_MODEL_WORDS = {"power": "Tweedie power", "classes": "Classes", "threshold": 
 """Facts that only some generalised linear models have."""
 
 LOSS_LENGTH = 48
+OVERALL_LEVEL = "overall level"
+MOST_NAMES = 5
 
 EMPTY_PATH = "The two models are the same function on these data's coordinates: nothing to explain."
 
@@ -208,9 +213,26 @@ def version_label(role: str, label: str) -> str:
     return role if label.casefold() == role.casefold() else f"{role} {label}"
 
 
-def slopes_that_flip(flips: int) -> str:
-    """How many slopes change sign; effects of levels are told against an average, and have no sign of their own."""
-    return {0: "no slope changes sign", 1: "1 slope changes sign"}.get(flips, f"{count(flips)} slopes change sign")
+def step_name(step: StepFacts) -> str:
+    """What a step moves, in words where its label is a name of ours."""
+    if step.kind == "rest" and len(step.moves) > 1:
+        return f"the other {count(len(step.moves))} coefficients, together"
+    return coefficient_name(step.feature)
+
+
+def coefficient_name(label: str) -> str:
+    """The label of a coefficient, or what the baseline is."""
+    return OVERALL_LEVEL if label == BASELINE else label
+
+
+def slopes_that_flip(document: ChangeReportDocument, caps: Caps) -> str:
+    """Which slopes change sign; effects of levels are told against an average, and have no sign of their own."""
+    names = [c.label for c in document.coordinates if c.flips]
+    if not names:
+        return "no slope changes sign"
+    shown = ", ".join(caps.label(name) for name in names[:MOST_NAMES])
+    more = f" and {count(len(names) - MOST_NAMES)} more" if len(names) > MOST_NAMES else ""
+    return f"{shown} changes sign" if len(names) == 1 else f"{count(len(names))} slopes change sign: {shown}{more}"
 
 
 def cost_name(document: ChangeReportDocument) -> str:
@@ -232,7 +254,7 @@ def certificate(document: ChangeReportDocument, column: CostColumn) -> str:
     """How good the order is, in words; "proved" is kept for an optimal one."""
     path = document.path
     if path.status == "optimal":
-        return "No other order of these steps keeps the in-between models more accurate (proved)."
+        return "This order is proved to be the best one on these rows."
     if path.status == "bounded":
         small = significant(column.scaled(path.gap_per_step), 2) + (f" {column.suffix}" if column.suffix else "")
         return (

@@ -12,6 +12,7 @@ from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.models.coefficients_json import to_document
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution
+from coordpath_governance.reports.class_words import class_weights
 from coordpath_governance.reports.coefficients import coordinate_facts, count_changes, merged_levels, raw_changes
 from coordpath_governance.reports.document import (
     REPORT_SCHEMA,
@@ -24,6 +25,7 @@ from coordpath_governance.reports.document import (
     Subject,
     Tool,
 )
+from coordpath_governance.reports.editions import EDITION, Edition
 from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.functions import function_facts
 from coordpath_governance.reports.impact import impact_facts
@@ -52,6 +54,7 @@ class ReportFacts:
     versions: dict[str, str]
     glm: GlmFacts | None = None
     environments: Environments | None = None
+    edition: Edition | None = EDITION
 
 
 def compose(
@@ -71,6 +74,7 @@ def compose(
         "champion": _model_document(pair.champion) if pair.has_champion else None,
         "candidate": _model_document(pair.candidate),
     }
+    own = own_thresholds(models, told.settings.threshold_class)
     data_name = shlex.quote(told.data.name) if told.data.kind in ("file", "folder") else "FILE"
     document = ChangeReportDocument(
         schema_=REPORT_SCHEMA,
@@ -78,7 +82,7 @@ def compose(
         subject=told.subject,
         assessment=NOT_ASSESSED,
         facts=told.facts,
-        summary=summarise(versions, told.data, counts, path, impact, told.glm, own_thresholds(models)),
+        summary=summarise(versions, told.data, counts, path, impact, told.glm, own, told.settings, class_weights(models)),
         counts=counts,
         data=told.data,
         settings=told.settings,
@@ -103,6 +107,7 @@ def compose(
         glm=told.glm,
         functions=function_facts(pair, change, told.data.inputs),
         environments=told.environments,
+        edition=told.edition,
     )
     return document.model_copy(update={"digest": document_digest(document)})
 

@@ -216,10 +216,10 @@ class Settings(Sparse):
     """What was asked of the solver and of the impact section.
 
     ``threshold`` is for both versions, unless ``champion_threshold`` says another one for the champion; None: each
-    version's own, if it has one.
+    version's own, if it has one. ``threshold_class``: whose probability both are of; None: the last of two classes.
     """
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_threshold",))
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_threshold", "threshold_class"))
 
     max_steps: int | None
     gamma: Finite
@@ -229,6 +229,7 @@ class Settings(Sparse):
     threshold: Finite | None
     segments: tuple[str, ...]
     champion_threshold: Finite | None = None
+    threshold_class: str | None = None
 
 
 class CoordinateFacts(Part):
@@ -386,9 +387,12 @@ class Recheck(Part):
 
 
 class ChangeReportDocument(Sparse):
-    """The whole report; ``glm`` where the cost is not the squared error, ``environments`` of versions that have files."""
+    """The whole report; ``glm`` where the cost is not the squared error, ``environments`` of versions that have files.
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("glm", "functions", "environments"))
+    ``edition``: which wording of the sentences, and which judgement of the rules, it was made with (see `editions`).
+    """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("glm", "functions", "environments", "edition"))
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
@@ -415,3 +419,4 @@ class ChangeReportDocument(Sparse):
     glm: GlmFacts | None = None
     functions: tuple[FunctionFacts, ...] = ()
     environments: Environments | None = None
+    edition: Literal[2] | None = None

@@ -109,9 +109,10 @@ def _decides_as_asked(document: ChangeReportDocument, pair: ModelPair) -> bool:
     champion, candidate = thresholds(pair, settings) if is_glm(pair) else (settings.threshold, settings.threshold)
     if champion is None or candidate is None:
         return flips is None
-    return flips is not None and (flips.threshold, flips.champion_threshold) == (
+    return flips is not None and (flips.threshold, flips.champion_threshold, flips.threshold_class) == (
         candidate,
         None if champion == candidate else champion,
+        settings.threshold_class,
     )
 
 

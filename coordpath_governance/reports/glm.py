@@ -13,12 +13,15 @@ from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.costs.families import Family, family_of
 from coordpath_governance.costs.glm import GlmCost
 from coordpath_governance.errors import UsageError
+from coordpath_governance.numbers import complement
 from coordpath_governance.paths import PathProblem, Solution
+from coordpath_governance.reference.decisions import CutOff
 from coordpath_governance.reference.glm_rows import GlmPathOnRows
 from coordpath_governance.reference.row_passes import GlmRows
 from coordpath_governance.reports.document import Settings
 from coordpath_governance.reports.impact_parts import GlmFacts
 from coordpath_governance.reports.steps import Labels
+from coordpath_governance.text import shorten
 
 __all__ = [
     "check_thresholds",
@@ -34,8 +37,14 @@ __all__ = [
 _KINDS = {"binomial": "logistic"}
 """Families whose cost has another name."""
 
-_ANY = 0.5
+_ANY = CutOff(0.5)
 """Given where classes are decided for, and not looked at."""
+
+_TWO = 2
+"""Classes, of which one is decided for by its probability."""
+
+_NAME = 60
+"""Characters of a class's name in an error."""
 
 
 def is_glm(pair: ModelPair) -> bool:
@@ -77,8 +86,9 @@ def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[flo
 def check_thresholds(pair: ModelPair, settings: Settings) -> None:
     """A threshold of a probability is one; the champion's own is for models with one score, and the candidate needs one too.
 
-    A model of several classes decides for the most probable one.
+    A model of several classes decides for the most probable one. A class that is named must be one of the models' two.
     """
+    _check_class(pair, settings)
     given = [t for t in (settings.threshold, settings.champion_threshold) if t is not None]
     if pair.candidate.family == "multinomial" and given:
         raise UsageError("a model of several classes decides for the most probable one; leave the threshold out")
@@ -96,12 +106,58 @@ def check_thresholds(pair: ModelPair, settings: Settings) -> None:
         raise UsageError("the champion has a threshold, but the candidate has none of its own; give --threshold too")
 
 
+def _check_class(pair: ModelPair, settings: Settings) -> None:
+    named, classes = settings.threshold_class, pair.candidate.classes
+    if named is None:
+        return
+    shown = shorten(named, _NAME)
+    if settings.threshold is None and settings.champion_threshold is None:
+        raise UsageError(f"the class '{shown}' is of a threshold, but there is none; give --threshold too")
+    if pair.candidate.family == "multinomial":
+        raise UsageError("a model of several classes decides for the most probable one; leave threshold and class out")
+    if len(classes) != _TWO:
+        raise UsageError(
+            f"these models predict no class's probability, so the threshold cannot be one of '{shown}'; leave the class out"
+        )
+    if named not in classes:
+        names = " and ".join(f"'{shorten(each, _NAME)}'" for each in classes)
+        raise UsageError(f"the threshold is of the class '{shown}', but the models' classes are {names}; name one of them")
+
+
 def thresholds(pair: ModelPair, settings: Settings) -> tuple[float | None, float | None]:
-    """Where champion and candidate decide: as the settings say, else each at its own threshold; no champion, nowhere."""
+    """Where champion and candidate decide: as the settings say, else each at its own threshold; no champion, nowhere.
+
+    Both are of the class that the settings name, or of the last one.
+    """
     given = settings.threshold
     champion = given if settings.champion_threshold is None else settings.champion_threshold
-    own = pair.champion.threshold if champion is None else champion
-    return own if pair.has_champion else None, pair.candidate.threshold if given is None else given
+    own = [each.threshold for each in (pair.champion, pair.candidate)]
+    if _is_about_first(pair, settings):
+        own = [None if each is None else complement(each) for each in own]
+    return (own[0] if champion is None else champion) if pair.has_champion else None, own[1] if given is None else given
+
+
+def _is_about_first(pair: ModelPair, settings: Settings) -> bool:
+    """Whether the cut-off is one of the probability of the first of two classes."""
+    return settings.threshold_class is not None and settings.threshold_class == pair.candidate.classes[0]
+
+
+def _cut_offs(pair: ModelPair, settings: Settings) -> tuple[CutOff | None, CutOff | None]:
+    """Where champion and candidate decide: a cut-off that is asked for is of the class it names, their own of the last."""
+    of_first = _is_about_first(pair, settings)
+    asked = settings.threshold if settings.champion_threshold is None else settings.champion_threshold
+    sides = ((asked, pair.champion.threshold), (settings.threshold, pair.candidate.threshold))
+    champion, candidate = (_cut_off(given, own, of_first=of_first) for given, own in sides)
+    if not pair.has_champion:
+        return None, candidate
+    before, after = thresholds(pair, settings)
+    return champion, champion if before == after else candidate
+
+
+def _cut_off(given: float | None, own: float | None, *, of_first: bool) -> CutOff | None:
+    if given is not None:
+        return CutOff(given, of_first)
+    return None if own is None else CutOff(own)
 
 
 def decides_for_a_class(pair: ModelPair) -> bool:
@@ -120,12 +176,13 @@ def glm_path_on_rows(
         for move in step.moves:
             beta[position[move.feature]] = move.after
         betas.append(beta)
-    champion, candidate = (_ANY, _ANY) if decides_for_a_class(pair) else thresholds(pair, settings)
+    champion, candidate = (_ANY, _ANY) if decides_for_a_class(pair) else _cut_offs(pair, settings)
     return GlmPathOnRows(
         betas=np.stack(betas),
         steps=tuple(labels.title(step) for step in solution.path.steps),
         costs=(solution.path.start_cost, *(step.cost for step in solution.path.steps)),
         classes=pair.candidate.classes,
-        champion_threshold=champion,
-        candidate_threshold=candidate,
+        champion_cut=champion,
+        candidate_cut=candidate,
+        about_first=_is_about_first(pair, settings),
     )

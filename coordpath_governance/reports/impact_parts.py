@@ -120,13 +120,20 @@ class ClassFlip(Part):
 class Flips(Sparse):
     """Shares of the rows whose decision "prediction ≥ threshold" differs between the two models.
 
-    Of several classes the most probable one is decided for: ``threshold`` is None, and every other decision counts as up.
-    ``champion_threshold`` where the champion decides at another one. ``steps``: the path with the champion's threshold, then
-    the move of the threshold, if it moves. ``classes``: which become which of several, in their order; the 400 most
-    frequent.
+    Of two classes the prediction is the probability of ``threshold_class``, or of the last class where none is named, and
+    ``up`` is to the decision for it. Of several classes the most probable one is decided for: ``threshold`` is None, and
+    every other decision counts as up. ``champion_threshold`` where the champion decides at another one. ``steps``: the path
+    with the champion's threshold, then the move of the threshold, if it moves. ``classes``: which become which of several,
+    in their order; the 400 most frequent. ``rows_up`` and ``rows_down`` count the rows without their weights;
+    ``champion_yes`` and ``candidate_yes`` are the shares that each version decides so. The first edition has none of these.
     """
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_threshold", "steps", "classes"))
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(
+        (
+            *("champion_threshold", "steps", "classes", "threshold_class"),
+            *("rows_up", "rows_down", "champion_yes", "candidate_yes"),
+        )
+    )
 
     threshold: Finite | None
     up: Share
@@ -134,6 +141,11 @@ class Flips(Sparse):
     champion_threshold: Finite | None = None
     steps: tuple[FlipStep, ...] = ()
     classes: tuple[ClassFlip, ...] = ()
+    threshold_class: str | None = None
+    rows_up: Count | None = None
+    rows_down: Count | None = None
+    champion_yes: Share | None = None
+    candidate_yes: Share | None = None
 
 
 class SegmentImpact(Part):

@@ -33,6 +33,7 @@ from coordpath_governance.reference.sources import RowSource
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.compose import ReportFacts, compose
 from coordpath_governance.reports.document import ChangeFacts, DataFacts, InputFacts, Settings, Subject, VersionFacts
+from coordpath_governance.reports.editions import EDITION, Edition
 from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.glm import (
     check_thresholds,
@@ -40,6 +41,7 @@ from coordpath_governance.reports.glm import (
     glm_facts,
     glm_path_on_rows,
     is_glm,
+    thresholds,
 )
 from coordpath_governance.reports.impact import shift_moments
 from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
@@ -81,12 +83,16 @@ class Reference:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked: the subject, what people said about the change, settings, and the versions' environment files."""
+    """What is asked: the subject, what people said about the change, settings, and the versions' environment files.
+
+    ``edition``: None for a report as the first edition was, to compare with one.
+    """
 
     subject: Subject
     facts: ChangeFacts
     settings: Settings
     environments: Environments | None = None
+    edition: Edition | None = EDITION
 
 
 def settings_for(
@@ -95,15 +101,18 @@ def settings_for(
     gamma: float = 1.0,
     threshold: float | None = None,
     champion_threshold: float | None = None,
+    threshold_class: str | None = None,
     segments: Sequence[str] = (),
     seed: int = 0,
 ) -> Settings:
-    """Settings with the report's defaults; a number that is none is a `UsageError`."""
+    """Settings with the report's defaults; `UsageError` if a value is not a finite number, or a class without a name."""
     for name, value in (("gamma", gamma), ("threshold", threshold), ("champion_threshold", champion_threshold)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)):
             raise UsageError(f"{name}: {value!r} is not a finite number")
     if max_steps is not None and (isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1):
         raise UsageError(f"max_steps: {max_steps!r} is not a whole number of at least 1; None is for every step")
+    if threshold_class is not None and not (isinstance(threshold_class, str) and threshold_class.strip()):
+        raise UsageError(f"threshold_class: {threshold_class!r} is not the name of a class; give it as a text")
     return Settings(
         max_steps=max_steps,
         gamma=gamma,
@@ -112,6 +121,7 @@ def settings_for(
         seed=seed,
         threshold=threshold,
         champion_threshold=champion_threshold,
+        threshold_class=threshold_class,
         segments=tuple(segments),
     )
 
@@ -147,7 +157,7 @@ def make_report(
     told = progress or (lambda _stage, _count: None)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            return _make(reference, request, _Flow(pair, reference, request.settings, told), replay)
+            return _make(reference, request, _Flow(pair, reference, request, told), replay)
     except (ValidationError, OverflowError) as error:
         if isinstance(error, ValidationError) and any(each["type"] != "finite_number" for each in error.errors()):
             raise
@@ -174,6 +184,7 @@ def _make(reference: Reference, request: Request, flow: _Flow, replay: Replay | 
         },
         glm=findings.glm,
         environments=request.environments,
+        edition=request.edition,
     )
     return ChangeReport(compose(facts, flow.pair, findings.change, findings.problem, findings.solution, findings.rows))
 
@@ -195,8 +206,9 @@ class _Findings:
 class _Flow:
     """Align, solve, measure: on rows, or on moments that somebody logged."""
 
-    def __init__(self, pair: ModelPair, reference: Reference, settings: Settings, told: Progress) -> None:
-        self.pair, self.reference, self.settings, self.told = pair, reference, settings, told
+    def __init__(self, pair: ModelPair, reference: Reference, request: Request, told: Progress) -> None:
+        self.pair, self.reference, self.settings, self.told = pair, reference, request.settings, told
+        self._counted = request.edition is not None
 
     def on_logged_moments(self, logged: LoggedReference) -> _Findings:
         """A quadratic cost needs nothing else, but says nothing of rows."""
@@ -256,7 +268,7 @@ class _Flow:
         on_rows = _path_on_rows(change, problem, solution, score_threshold(self.pair, self.settings))
         scores = UnitScores.of(self.pair, collected.moments, change)
         measures = measure_rows(source, plan, scores, on_rows, lambda n: self.told("measuring rows", n), collected.kept)
-        rows = row_evidence(measures, self.settings.threshold)
+        rows = row_evidence(measures, self.settings.threshold, counted=self._counted)
         return _Findings(collected.moments, collected.rows_dropped, change, problem, solution, rows, inputs=collected.inputs)
 
     def _generalised(
@@ -271,7 +283,9 @@ class _Flow:
         path = glm_path_on_rows(pair, problem, solution, labels, settings)
         measures = measure_glm_rows(rows, cost.family, path, lambda n: self.told("measuring rows", n))
         glm = glm_facts(pair, cost.constant_cost(), change.gram.tolist())
-        evidence = glm_row_evidence(measures, path)
+        evidence = glm_row_evidence(
+            measures, path, thresholds(pair, settings), settings.threshold_class, counted=self._counted
+        )
         return _Findings(
             collected.moments, collected.rows_dropped, change, problem, solution, evidence, glm, collected.inputs
         )

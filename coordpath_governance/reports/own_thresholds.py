@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from coordpath_governance.numbers import pair
+from coordpath_governance.numbers import complement, pair
 
 if TYPE_CHECKING:
     from coordpath_governance.reports.impact_parts import Flips
@@ -30,10 +30,15 @@ OwnThresholds = tuple[float | None, float | None]
 NOWHERE: OwnThresholds = (None, None)
 
 
-def own_thresholds(models: Mapping[Any, Mapping[str, Any] | None]) -> OwnThresholds:
-    """Of the models of a report; without a champion there is nothing to compare."""
+def own_thresholds(models: Mapping[Any, Mapping[str, Any] | None], threshold_class: str | None = None) -> OwnThresholds:
+    """Of the models of a report, as probabilities of ``threshold_class``; without a champion there is nothing to compare."""
     champion, candidate = models["champion"], models["candidate"]
-    return NOWHERE if champion is None or candidate is None else (champion.get("threshold"), candidate.get("threshold"))
+    if champion is None or candidate is None:
+        return NOWHERE
+    own = (champion.get("threshold"), candidate.get("threshold"))
+    if threshold_class is None or threshold_class != next(iter(candidate.get("classes") or ()), None):
+        return own
+    return tuple(None if each is None else complement(each) for each in own)  # type: ignore[return-value]
 
 
 def threshold_texts(flips: Flips) -> tuple[str, str]:

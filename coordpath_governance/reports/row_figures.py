@@ -16,8 +16,10 @@ _TOLERANCE = 1e-9
 
 
 def contradictions(document: ChangeReportDocument) -> Iterator[str]:
-    """What is said of rows of a generalised linear model and cannot all be true."""
+    """What is said of decisions, or of rows of a generalised linear model, and cannot all be true."""
     glm, rows = document.glm, document.rows
+    if rows is not None and rows.flips is not None:
+        yield from _of_decisions(rows.flips, document)
     if glm is None or rows is None:
         return
     if glm.constant_cost < 0:
@@ -89,6 +91,27 @@ def _of_flips(flips: Flips, steps: Sequence[str], *, several: bool) -> Iterator[
             yield "rows.flips.up: more decisions change than do on the way"
     elif not _equal(flips.up - flips.down, along):
         yield "rows.flips: the steps do not add up to them"
+
+
+def _of_decisions(flips: Flips, document: ChangeReportDocument) -> Iterator[str]:
+    """Counts of rows, and the shares that both versions decide alike; every edition but the first has them."""
+    counts, shares = (flips.rows_up, flips.rows_down), (flips.champion_yes, flips.candidate_yes)
+    is_counted = document.edition is not None
+    has_shares = is_counted and flips.threshold is not None
+    if {each is not None for each in counts} != {is_counted} or {each is not None for each in shares} != {has_shares}:
+        yield "rows.flips: are not as reports of this edition count them"
+        return
+    if flips.rows_up is None or flips.rows_down is None:
+        return
+    rows, weighted = document.data.rows, document.data.weight is not None
+    for side, count, share in (("up", flips.rows_up, flips.up), ("down", flips.rows_down, flips.down)):
+        if (not weighted and not _equal(count / rows, share)) or bool(share) > bool(count):
+            yield f"rows.flips.rows_{side}: is not the share of the rows"
+    if flips.rows_up + flips.rows_down > rows:
+        yield "rows.flips.rows_up: are more than the rows of the data"
+    before, after = flips.champion_yes, flips.candidate_yes
+    if before is not None and after is not None and not _equal(after - before, flips.up - flips.down):
+        yield "rows.flips.candidate_yes: is not what the flips make of champion_yes"
 
 
 def _of_segment(segment: SegmentImpact, rows: int) -> Iterator[str]:

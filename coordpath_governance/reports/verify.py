@@ -38,10 +38,12 @@ from coordpath_governance.reference.logged import LoggedReference, read_referenc
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.class_words import class_weights
 from coordpath_governance.reports.coefficients import merged_levels
 from coordpath_governance.reports.compare import differences, rounding_of
 from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose, document_digest
 from coordpath_governance.reports.document import Assessment, ChangeReportDocument
+from coordpath_governance.reports.editions import EDITION
 from coordpath_governance.reports.evidence import Evidence, evidence_of
 from coordpath_governance.reports.glm import glm_facts
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report
@@ -66,6 +68,10 @@ _POLICY = "the policy: whether it is the adopted one (compare its SHA-256 with t
 _GATE = "what the gate adds to the policy, such as approvals and how old the report is: ask `coordpath gate`"
 _WORDS = "the sentences follow from the figures"
 _MODELS = "the models: whether coefficients and facts are those of the model files (give --model, or compare their digests)"
+_OTHER_WORDS = (
+    "the sentences of summary and limits: they are in the words of an earlier edition of coordpath; the figures were "
+    "rechecked, so go by these, or compare the file's SHA-256 with the ledger"
+)
 _NEVER = (
     _MODELS,
     "what people said: role and period of the data, owner, purpose, reason, plans and dates; names, versions and run ids",
@@ -116,12 +122,15 @@ class Verification:
         levels = {check.level for check in self.checks}
         against = [self._files_of(who) for who in self._spoken(self.files)] if self.files else []
         against += ["the ledger"] if "ledger" in levels else []
+        words = (
+            "; its sentences are of an earlier edition and were not checked" if _OTHER_WORDS in self.not_rechecked else ""
+        )
         if "data" in levels:
             left = [f"{what} model files were not checked" for what in self._left()]
             left += [] if "ledger" in levels else ["nor was the ledger" if left else "the ledger was not checked"]
-            return f"verified against {_listed(['the data', *against])}" + (f"; {', '.join(left)}" if left else "")
+            return f"verified against {_listed(['the data', *against])}" + (f"; {', '.join(left)}" if left else "") + words
         besides = f", and so does the comparison with {_listed(against)}" if against else ""
-        return f"arithmetic and certificate hold{besides}; the data were not rechecked"
+        return f"arithmetic and certificate hold{besides}; the data were not rechecked{words}"
 
     def _spoken(self, versions: Collection[str]) -> list[str]:
         """Versions as sentences name them: one word for all of them."""
@@ -169,8 +178,11 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
     result.checks.append(Check("arithmetic", "the report is as it was written (digest)", findings))
     evidence = evidence_of(document)
     result.checks.append(_check_arithmetic(document, evidence))
-    result.checks.append(_check_words(document, evidence))
-    if document.glm is not None:
+    if document.edition == EDITION:
+        result.checks.append(_check_words(document, evidence))
+    else:
+        result.not_rechecked.append(_OTHER_WORDS)
+    if document.glm is not None or (document.rows is not None and document.rows.flips is not None):
         fits = "what the rows say fits together"
         result.checks.append(Check("arithmetic", fits, tuple(contradictions(document))))
     result.checks.append(_check_assessment(document))
@@ -210,6 +222,7 @@ def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Che
             document.recheck.versions,
             None if document.glm is None else glm_facts(pair, document.glm.constant_cost, document.glm.gram),
             document.environments,
+            document.edition,
         )
         again = compose(told, pair, change, evidence.problem, solution, document.rows)
     except (CoordpathError, ValidationError) as error:
@@ -245,7 +258,8 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     champion = document.subject.champion
     labels = (champion.label if champion else None, document.subject.candidate.label)
     parts = (document.data, document.counts, document.path, document.impact, document.glm)
-    summary = summarise(labels, *parts, own_thresholds(document.models))
+    own = own_thresholds(document.models, document.settings.threshold_class)
+    summary = summarise(labels, *parts, own, document.settings, class_weights(document.models))
     try:
         pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
         merged = merged_levels(align(pair, evidence.moments))
@@ -358,7 +372,7 @@ def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, 
     reference = Reference(
         source, facts.target, facts.weight, facts.role, facts.period, facts.missing, facts.offset, facts.exposure
     )
-    request = Request(document.subject, document.facts, document.settings, document.environments)
+    request = Request(document.subject, document.facts, document.settings, document.environments, document.edition)
     what = "moments, standard errors and impact follow from the data"
     try:
         replay = _replay(document, evidence.problem)

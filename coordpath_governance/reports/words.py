@@ -13,17 +13,24 @@ from coordpath_governance.models.formats import (
     is_plugin,
     recalled_from,
 )
-from coordpath_governance.numbers import cost_column, count, percent, significant, with_error
+from coordpath_governance.numbers import cost_column, count, difference, is_within_noise, percent, significant
 from coordpath_governance.reference.moments import MIN_COUNT
 from coordpath_governance.reference.segments import SMALL_CELLS
-from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Summary
+from coordpath_governance.reports.class_words import (
+    UNWEIGHTED,
+    ClassWeights,
+    class_calibration,
+    trained_with,
+    weight_text,
+)
+from coordpath_governance.reports.decision_words import decision_words, is_bare
+from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Settings, Summary
 from coordpath_governance.reports.impact_parts import GlmFacts, GlmMetrics, Impact
 from coordpath_governance.reports.own_thresholds import (
     NOWHERE,
     OwnThresholds,
     counted_elsewhere,
     moved_threshold,
-    threshold_texts,
 )
 from coordpath_governance.text import shorten
 
@@ -34,9 +41,6 @@ _LEAST_RATIO, _MOST_RATIO = 0.8, 1.25
 
 _CHANCE = 0.5
 """The area under the curve of predictions that know nothing."""
-
-_LABEL = 40
-"""Characters of a class's name in a sentence."""
 
 _PREDICTED = 60
 """Characters of the function of the target in a sentence."""
@@ -63,14 +67,20 @@ def summarise(
     impact: Impact,
     glm: GlmFacts | None = None,
     own: OwnThresholds = NOWHERE,
+    settings: Settings | None = None,
+    weights: ClassWeights = UNWEIGHTED,
 ) -> Summary:
-    """Headline and sentences; ``versions`` are the labels of champion (None: from zero) and candidate."""
+    """Headline and sentences; ``versions`` are the labels of champion (None: from zero) and candidate.
+
+    ``own`` are the versions' own thresholds, of the class that the ``settings`` name; ``weights`` the class weights that
+    they were trained with.
+    """
     loss = _loss(data, glm)
     direction = _direction(path, impact)
     column = cost_column([path.start_cost, *(s.cost for s in path.steps)], [s.delta for s in path.steps])
     before, after = (column.cost(cost) + column.suffix for cost in (impact.champion.cost, impact.candidate.cost))
     period = f", {data.period}" if data.period else ""
-    change = with_error(impact.delta, impact.delta_se)
+    change = difference(impact.delta, impact.delta_se)
     says = {
         "better": "better",
         "worse": "worse",
@@ -83,10 +93,11 @@ def summarise(
         f"{rows} {loss} goes from {before} to {after}, by {change}: {says}.",
         _count_sentence(counts, path),
         certificate_sentence(path),
-        *_decisions(impact, glm),
+        *_decisions(data, impact, glm, settings),
         *counted_elsewhere(impact.flips, own),
         *_calibration(versions[0] is not None, data, impact, glm),
-        *_useless(impact, glm),
+        *class_calibration(versions, data, impact, glm, weights),
+        *_useless(impact, glm, weights),
     ]
     return Summary(
         direction=direction,
@@ -137,22 +148,13 @@ def _headline(
     return f"T{text[1:]}" if text.startswith("the ") else text
 
 
-def _decisions(impact: Impact, glm: GlmFacts | None) -> list[str]:
-    """How many decisions flip, where a model of this kind decides."""
-    flips = impact.flips
-    if glm is None or flips is None:
+def _decisions(data: DataFacts, impact: Impact, glm: GlmFacts | None, settings: Settings | None) -> list[str]:
+    """How many decisions flip, at which cut-off, and what to ask about it."""
+    if impact.flips is None:
         return []
-    share = percent(flips.up + flips.down, 2)
-    if flips.threshold is None:
-        return [f"For {share} of the rows another class becomes the most probable one."]
-    old, new = threshold_texts(flips)
-    if glm.classes:
-        label = shorten(glm.classes[-1], _LABEL)
-        since = f"of {old} on before, of {new} on now" if old != new else f"of {new} on"
-        return [f"{share} of the decisions flip (“{label}” from a probability {since})."]
-    if old == new:
-        return [f"{share} of the decisions at the threshold {new} flip."]
-    return [f"{share} of the decisions flip, the threshold moving from {old} to {new}."]
+    words = decision_words(impact.flips, data.rows, data.weight, glm)
+    meant = [words.was_it_meant()] if settings is not None and glm is not None and is_bare(settings, glm.classes) else []
+    return [words.sentence(), *meant, *words.is_it_in_use()]
 
 
 def _calibration(has_champion: bool, data: DataFacts, impact: Impact, glm: GlmFacts | None) -> list[str]:
@@ -169,8 +171,6 @@ def _calibration(has_champion: bool, data: DataFacts, impact: Impact, glm: GlmFa
 
 def _count_sentence(counts: Counts, path: PathFacts) -> str:
     differ = f"{count(counts.changed)} of {count(counts.coefficients)} coefficients differ"
-    if counts.raw_changed != counts.changed or counts.raw_coefficients != counts.coefficients:
-        differ += f" ({count(counts.raw_changed)} of {count(counts.raw_coefficients)} in the models' own coding)"
     if not path.steps:
         return f"{differ}." if not counts.changed else f"{differ}, none of which these data exercise."
     if path.steps[-1].kind != "rest" or len(path.steps[-1].moves) == 1:
@@ -179,10 +179,10 @@ def _count_sentence(counts: Counts, path: PathFacts) -> str:
     rest = path.steps[-1]
     singles = len(path.steps) - 1
     reached = significant(path.steps[-2].cost) if singles else significant(path.start_cost)
-    together = with_error(rest.delta, rest.delta_se)
-    return (
-        f"{differ}; the first {singles} steps reach {reached}, the other {len(rest.moves)} together change it by {together}."
-    )
+    together = difference(rest.delta, rest.delta_se)
+    noise = ", which is within noise" if is_within_noise(rest.delta, rest.delta_se) else ""
+    others = f"the other {len(rest.moves)} together change it by {together}{noise}"
+    return f"{differ}; the first {singles} steps reach {reached}, {others}."
 
 
 def certificate_sentence(path: PathFacts) -> str:
@@ -190,7 +190,10 @@ def certificate_sentence(path: PathFacts) -> str:
     if not path.steps:
         return ""
     if path.status == "optimal":
-        return "No other order of these steps keeps the in-between models more accurate (proved)."
+        return (
+            "No other order of these steps keeps the in-between models more accurate on these rows (proved); it says "
+            "nothing about causes."
+        )
     if path.status == "bounded":
         return (
             f"No order can be better by more than {significant(path.gap_per_step, 2)} per step on average "
@@ -240,7 +243,8 @@ def limits(
         )
     out += _segments_without_values(impact)
     out += _separated(path, glm)
-    out += _useless(impact, glm)
+    weights = tuple(weight_text(model.regularisation) for model in (models.champion, models.candidate))
+    out += _useless(impact, glm, (weights[0], weights[1]))
     if data.rows_dropped:
         why = "with a rare level or a missing value" if data.kind == "moments" else "with a missing value"
         out.append(f"{count(data.rows_dropped)} rows {why} were left out; the models were not judged on such rows.")
@@ -295,7 +299,7 @@ def _separated(path: PathFacts, glm: GlmFacts | None) -> list[str]:
     return [told + "How far the versions are from the best possible model says little here."]
 
 
-def _useless(impact: Impact, glm: GlmFacts | None) -> list[str]:
+def _useless(impact: Impact, glm: GlmFacts | None, weights: ClassWeights) -> list[str]:
     """A warning where neither version is better than a constant; ranked the wrong way round, classes may be swapped."""
     sides = (impact.champion, impact.candidate)
     explained = [side.explained if isinstance(side, GlmMetrics) else side.r2 for side in sides]
@@ -303,7 +307,10 @@ def _useless(impact: Impact, glm: GlmFacts | None) -> list[str]:
         return []
     constant = "their mean" if glm is None else "the best constant"
     areas = [side.auc for side in sides if isinstance(side, GlmMetrics) and side.auc is not None]
-    swapped = " and its labels are not swapped" if areas and max(areas) < _CHANCE else ""
+    ranked_wrongly = bool(areas) and max(areas) < _CHANCE
+    if any(weights) and not ranked_wrongly:
+        return [f"Both versions predict these data worse than {constant} would; the likely cause: {trained_with(weights)}."]
+    swapped = " and its labels are not swapped" if ranked_wrongly else ""
     return [f"Both versions predict these data worse than {constant} would: check that the target column is right{swapped}."]
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from coordpath_governance.costs import Family, GlmCost, family_of
 from coordpath_governance.reference.collect import collect_moments
+from coordpath_governance.reference.decisions import CutOff
 from coordpath_governance.reference.design import Design, NumericColumn
 from coordpath_governance.reference.glm_rows import GlmPathOnRows
 from coordpath_governance.reference.plan import ReadingPlan
@@ -106,7 +107,8 @@ class OnRows:
 
     def path(self, champion: float | None = None, candidate: float | None = None) -> GlmPathOnRows:
         costs = GlmCost(self.family, self.rows()).values(self.betas)
-        return GlmPathOnRows(self.betas, ("a", "c", "b"), tuple(costs.tolist()), self.classes, champion, candidate)
+        cuts = (None if each is None else CutOff(each) for each in (champion, candidate))
+        return GlmPathOnRows(self.betas, ("a", "c", "b"), tuple(costs.tolist()), self.classes, *cuts)
 
     def mean(self, values: np.ndarray) -> float:
         return float(self.w @ values / self.w.sum())

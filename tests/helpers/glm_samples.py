@@ -84,14 +84,22 @@ def flips(evidence: GlmEvidence, order: list[int]) -> dict[str, Any]:
     if evidence.scores > 1:
         decided = [[p.index(max(p)) for p in predictions] for predictions in along]
         shares = [{"up": changed(*both, lambda a, b: a != b), "down": 0.0} for both in neighbours(decided)]
-        return {"threshold": None, "steps": named(names, shares), "classes": class_flips(evidence, decided)} | shares[-1]
+        told = {"threshold": None, "steps": named(names, shares), "classes": class_flips(evidence, decided)}
+        return told | counted(shares[-1]) | shares[-1]
     decided = [[p[0] >= old for p in predictions] for predictions in along]
     decided.append([p[0] >= new for p in along[-1]])
     shares = [
         {"up": changed(*both, lambda a, b: b > a), "down": changed(*both, lambda a, b: b < a)}
         for both in neighbours(decided)
     ]
-    return {"threshold": new, "champion_threshold": old, "steps": named([*names, "(threshold)"], shares)} | shares[-1]
+    told = {"threshold": new, "champion_threshold": old, "steps": named([*names, "(threshold)"], shares)}
+    yes = {"champion_yes": sum(decided[0]) / ROWS, "candidate_yes": sum(decided[-1]) / ROWS}
+    return told | counted(shares[-1]) | yes | shares[-1]
+
+
+def counted(shares: dict[str, float]) -> dict[str, int]:
+    """The rows themselves."""
+    return {f"rows_{way}": round(share * ROWS) for way, share in shares.items()}
 
 
 def class_flips(evidence: GlmEvidence, decided: list[list[int]]) -> list[dict[str, Any]]:

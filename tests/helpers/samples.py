@@ -195,7 +195,15 @@ def impact(start: float, end: float, error: float) -> dict[str, Any]:
         "delta": end - start,
         "delta_se": error,
         "shift": {"mean": 0.42, "sd": 0.51, "p05": -0.41, "p50": 0.4, "p95": 1.23, "largest": -3.91},
-        "flips": {"threshold": 15.0, "up": 0.0312, "down": 0.0107},
+        "flips": {
+            "threshold": 15.0,
+            "up": 0.0312,
+            "down": 0.0107,
+            "rows_up": 250,
+            "rows_down": 86,
+            "champion_yes": 0.41,
+            "candidate_yes": 0.4305,
+        },
         "segments": [segment | dict(zip(names, row, strict=True)) for row in figures],
     }
 
@@ -245,4 +253,5 @@ def build(evidence: Evidence, choose: Callable[[Evidence], list[int]]) -> dict[s
             "seed": 0,
         },
         "digest": "5a0f" * 16,
+        "edition": 2,
     }

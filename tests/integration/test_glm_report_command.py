@@ -307,3 +307,78 @@ def test_a_transformed_target_and_a_calibrated_classifier_in_a_registry(form, st
         assert loss in " ".join(made.plain.split())
         checked = coordpath("verify", path, "--data", data)
         assert checked.out.splitlines()[-1].startswith("verified against the data; "), checked.plain
+
+
+@pytest.fixture
+def credit(store, coordpath, tmp_path, data, logged):
+    """An office whose model is the classifier, before any policy."""
+    office = Office(store, coordpath, tmp_path, data, target="default")
+    store.register(office.name, *logged["logistic"])
+    return office
+
+
+def policy_adopted_before(office, path):
+    """As a version did that asked no model: the same policy, signed and recorded."""
+    from coordpath_governance.ledger.events import PolicyAdopted
+    from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
+    from coordpath_governance.signing.keys import PrivateKey
+
+    policy = read_policy(path.read_bytes(), "policy")
+    body = PolicyAdopted(policy=policy_sha256(policy), name=policy.name, models=policy.models)
+    office.ledger.append("policy adopted", body, PrivateKey.load(office.key("Ann"), None), blob=policy_bytes(policy))
+
+
+FLIPS = {"rules": {"decision_flips": {"overall": 1.0}}, "materiality": [{"class": "ordinary"}]}
+
+
+def test_a_bare_threshold_of_a_classifier_is_not_adopted(credit):
+    for threshold, says in (
+        (0.2, f"registered model {credit.name} is a classifier of no, yes: say whose probability the 0.2 is"),
+        ({"value": 0.2, "class": "bad"}, "there is no class 'bad'"),
+    ):
+        path = credit.write_policy(reference=credit.pinned | {"threshold": threshold}, **FLIPS)
+        for command in (("adopt", path, "--key", credit.key("Ann")), ("check", path)):
+            done = credit.run("policy", *command) if command[0] == "adopt" else credit._coordpath("policy", *command)
+            assert done.code == 1
+            assert says in " ".join((done.plain + done.err).split())
+    assert "policy adopted" not in [entry.event for entry in credit.ledger.entries()]
+    credit.adopt_policy(reference=credit.pinned | {"threshold": {"value": 0.2, "class": "yes"}}, **FLIPS)
+
+
+def test_under_a_bare_threshold_adopted_before_decisions_are_not_known(credit):
+    policy_adopted_before(credit, credit.write_policy(reference=credit.pinned | {"threshold": 0.2}, **FLIPS))
+    credit.store.client.set_registered_model_alias(credit.name, "champion", "1")
+    assert credit.run("adopt", credit.name, "--key", credit.key("Ann")).code == 0
+    made = credit.run("report", credit.name, "--candidate", "2")
+    assert made.code == 0, made.err
+    assert "P(yes) was taken: was P(no) meant?" in " ".join(made.plain.split())
+    asked = credit.run("gate", credit.name, "2", "--json")
+    rule = next(rule for rule in json.loads(asked.out)["rules"] if rule["rule"] == "decision_flips")
+    assert rule["result"] == "unknown"
+    assert "name one of no, yes in the policy" in rule["reason"]
+    assert asked.code != 0
+    named = credit.pinned | {"threshold": {"value": 0.2, "class": "no"}}
+    credit.adopt_policy(reference=named, **FLIPS)
+    assert credit.run("report", credit.name, "--candidate", "2").code == 0
+    asked = credit.run("gate", credit.name, "2", "--json")
+    rule = next(rule for rule in json.loads(asked.out)["rules"] if rule["rule"] == "decision_flips")
+    assert "The versions' own thresholds differ" in rule["reason"]
+    assert "name one of" not in rule["reason"]
+    assert credit.run("audit", "verify").code == 0
+
+
+def test_the_class_of_a_cut_off_on_the_command_line(registered, data, coordpath, tmp_path):
+    name = registered("logistic")
+    args = ("--data", data, "--target", "default", "--no-attach", "--out", tmp_path)
+    asked = coordpath("report", name, *args, "--threshold", "0.2")
+    assert asked.code == 0
+    assert "P(yes) was taken: was P(no) meant?" in " ".join(asked.plain.split())
+    named = coordpath("report", name, *args, "--threshold", "0.2", "--threshold-class", "no")
+    said = " ".join(named.plain.split())
+    assert "At the cut-off P(no) ≥ 0.2, " in said
+    assert "meant?" not in said
+    assert coordpath("verify", tmp_path / "change_report.json", "--data", data).code == 0
+    wrong = coordpath("report", name, *args, "--threshold", "0.2", "--threshold-class", "bad")
+    assert wrong.code == 2
+    assert "the models' classes are 'no' and 'yes'" in " ".join(wrong.err.split())
+    assert coordpath("report", name, *args, "--threshold-class", "no").code == 2

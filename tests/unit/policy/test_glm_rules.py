@@ -16,6 +16,7 @@ from coordpath_governance.reports.verify import verify_report
 NOW = "2026-03-01T12:00:00.000000Z"
 VALIDATED = "2026-02-01T00:00:00.000000Z"
 ABOVE_ALL = 1e9
+HALF = {"threshold": 0.5, "threshold_class": "B"}
 
 
 def scores(*slopes):
@@ -80,7 +81,7 @@ def test_a_pinned_threshold_does_not_hide_that_the_models_own_moves(policy_of):
     frame = pd.DataFrame({"a": rng.normal(size=200), "region": ["north", "south"] * 100, "y": ["A", "B"] * 100})
     old, new = (replace(odds(2.0), threshold=threshold) for threshold in (0.9, 0.6))
     arguments = {"data": frame, "target": "y", "segments": ["region"]}
-    own, pinned = explain_change(old, new, **arguments), explain_change(old, new, **arguments, threshold=0.5)
+    own, pinned = explain_change(old, new, **arguments), explain_change(old, new, **arguments, **HALF)
     assert own.document.impact.flips.up > 0.2
     assert pinned.document.impact.flips.up == 0
     policy = policy_of({"decision_flips": {"overall": 0.1, "by_segment": 0.1}})
@@ -100,7 +101,7 @@ def test_a_pinned_threshold_does_not_hide_that_the_models_own_moves(policy_of):
         "The versions' own threshold moves from 0.9 to 0.6: decisions counted at 0.5 do not show that." in summary.sentences
     )
     assert verify_report(pinned).passed
-    same = explain_change(old, replace(odds(2.1), threshold=0.9), **arguments, threshold=0.5).document
+    same = explain_change(old, replace(odds(2.1), threshold=0.9), **arguments, **HALF).document
     assert judge(policy, same).results[-1].result != "unknown"
     assert "The versions' own threshold is 0.9; decisions were counted at 0.5, as asked." in same.summary.sentences
 
@@ -117,7 +118,8 @@ def test_decisions_are_known_where_no_threshold_hides_another(policy_of, family,
     frame = pd.DataFrame({"a": rng.normal(size=90), "y": target})
     plain = LinearModel(0.0, (NumericTerm("a", 0.5),))
     models = [replace(odds(0.5) if family == "binomial" else plain, threshold=threshold) for threshold in (old, new)]
-    report = explain_change(*models, data=frame, target="y", threshold=0.5)
+    half = HALF if family == "binomial" else {"threshold": 0.5}
+    report = explain_change(*models, data=frame, target="y", **half)
     judged = judge(policy_of({"decision_flips": {"overall": 0.1}}), report.document)
     (found,) = [each for each in judged.results if each.rule == "decision_flips"]
     assert found.result == ("pass" if known else "unknown")

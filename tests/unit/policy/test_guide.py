@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -17,6 +18,24 @@ def test_every_rule_and_its_parameters(rule):
     (row,) = [line for line in GUIDE.splitlines() if re.match(rf"\| [^|]*`{rule}`", line)]
     for parameter in set(RULES[rule].model_fields) - {"otherwise"}:
         assert f"`{parameter}`" in row
+
+
+def test_every_limit_has_a_unit():
+    """Every parameter of a rule that is a number stands in the table of units, and nothing else does."""
+    units = GUIDE[GUIDE.index("### Units") : GUIDE.index("## Classes")]
+    numbers = {
+        f"{rule}.{name}"
+        for rule, parameters in RULES.items()
+        for name, field in parameters.model_fields.items()
+        if {float, int} & set(_types(field.annotation))
+    }
+    assert set(re.findall(r"`(\w+\.\w+)`", units)) == numbers
+
+
+def _types(annotation):
+    """The plain types in an annotation."""
+    inner = get_args(annotation)
+    return [each for part in inner for each in _types(part)] if inner else [annotation]
 
 
 def test_every_observation_and_key():

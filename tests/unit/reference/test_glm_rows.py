@@ -15,7 +15,7 @@ from coordpath_governance.costs import GlmCost
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.reference import encode, glm_rows, ranked
 from coordpath_governance.reference.class_scores import log_odds
-from coordpath_governance.reference.decisions import MOST_CLASS_FLIPS, THRESHOLD_STEP, DecisionSums
+from coordpath_governance.reference.decisions import MOST_CLASS_FLIPS, THRESHOLD_STEP, CutOff, DecisionSums
 from coordpath_governance.reference.glm_rows import GlmPathOnRows, measure_glm_rows
 from coordpath_governance.reference.row_passes import GlmRows
 from coordpath_governance.reference.segments import SMALL_CELLS
@@ -217,16 +217,16 @@ def test_flips_by_enumeration(kind, seed, thresholds):
     for row, p in zip(decided, on.decided[:, 0, -1].tolist(), strict=True):
         row.append(p >= candidate)
     names = ["a", "c", "b", THRESHOLD_STEP] if champion != candidate else ["a", "c", "b"]
-    assert [step.feature for step in found.flip_steps] == names
-    for k, step in enumerate(found.flip_steps):
+    assert [step.feature for step in found.flips.steps] == names
+    for k, step in enumerate(found.flips.steps):
         up = sum(w for w, row in zip(on.w, decided, strict=True) if row[k + 1] and not row[k])
         down = sum(w for w, row in zip(on.w, decided, strict=True) if row[k] and not row[k + 1])
         assert (step.up, step.down) == pytest.approx((up / on.w.sum(), down / on.w.sum()))
     up = sum(w for w, row in zip(on.w, decided, strict=True) if row[-1] and not row[0])
     down = sum(w for w, row in zip(on.w, decided, strict=True) if row[0] and not row[-1])
-    assert (found.flips_up, found.flips_down) == pytest.approx((up / on.w.sum(), down / on.w.sum()))
-    net = sum(step.up - step.down for step in found.flip_steps)
-    assert net == pytest.approx(found.flips_up - found.flips_down, abs=1e-12)
+    assert (found.flips.up, found.flips.down) == pytest.approx((up / on.w.sum(), down / on.w.sum()))
+    net = sum(step.up - step.down for step in found.flips.steps)
+    assert net == pytest.approx(found.flips.up - found.flips.down, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -247,26 +247,26 @@ def test_a_prediction_at_the_threshold_decides_yes():
     on = OnRows("logistic", rows("logistic"))
     on.betas = np.vstack([np.zeros(4), [-1.0, 0.0, 0.0, 0.0]])
     costs = (np.log(2.0), on.mean(np.logaddexp(0.0, -1.0) + on.y))
-    path = GlmPathOnRows(on.betas, ("down",), costs, on.classes, 0.5, 0.5)
+    path = GlmPathOnRows(on.betas, ("down",), costs, on.classes, CutOff(0.5), CutOff(0.5))
     found = measure_glm_rows(on.rows(), on.family, path)
-    assert (found.flips_up, found.flips_down) == (0.0, 1.0)
+    assert (found.flips.up, found.flips.down) == (0.0, 1.0)
 
 
 def test_of_several_classes_a_changed_class_is_a_flip_up():
     on = OnRows("multinomial", rows("multinomial", 7), weight="w")
     found = measured(on, 0.5, 0.9, segments=("region",))
     top = np.argmax(on.predictions, axis=1)
-    assert [step.feature for step in found.flip_steps] == ["a", "c", "b"]
-    for step, (one, other) in zip(found.flip_steps, itertools.pairwise(top.T), strict=True):
+    assert [step.feature for step in found.flips.steps] == ["a", "c", "b"]
+    for step, (one, other) in zip(found.flips.steps, itertools.pairwise(top.T), strict=True):
         assert (step.up, step.down) == (pytest.approx(on.mean(one != other)), 0.0)
-    assert (found.flips_up, found.flips_down) == (pytest.approx(on.mean(top[:, 0] != top[:, -1])), 0.0)
+    assert (found.flips.up, found.flips.down) == (pytest.approx(on.mean(top[:, 0] != top[:, -1])), 0.0)
     pairs = [
         (a, b) for a, b in itertools.product(range(3), repeat=2) if a != b and ((top[:, 0] == a) & (top[:, -1] == b)).any()
     ]
-    assert [(each.before, each.after) for each in found.class_flips] == pairs
-    for each in found.class_flips:
+    assert [(each.before, each.after) for each in found.flips.classes] == pairs
+    for each in found.flips.classes:
         assert each.flips == pytest.approx(on.mean((top[:, 0] == each.before) & (top[:, -1] == each.after)))
-    assert sum(each.flips for each in found.class_flips) == pytest.approx(found.flips_up)
+    assert sum(each.flips for each in found.flips.classes) == pytest.approx(found.flips.up)
 
 
 def test_of_many_changes_of_class_the_most_frequent_are_told():
@@ -275,7 +275,7 @@ def test_of_many_changes_of_class_the_most_frequent_are_told():
     prediction = np.zeros((count * count, count, 2))
     prediction[np.arange(count * count), before, 0] = prediction[np.arange(count * count), after, 1] = 1.0
     weight = 1.0 + np.arange(count * count)
-    sums = DecisionSums(("a",), 0.5, 0.5, count)
+    sums = DecisionSums(("a",), CutOff(0.5), CutOff(0.5), count)
     sums.add(prediction, weight)
     told = sums.result(weight.sum()).classes
     assert len(told) == MOST_CLASS_FLIPS
@@ -288,7 +288,7 @@ def test_of_many_changes_of_class_the_most_frequent_are_told():
 @pytest.mark.parametrize("kind", ["logistic", "multinomial"])
 def test_without_two_thresholds_nothing_flips(kind, thresholds):
     found = measured(OnRows(kind, rows(kind)), *thresholds, segments=("region",))
-    assert (found.flips_up, found.flips_down, found.flip_steps, found.class_flips) == (None, None, (), ())
+    assert found.flips is None
     assert {cell.flips for cell in found.segments} == {None}
 
 
@@ -299,10 +299,10 @@ def test_a_target_that_is_the_same_in_all_rows_has_no_gini():
 
 def test_a_path_without_steps():
     on = OnRows("poisson", rows("poisson"))
-    path = GlmPathOnRows(on.betas[:1], (), on.path().costs[:1], (), 1.0, 2.0)
+    path = GlmPathOnRows(on.betas[:1], (), on.path().costs[:1], (), CutOff(1.0), CutOff(2.0))
     found = measure_glm_rows(on.rows(), on.family, path)
     assert (found.step_se, found.total_se, found.shift_largest, found.shift_p50) == ((), 0.0, 0.0, 0.0)
-    assert [step.feature for step in found.flip_steps] == [THRESHOLD_STEP]
+    assert [step.feature for step in found.flips.steps] == [THRESHOLD_STEP]
     assert found.champion_metrics == found.candidate_metrics
 
 
@@ -316,7 +316,7 @@ def test_chunks_and_parts_change_no_figure(kind, monkeypatch):
     parts = measure_glm_rows(on.rows(segments=("region",)), on.family, on.path(0.5, 0.5), told.append)
     assert told == [100, 200]
     assert parts.step_se == pytest.approx(whole.step_se, rel=1e-9)
-    assert (parts.flips_up, parts.shift_p05) == pytest.approx((whole.flips_up, whole.shift_p05), rel=1e-9)
+    assert (parts.flips.up, parts.shift_p05) == pytest.approx((whole.flips.up, whole.shift_p05), rel=1e-9)
     assert [b.rows for b in parts.candidate_metrics.calibration] == [b.rows for b in whole.candidate_metrics.calibration]
     assert [c.rows for c in parts.segments] == [c.rows for c in whole.segments]
     assert [c.delta for c in parts.segments] == pytest.approx([c.delta for c in whole.segments], rel=1e-9)

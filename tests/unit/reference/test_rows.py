@@ -103,11 +103,11 @@ def test_measures_by_their_definitions(seed, weight, threshold):
         below, above = (m.shift[order][np.searchsorted(reached, q + by).clip(0, 199)] for by in (-1e-9, 1e-9))
         assert below - 0.006 * sd <= got <= above + 0.006 * sd
     if threshold is None:
-        assert (found.flips_up, found.flips_down) == (None, None)
+        assert found.flips is None
     else:
         before, after = m.scores[0] >= threshold, m.scores[3] >= threshold
-        assert found.flips_up == pytest.approx(m.mean(after & ~before), rel=1e-12)
-        assert found.flips_down == pytest.approx(m.mean(before & ~after), rel=1e-12)
+        assert found.flips.up == pytest.approx(m.mean(after & ~before), rel=1e-12)
+        assert found.flips.down == pytest.approx(m.mean(before & ~after), rel=1e-12)
     for cell in found.segments:
         inside = (frame["region"] == cell.value).to_numpy()
         if cell.value == SMALL_CELLS:
@@ -210,6 +210,6 @@ def test_an_empty_path_is_measured_too():
     cost = float(np.mean((frame["y"] - score(frame, 0.5, 1.0, 1.0)) ** 2))
     found = measure_rows(source, plan, scores, PathOnRows((), (), cost, 0.0, 0.0, 1.0))
     assert (found.step_se, found.total_se, found.shift_largest) == ((), 0.0, 0.0)
-    assert (found.flips_up, found.flips_down) == (0.0, 0.0)
+    assert (found.flips.up, found.flips.down) == (0.0, 0.0)
     assert found.shift_p50 == pytest.approx(0.0, abs=1e-200)
     assert found.champion_mae == found.candidate_mae > 0

@@ -33,9 +33,12 @@ def test_two_classes(shown):
     lines = shown("binomial")
     assert columns(lines)[-3:] == ["log", "loss", "change"]
     assert "AUC 0.7605 → 0.7671, Gini 0.5210 → 0.5343" in lines
-    assert lines[-1].startswith("The champion decides for “bad” from a probability of 0.3 on, the candidate from 0.25 on;")
-    assert lines[-1].endswith("22.25 % of the rows go from “good” to “bad”. 0.25 % of the rows go from “bad” to “good”.")
-    assert "22.50 % of the decisions flip (“bad” from a probability of 0.3 on before, of 0.25 on now)." in lines
+    assert lines[-1].startswith("The champion decides for bad where P(bad) ≥ 0.3, the candidate where P(bad) ≥ 0.25;")
+    assert lines[-1].endswith("89 of 400 (22.25 %) change from good to bad. 1 (0.25 %) from bad to good.")
+    moved = (
+        "With the cut-off moving from P(bad) ≥ 0.3 to P(bad) ≥ 0.25, 89 of 400 change from good to bad, 1 from bad to good."
+    )
+    assert moved in lines
 
 
 def test_counts(shown):
@@ -45,7 +48,7 @@ def test_counts(shown):
 
 
 def test_several_classes(shown):
-    assert shown("multinomial")[-1] == "For 23.75 % of the rows another class becomes the most probable one."
+    assert shown("multinomial")[-1] == "Another class becomes the most probable one for 95 of 400 (23.75 %)."
     assert "prior_contacts (3 coefficients)" in shown("multinomial", impact={"flips": None})[-1]
 
 

@@ -1,0 +1,79 @@
+"""A report of the first edition verifies; its figures are rechecked, its words and verdict are those of its time."""
+
+from pathlib import Path
+
+import pytest
+
+from coordpath_governance.canonical import canonical_bytes
+from coordpath_governance.policy.judge import GateFacts, judge
+from coordpath_governance.policy.load import read_policy
+from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.compose import document_digest
+from coordpath_governance.reports.editions import EDITION
+from coordpath_governance.reports.verify import verify_report
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "reports-0.1"
+DATA = GOLDEN / "classifier.csv"
+NOW = "2026-03-01T12:00:00.000000Z"
+
+
+@pytest.fixture
+def old():
+    return ChangeReport.from_bytes((GOLDEN / "classifier.json").read_bytes())
+
+
+def updated(report, **parts):
+    document = report.document.model_copy(update=parts)
+    return ChangeReport(document.model_copy(update={"digest": document_digest(document)}))
+
+
+def findings(report, data=None):
+    return [finding for check in verify_report(report, data).checks for finding in check.findings]
+
+
+def test_it_is_read_and_written_byte_for_byte(old):
+    assert old.document.edition is None
+    assert old.to_bytes() == (GOLDEN / "classifier.json").read_bytes()
+
+
+@pytest.mark.parametrize("data", [None, DATA])
+def test_it_verifies_and_says_what_was_not_rechecked(old, data):
+    result = verify_report(old, data)
+    assert result.passed, [check for check in result.checks if not check.passed]
+    assert result.conclusion.endswith("; its sentences are of an earlier edition and were not checked")
+    assert any(each.startswith("the sentences of summary and limits") for each in result.not_rechecked)
+
+
+def test_forged_words_of_the_first_edition_are_never_called_verified(old):
+    summary = old.document.summary.model_copy(update={"headline": "All is well."})
+    result = verify_report(updated(old, summary=summary), DATA)
+    assert "its sentences are of an earlier edition and were not checked" in result.conclusion
+
+
+def test_its_figures_are_rechecked_all_the_same(old):
+    flips = old.document.impact.flips.model_copy(update={"up": 0.25})
+    forged = updated(old, impact=old.document.impact.model_copy(update={"flips": flips}))
+    assert any(each.startswith("impact.flips.up") for each in findings(forged))
+
+
+def test_counts_of_a_later_edition_do_not_belong_there(old):
+    flips = old.document.impact.flips.model_copy(update={"rows_up": 0, "rows_down": 1})
+    parts = {name: getattr(old.document, name).model_copy(update={"flips": flips}) for name in ("impact", "rows")}
+    assert "rows.flips: are not as reports of this edition count them" in findings(updated(old, **parts))
+
+
+def test_an_edition_that_is_claimed_is_held_to_its_words(old):
+    claimed = findings(updated(old, edition=EDITION))
+    assert "summary: the sentences do not say what the figures say" in claimed
+
+
+def test_its_verdict_stands_and_the_gate_judges_by_todays_rules(old):
+    policy = read_policy(canonical_bytes(old.document.assessment.policy.document), "policy")
+    recorded = {each.rule: each.result for each in old.document.assessment.rules}
+    assert recorded["decision_flips"] == "pass"
+    for gate in (None, GateFacts(NOW, NOW)):
+        found = next(each for each in judge(policy, old.document, gate).results if each.rule == "decision_flips")
+        assert found.result == "unknown"
+        assert "name one of bad, good in the policy" in found.reason
+    as_made = judge(policy, old.document, edition=None)
+    assert {each.rule: each.result for each in as_made.results} == recorded
