@@ -60,6 +60,7 @@ def verify_document(found: Audit, missing_triggers: Sequence[str], past: Sequenc
         "anchored": found.anchored,
         "after_anchor": found.tail,
         "problems": [{"entry": each.seq, "problem": each.what} for each in found.problems],
+        "alone": list(found.alone),
         "missing_triggers": list(missing_triggers),
         "past_retention": [
             {
