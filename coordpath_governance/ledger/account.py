@@ -53,7 +53,14 @@ _LABELS = {
     "registry": "ledger",
 }
 _MILLISECONDS = frozenset(("model_created_at", "version_created_at"))
-_NOTHING = {"from_version": "none", "champion": "none", "version": "none", "authenticated_by": "nobody (unverified)"}
+_NOTHING = {
+    "from_version": "none",
+    "champion": "none",
+    "version": "none",
+    "authenticated_by": "nobody (unverified)",
+    "proof": "none",
+    "proposal": "none: one policy-admin signed alone",
+}
 
 
 def account(entry: Entry, records: Records) -> Iterator[tuple[int, str, str]]:
