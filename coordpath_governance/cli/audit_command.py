@@ -82,10 +82,11 @@ def export(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
 def anchor(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
     """Write the signed head of the ledger to FILE, to be kept where nobody who writes to the ledger can change it."""
     ledger = open_ledger(**where, create=False)
-    if ledger.service is None:
+    key = ledger.signing_key()
+    if key is None:
         raise LedgerError(f"an anchor is signed with the service key: set {SERVICE_KEY_VARIABLE} to its file")
     head = ledger.entries()[-1]
-    write_evidence(out, [make_anchor(ledger.id, head, ledger.now(), ledger.service)])
+    write_evidence(out, [make_anchor(ledger.id, head, ledger.now(), key)])
     ledger.record("anchor", Anchor(seq=head.seq, hash=head.hash))
     say(f"Entry {head.seq} is anchored in {out}; keep this file elsewhere, and check with: coordpath audit verify --anchor")
 
@@ -105,6 +106,10 @@ def _tell(found: Audit, as_json: bool, missing_triggers: Sequence[str] = (), red
         say(f"  {visible(str(problem))}")
     if len(found.problems) > _SHOWN:
         say(f"  and {len(found.problems) - _SHOWN} more")
+    if found.alone:
+        say("What one person could have done alone:")
+    for sentence in found.alone:
+        say(f"  {visible(sentence)}")
     if missing_triggers:
         say(
             "Note: the database itself would not refuse changes now, because somebody removed or changed triggers of the "

@@ -62,6 +62,7 @@ def verify_document(
         "anchored": found.anchored,
         "after_anchor": found.tail,
         "problems": [{"entry": each.seq, "problem": each.what} for each in found.problems],
+        "alone": list(found.alone),
         "missing_triggers": list(missing_triggers),
         "emergencies": list(emergencies),
         "past_retention": [

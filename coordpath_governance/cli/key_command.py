@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import ValidationError
 
+from coordpath_governance.cli.arguments import check_text
+from coordpath_governance.cli.clock import utc_moment
+from coordpath_governance.cli.key_proof import read_proof_file, write_proof_file
 from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.second_command import say_proposed
+from coordpath_governance.cli.service_key import rotate_service
 from coordpath_governance.cli.signing_options import (
     key_option,
     ledger_options,
@@ -19,7 +24,10 @@ from coordpath_governance.cli.signing_options import (
     open_ledger,
 )
 from coordpath_governance.errors import NotFoundError, UsageError
-from coordpath_governance.ledger.events import ADMIN, KeyAdded, KeyFacts, KeyRevoked
+from coordpath_governance.ledger.alone import few_admins
+from coordpath_governance.ledger.events import ADMIN, SERVICE, KeyAdded, KeyFacts, KeyRevoked
+from coordpath_governance.ledger.proof import make_proof
+from coordpath_governance.ledger.seconding import record_or_propose
 from coordpath_governance.signing.keys import PrivateKey, PublicKey, new_key
 from coordpath_governance.signing.variables import NEW_PASSPHRASE_VARIABLE
 from coordpath_governance.text import visible
@@ -32,6 +40,8 @@ __all__ = ["command"]
 
 _SHORT = 12
 _SHORTEST_PREFIX = 6
+_LONGEST_NAME = 200
+_LEDGER_ID = re.compile(r"[0-9a-f]{32}")
 
 
 @click.group("key")
@@ -50,6 +60,12 @@ def command() -> None:
 )
 @click.option("--no-passphrase", is_flag=True, help="Leave the private key unencrypted.")
 @click.option("--public", metavar="TEXT", help="Add this public key, which OWNER made with `coordpath key make`.")
+@click.option(
+    "--proof",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="With --public: OWNER's proof of having the private key, from `coordpath key make --proof`.",
+)
 @key_option
 @ledger_options
 def new(
@@ -58,48 +74,91 @@ def new(
     out: Path | None,
     no_passphrase: bool,
     public: str | None,
+    proof: Path | None,
     key: Path | None,
     **where: Any,  # noqa: ANN401 - the options of the ledger
-) -> None:
-    """Make a key for OWNER and add it to the ledger; with --public, add the key that OWNER made.
+) -> int:
+    """Make a key for OWNER and add it to the ledger; with --public and --proof, add the key that OWNER made.
 
     The first key must have the role policy-admin and signs for itself; for every later one a policy-admin signs (--key).
     The private key is encrypted with the passphrase in COORDPATH_NEW_KEY_PASSPHRASE, or one that is asked for at a
-    terminal; the passphrase of the key that signs is in COORDPATH_KEY_PASSPHRASE.
+    terminal; the passphrase of the key that signs is in COORDPATH_KEY_PASSPHRASE. Where a policy asks for two
+    policy-admins, the key is only proposed: exit code 3, until another one seconds it (`coordpath second`).
     """
     if public is not None:
-        _add(
-            open_ledger(**where, create=False),
-            KeyAdded(key=_facts(PublicKey.from_text(public), owner, roles)),
-            load_key(key),
-        )
-        return
+        return _add_public(open_ledger(**where, create=False), PublicKey.from_text(public), owner, roles, proof, key)
+    if proof is not None:
+        raise UsageError("--proof goes with --public TEXT: a key that is made here needs no proof")
     ledger = open_ledger(**where)
     made = new_key()
     body = KeyAdded(key=_facts(made.public, owner, roles))
     signer = load_key(key) if ledger.keyring().has_admin else made
     path, secret = _save(made, out, _slug(owner) or made.public.id[:_SHORT], no_passphrase=no_passphrase)
     try:
-        _add(ledger, body, signer)
+        code = _add(ledger, body, signer)
     except BaseException:
         path.unlink()
         raise
     _tell_where(path, secret)
+    if ADMIN in body.key.roles:
+        for line in few_admins(ledger.keyring()):
+            say(visible(f"Note: {line}"))
+    return code
+
+
+def _add_public(
+    ledger: Ledger, public: PublicKey, owner: str, roles: tuple[str, ...], proof: Path | None, key: Path | None
+) -> int:
+    facts = _facts(public, owner, roles)
+    shown = read_proof_file(proof, public, facts.owner, ledger.id)
+    return _add(ledger, KeyAdded(key=facts, proof=shown), load_key(key))
 
 
 @command.command("make")
+@click.argument("owner", required=False)
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", required=True, help="The private key."
 )
+@click.option(
+    "--proof",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write a proof that you have the key; a policy-admin needs it to add the key.",
+)
+@click.option(
+    "--ledger-id", metavar="ID", help="The proof counts only for the ledger of this id (`coordpath audit verify`)."
+)
 @click.option("--no-passphrase", is_flag=True, help="Leave the private key unencrypted.")
-def make(out: Path, no_passphrase: bool) -> None:
+def make(owner: str | None, out: Path, proof: Path | None, ledger_id: str | None, no_passphrase: bool) -> None:
     """Make a key of your own, without any ledger, and print its public half for a policy-admin to add.
 
-    So that nobody but you ever has the private key: `coordpath key new YOU --public TEXT --role ROLE --key ADMIN`.
+    So that nobody but you ever has the private key: `coordpath key new YOU --public TEXT --proof FILE --role ROLE --key
+    ADMIN`. OWNER is your name as it will stand in the ledger: the proof counts for no other then.
     """
+    if proof is None and (owner or ledger_id):
+        raise UsageError("OWNER and --ledger-id stand in the proof: give --proof FILE, too")
     made = new_key()
-    _tell_where(*_save(made, out, "", no_passphrase=no_passphrase))
+    content = None if proof is None else _proof(made, owner, ledger_id)
+    path, secret = _save(made, out, "", no_passphrase=no_passphrase)
+    if proof is not None and content is not None:
+        try:
+            write_proof_file(proof, content)
+        except BaseException:
+            path.unlink()
+            raise
+    _tell_where(path, secret)
+    if proof is not None:
+        say(f"The proof that you have it is in {visible(str(proof))}; give it to a policy-admin with the public key.")
     say(f"Public key: {made.public.text}")
+
+
+def _proof(made: PrivateKey, owner: str | None, ledger_id: str | None) -> bytes:
+    check_text(owner)
+    if owner is not None and not 0 < len(owner.strip()) <= _LONGEST_NAME:
+        raise UsageError(f"OWNER has to be a name of 1 to {_LONGEST_NAME} characters")
+    if ledger_id is not None and not _LEDGER_ID.fullmatch(ledger_id):
+        raise UsageError(f"--ledger-id {ledger_id}: a ledger's id is 32 hexadecimal digits; see `coordpath audit verify`")
+    return make_proof(made, owner and owner.strip(), ledger_id, utc_moment())
 
 
 def _save(made: PrivateKey, out: Path | None, name: str, *, no_passphrase: bool) -> tuple[Path, str | None]:
@@ -114,10 +173,15 @@ def _tell_where(path: Path, secret: str | None) -> None:
     say(f"The private key is in {path}; whoever has this file{state}.")
 
 
-def _add(ledger: Ledger, body: KeyAdded, signer: PrivateKey) -> None:
-    entry = ledger.append("key added", body, signer)
+def _add(ledger: Ledger, body: KeyAdded, signer: PrivateKey) -> int:
+    """Add a key or propose it; the exit code."""
+    entry = record_or_propose(ledger, "key added", body, signer)
     who = visible(f"{body.key.owner} ({', '.join(body.key.roles)})")
+    if entry.event == "proposal":
+        say(f"Key {body.key.id[:_SHORT]} of {who} is proposed in {ledger.url}")
+        return say_proposed(entry)
     say(f"Key {body.key.id[:_SHORT]} of {who} is entry {entry.seq} of {ledger.url}")
+    return 0
 
 
 @command.command("list")
@@ -131,6 +195,8 @@ def list_(public: bool, **where: Any) -> None:  # noqa: ANN401
         say(visible(f"{known.facts.id[:_SHORT]}  {', '.join(known.facts.roles):<24}  {state:<22}  {known.facts.owner}"))
         if public:
             say(f"{known.public.text}\n{known.public.pem}")
+    for line in few_admins(ledger.keyring()):
+        click.echo(f"Note: {visible(line)}", err=True)
 
 
 @command.command("revoke")
@@ -146,13 +212,19 @@ def revoke(key_id: str, reason: str, key: Path | None, **where: Any) -> None:  #
         body = KeyRevoked(key=known.facts.id, reason=reason)
     except ValidationError as error:
         raise UsageError(f"--reason: {error.errors()[0]['msg']}") from error
-    if _is_last_admin(ledger.keyring(), known):
+    ring = ledger.keyring()
+    if _is_last_admin(ring, known):
         raise UsageError(
             f"{known.facts.id[:_SHORT]} is the only {ADMIN} left, and without one nobody can add a key ever again: "
             f"add another {ADMIN} first"
         )
     entry = ledger.append("key revoked", body, load_key(key))
     say(f"Key {known.facts.id[:_SHORT]} of {visible(known.facts.owner)} is revoked by entry {entry.seq} of {ledger.url}")
+    if SERVICE in known.facts.roles and not ledger.keyring().services:
+        say("No service key is left: the registry records nothing until `coordpath key rotate-service` adds one.")
+
+
+command.add_command(rotate_service)
 
 
 def _facts(public: PublicKey, owner: str, roles: tuple[str, ...]) -> KeyFacts:

@@ -12,6 +12,7 @@ import click
 from coordpath_governance.cli.answer_document import print_json
 from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.arguments import check_text, check_words
+from coordpath_governance.cli.second_command import say_proposed
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger, read_ledger
 from coordpath_governance.errors import NotFoundError, RegistryError, UsageError
 
@@ -80,11 +81,11 @@ def show(ledger: str | None, tracking_uri: str | None, registry_uri: str | None,
 @ledger_options
 def retire(
     name: str, reason: str, key: Path | None, ledger: str | None, tracking_uri: str | None, registry_uri: str | None
-) -> None:
+) -> int:
     """Put the policy NAME out of force; signed with the key of a policy-admin.
 
     A model that only this policy matched is refused by the gate from then on, and its aliases stay guarded. The ledger keeps
-    the policy, and it can be adopted again.
+    the policy, and it can be adopted again. Where a policy asks for two policy-admins, this is only proposed: exit code 3.
     """
     from coordpath_governance.review.policies import retire_policy
 
@@ -93,10 +94,14 @@ def retire(
     signer = load_key(key)
     opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
     entry = retire_policy(opened, name, signer, reason)
+    if entry.event == "proposal":
+        say_line(f"It is proposed to retire policy '{name}'")
+        return say_proposed(entry)
     say_line(
         f"Policy '{name}' is retired (entry {entry.seq}). Models that only it matched are refused by the gate and stay "
         "guarded, until a policy that matches them is adopted."
     )
+    return 0
 
 
 def _registered(tracking_uri: str | None, registry_uri: str | None) -> tuple[list[str] | None, str | None]:

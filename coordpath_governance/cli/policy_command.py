@@ -12,6 +12,7 @@ import click
 from coordpath_governance.cli.answers import say_line, show_rules
 from coordpath_governance.cli.policies_in_force import list_policies, retire, show
 from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.second_command import say_proposed
 from coordpath_governance.cli.signing_options import (
     find_ledger,
     key_option,
@@ -123,11 +124,12 @@ def schema() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @key_option
 @ledger_options
-def adopt(file: Path, key: Path | None, **where: Any) -> None:  # noqa: ANN401 - the options of the ledger
+def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - the options of the ledger
     """Adopt FILE: from now on the gate goes by it. It replaces an adopted policy of the same name.
 
     Signed with the key of a policy-admin. Exits 1 if the policy contradicts its data, a registered model that it matches, or
-    another policy in force, so that it could only refuse; what cannot be known here is a note.
+    another policy in force, so that it could only refuse; what cannot be known here is a note. Where a policy in force asks
+    for two policy-admins (`admins: 2`), FILE is only proposed: exit code 3, until another seconds it (`coordpath second`).
     """
     from coordpath_governance.review.adopted import adopted_policies
     from coordpath_governance.review.policies import adopt_policy
@@ -140,17 +142,21 @@ def adopt(file: Path, key: Path | None, **where: Any) -> None:  # noqa: ANN401 -
     before = {each.policy.name: each for each in adopted_policies(ledger)}.get(policy.name)
     if before is not None and before.sha256 == sha256:
         say_line(f"Policy '{policy.name}', SHA-256 {sha256}, is the adopted one already")
-        return
+        return 0
     remarks = _remarks(policy, ledger, where)
     objections = [remark.text for remark in remarks if remark.certain]
     if objections:
         raise RefusedError(f"policy '{policy.name}' was not adopted. {' '.join(f'{each}.' for each in objections)}")
     entry = adopt_policy(ledger, policy, signer, seen)
+    if entry.event == "proposal":
+        say_line(f"Policy '{policy.name}', SHA-256 {sha256}, is proposed in {ledger.url}")
+        return say_proposed(entry)
     say_line(f"Adopted policy '{policy.name}', SHA-256 {sha256}, as entry {entry.seq} of {ledger.url}")
     if before is not None:
         say(f"It replaces the one with SHA-256 {before.sha256}")
     for remark in remarks:
         say_line(f"Note: {remark.text}")
+    return 0
 
 
 def _kind(model: str, tracking_uri: str | None, registry_uri: str | None) -> tuple[str, str]:

@@ -19,6 +19,7 @@ MEANINGS = {
     "key revoked": "A policy-admin takes a key out; from here on it signs nothing.",
     "policy adopted": "A policy-admin puts a policy in force; it replaces an earlier one of the same name.",
     "policy retired": "A policy-admin takes a policy out of force.",
+    "proposal": "A policy-admin proposes a key or a policy; it counts when another one has seconded it.",
     "registration": "A version was registered.",
     "report": "A change report was made.",
     "verdict": "The gate said this about a change.",
@@ -55,7 +56,14 @@ _LABELS = {
     "registry": "ledger",
 }
 _MILLISECONDS = frozenset(("model_created_at", "version_created_at"))
-_NOTHING = {"from_version": "none", "champion": "none", "version": "none", "authenticated_by": "nobody (unverified)"}
+_NOTHING = {
+    "from_version": "none",
+    "champion": "none",
+    "version": "none",
+    "authenticated_by": "nobody (unverified)",
+    "proof": "none",
+    "proposal": "none: one policy-admin signed alone",
+}
 
 
 def account(entry: Entry, records: Records) -> Iterator[tuple[int, str, str]]:

@@ -43,14 +43,19 @@ class AnchorFile:
     envelope: Any
 
     def opened(self, keys: KeyRing) -> tuple[str, int, str]:
-        """Ledger, entry and hash that were anchored; `SignatureError` unless a service key of this ledger signed it."""
+        """Ledger, entry and hash that were anchored; `SignatureError` unless a service key of this ledger signed it.
+
+        A key that was revoked vouches for entries up to its revocation.
+        """
         services = {key: known.public for key, known in keys.keys.items() if SERVICE in known.facts.roles}
-        payload, _ = open_envelope(self.envelope, ANCHOR_TYPE, services)
+        payload, signer = open_envelope(self.envelope, ANCHOR_TYPE, services)
         found = read_json(payload, self.where, SignatureError)
         try:
             document = _AnchorDocument.model_validate(found)
         except ValidationError as error:
             raise SignatureError(f"its payload is not of schema {ANCHOR_SCHEMA}") from error
+        if not keys.keys[signer].active(document.seq):
+            raise SignatureError(f"it is about entry {document.seq}, when its key {signer[:12]} did not count")
         return document.ledger, document.seq, document.hash
 
 

@@ -9,7 +9,16 @@ from pydantic import ValidationError
 
 from coordpath_governance.errors import LedgerError, SignatureError, SigningKeyError
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry
-from coordpath_governance.ledger.events import EVENTS, Body, Declaration, KeyAdded, LedgerCreated, PolicyAdopted, ReportMade
+from coordpath_governance.ledger.events import (
+    EVENTS,
+    Body,
+    Declaration,
+    KeyAdded,
+    LedgerCreated,
+    PolicyAdopted,
+    Proposal,
+    ReportMade,
+)
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.signing.keys import PublicKey
 
@@ -106,6 +115,8 @@ def _signer(entry: Entry, keys: KeyRing) -> PublicKey | None:
 
 def named_blob(body: Body) -> str | None:
     """The digest of the bytes that an event says are kept with it."""
+    if isinstance(body, Proposal):
+        return named_blob(body.proposed)
     if isinstance(body, PolicyAdopted):
         return body.policy
     if isinstance(body, Declaration):

@@ -36,6 +36,7 @@ from coordpath_governance.ledger.quorum import Need, fill, person, places_for
 from coordpath_governance.ledger.standing import what_stood
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.models.formats import RECALLED_MARK, recalled_from
+from coordpath_governance.policy.adoption import misstated
 from coordpath_governance.policy.document import MaterialityClass, Policy
 from coordpath_governance.policy.judge import who_decides
 from coordpath_governance.policy.load import read_policy
@@ -52,7 +53,7 @@ _DIGITS = 12
 
 
 def unentitled(entries: Iterable[Entry], blobs: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
-    """Numbers of intents to promote, and of emergency rollbacks, that nobody was entitled to, and why."""
+    """Numbers of entries with what is wrong: promotions nobody was entitled to, entries other than the policy they adopt."""
     record = _Record(blobs)
     for entry in entries:
         facts = entry.facts
@@ -61,6 +62,9 @@ def unentitled(entries: Iterable[Entry], blobs: Mapping[str, bytes]) -> Iterator
                 yield entry.seq, what
         elif isinstance(facts, Emergency):
             for what in record.emergency_objections(entry, facts):
+                yield entry.seq, what
+        elif isinstance(facts, PolicyAdopted):
+            for what in record.misstatements(facts):
                 yield entry.seq, what
         record.take(entry)
 
@@ -135,6 +139,18 @@ class _Record:
         except ReportFormatError:
             return None
         return champion if champion is not None and recalled_from(champion.get("source")) is not None else None
+
+    def misstatements(self, adopted: PolicyAdopted) -> Iterator[str]:
+        """Whether an entry says another number of policy-admins than its policy asks for, if that can be read today."""
+        content = self._document(adopted.policy)
+        if content is None:
+            return
+        try:
+            policy = read_policy(content, "the policy")
+        except PolicyError:
+            return
+        if "admins" in misstated(adopted, policy):
+            yield f"it says admins: {adopted.admins}, but the policy that it adopts asks for {policy.admins}"
 
     def _document(self, digest: str) -> bytes | None:
         content = self._blobs.get(digest)

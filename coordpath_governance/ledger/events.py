@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coordpath_governance.ledger.times import LAST_MILLISECOND, Time
 
@@ -12,6 +12,7 @@ __all__ = [
     "ADMIN",
     "EVENTS",
     "LONGEST_WORDS",
+    "MOST_ADMINS",
     "SERVICE",
     "SIGNERS",
     "Adoption",
@@ -25,6 +26,7 @@ __all__ = [
     "Intent",
     "KeyAdded",
     "KeyFacts",
+    "KeyProof",
     "KeyRevoked",
     "LedgerCreated",
     "Move",
@@ -33,6 +35,7 @@ __all__ = [
     "PolicyAdopted",
     "PolicyRetired",
     "Promotion",
+    "Proposal",
     "Refusal",
     "Registration",
     "Rejection",
@@ -53,6 +56,7 @@ Text = Annotated[str, Field(max_length=LONGEST_WORDS)]
 Nonce = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS)]
 
+MOST_ADMINS = 2
 SERVICE = "service"
 ADMIN = "policy-admin"
 
@@ -79,10 +83,29 @@ class LedgerCreated(Body):
     key: KeyFacts
 
 
+class KeyProof(Body):
+    """What the owner of a key signed with it, to show that they have it: for whom, for which ledger, and when.
+
+    ``owner`` and ``ledger`` are None where the proof names none. The signed document follows from this and the key
+    (`coordpath_governance.ledger.proof`).
+    """
+
+    owner: Annotated[str, Field(min_length=1, max_length=200)] | None
+    ledger: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None
+    at: Time
+    signature: Annotated[str, Field(max_length=200)]
+
+
 class KeyAdded(Body):
-    """Signed by a policy-admin; the first policy-admin signs for itself."""
+    """Signed by a policy-admin; the first policy-admin signs for itself.
+
+    ``proof`` is there if the key's owner showed that they have the private key. ``proposal`` is the hash of the entry by
+    which another policy-admin proposed the same (`Proposal`). Entries from before there were such fields lack them.
+    """
 
     key: KeyFacts
+    proof: KeyProof | None = None
+    proposal: Sha256 | None = None
 
 
 class KeyRevoked(Body):
@@ -93,19 +116,53 @@ class KeyRevoked(Body):
 
 
 class PolicyAdopted(Body):
-    """The policy's canonical JSON is kept as a blob of this digest. It replaces an earlier one of the same name."""
+    """The policy's canonical JSON is kept as a blob of this digest. It replaces an earlier one of the same name.
+
+    ``admins``: so many policy-admins have to agree to keys and policies while it is in force. ``proposal`` as in `KeyAdded`.
+    """
 
     policy: Sha256
     name: str
     models: tuple[str, ...]
+    admins: Annotated[int, Field(ge=1, le=MOST_ADMINS)] = 1
+    proposal: Sha256 | None = None
+
+
+class Proposal(Body):
+    """One policy-admin proposes an event that takes two. It counts for nothing until another signs that event and names it.
+
+    ``body`` is the event's, without a proposal. It holds until a policy is adopted or retired or a key revoked; one about a
+    policy also ends when a key is added.
+    """
+
+    event: Literal["key added", "policy adopted", "policy retired"]
+    body: dict[str, Any]
+
+    @property
+    def proposed(self) -> KeyAdded | PolicyAdopted | PolicyRetired:
+        """The body as the document of its event."""
+        if self.event == "key added":
+            return KeyAdded.model_validate(self.body)
+        kind = PolicyAdopted if self.event == "policy adopted" else PolicyRetired
+        return kind.model_validate(self.body)
+
+    @model_validator(mode="after")
+    def _is_of_its_event(self) -> Proposal:
+        if self.proposed.proposal is not None:
+            raise ValueError("what is proposed names no proposal")
+        return self
 
 
 class PolicyRetired(Body):
-    """From here on the policy is not in force. ``policy`` is the digest of the one that was, under this name."""
+    """From here on the policy is not in force. ``policy`` is the digest of the one that was, under this name.
+
+    ``proposal`` as in `KeyAdded`.
+    """
 
     policy: Sha256
     name: str
     reason: Words
+    proposal: Sha256 | None = None
 
 
 Milliseconds = Annotated[int, Field(ge=0, le=LAST_MILLISECOND)]
@@ -356,6 +413,7 @@ EVENTS: dict[str, type[Body]] = {
     "key revoked": KeyRevoked,
     "policy adopted": PolicyAdopted,
     "policy retired": PolicyRetired,
+    "proposal": Proposal,
     "registration": Registration,
     "report": ReportMade,
     "verdict": VerdictGiven,
@@ -381,6 +439,7 @@ SIGNERS: dict[str, str | None] = {
     "key revoked": ADMIN,
     "policy adopted": ADMIN,
     "policy retired": ADMIN,
+    "proposal": ADMIN,
     "registration": SERVICE,
     "report": SERVICE,
     "verdict": SERVICE,

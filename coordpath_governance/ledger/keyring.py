@@ -6,10 +6,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import ADMIN, SERVICE, SIGNERS, KeyAdded, KeyFacts, KeyRevoked, LedgerCreated
+from coordpath_governance.ledger.events import (
+    ADMIN,
+    SERVICE,
+    SIGNERS,
+    Body,
+    KeyAdded,
+    KeyFacts,
+    KeyRevoked,
+    LedgerCreated,
+    PolicyAdopted,
+    Proposal,
+)
+from coordpath_governance.ledger.proof import objection_to_proof
+from coordpath_governance.ledger.proposals import Proposals, Seconded
+from coordpath_governance.ledger.quorum import person
 from coordpath_governance.signing.keys import PublicKey
 
 __all__ = ["KeyRing", "KnownKey"]
+
+_ABOUT_KEYS = ("ledger created", "key added", "key revoked")
+_FOR_ADMINS = (*_ABOUT_KEYS, "policy adopted", "policy retired", "proposal")
 
 
 @dataclass(frozen=True)
@@ -28,9 +45,11 @@ class KnownKey:
 
 @dataclass(frozen=True)
 class KeyRing:
-    """All keys by their id."""
+    """All keys by their id, the ledger's own name, and what waits for a second policy-admin."""
 
     keys: dict[str, KnownKey] = field(default_factory=dict)
+    ledger: str = ""
+    proposals: Proposals = field(default_factory=Proposals)
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> KeyRing:
@@ -42,25 +61,39 @@ class KeyRing:
 
     def after(self, entry: Entry) -> KeyRing:
         """The keys after one more entry; most entries change nothing."""
-        if entry.event not in ("ledger created", "key added", "key revoked"):
+        if entry.event not in _FOR_ADMINS:
             return self
-        facts = entry.facts
+        facts, proposals = entry.facts, self.proposals.after(entry)
         if isinstance(facts, LedgerCreated | KeyAdded):
-            known = KnownKey(facts.key, PublicKey.from_text(facts.key.public), entry.seq)
-            return KeyRing({**self.keys, facts.key.id: known})
+            keys = {**self.keys, facts.key.id: KnownKey(facts.key, PublicKey.from_text(facts.key.public), entry.seq)}
+            name = facts.ledger if isinstance(facts, LedgerCreated) else self.ledger
+            return KeyRing(keys, name, proposals)
         if isinstance(facts, KeyRevoked) and facts.key in self.keys:
-            return KeyRing({**self.keys, facts.key: replace(self.keys[facts.key], revoked=entry.seq)})
-        return self
+            keys = {**self.keys, facts.key: replace(self.keys[facts.key], revoked=entry.seq)}
+            return replace(self, keys=keys, proposals=proposals)
+        return replace(self, proposals=proposals)
 
     @property
     def has_admin(self) -> bool:
         """Whether there is, or ever was, a policy-admin."""
         return any(ADMIN in known.facts.roles for known in self.keys.values())
 
+    @property
+    def admins(self) -> tuple[str, ...]:
+        """The people who have a policy-admin's key now, one name each, in the order of their keys."""
+        active = [each.facts for each in self.keys.values() if each.revoked is None and ADMIN in each.facts.roles]
+        return tuple({person(facts.owner): facts.owner for facts in reversed(active)}.values())[::-1]
+
+    @property
+    def services(self) -> tuple[KnownKey, ...]:
+        """The service keys that may sign now."""
+        return tuple(each for each in self.keys.values() if each.revoked is None and SERVICE in each.facts.roles)
+
     def objection(self, entry: Entry) -> str | None:
         """Why the signer of ``entry`` may not sign it, from the keys known before it; None if it may."""
-        if entry.event in ("ledger created", "key added", "key revoked"):
-            problem = self._about_keys(entry)
+        if entry.event in _FOR_ADMINS:
+            facts = entry.facts
+            problem = self._about(facts.proposed if isinstance(facts, Proposal) else facts, entry)
             if problem is not None:
                 return problem
             if entry.event == "ledger created" or (entry.event == "key added" and not self.has_admin):
@@ -75,11 +108,30 @@ class KeyRing:
             return f"a '{entry.event}' is a person's to sign, not the service's"
         if needed is not None and needed not in known.facts.roles:
             return f"the key of {known.facts.owner} lacks the role '{needed}' that a '{entry.event}' needs"
-        return None
+        return self._lacks_a_second(entry, known)
 
-    def _about_keys(self, entry: Entry) -> str | None:
-        """What is wrong with an entry that brings a key in or out."""
-        facts = entry.facts
+    def _lacks_a_second(self, entry: Entry, signer: KnownKey) -> str | None:
+        """Why one policy-admin, or this one, is not enough for an entry."""
+        facts = entry.facts if entry.event in _FOR_ADMINS else None
+        if not isinstance(facts, Seconded):
+            return None
+        proposal = self.proposals.waiting.get(facts.proposal or "")
+        proposer = None if proposal is None else self.keys[proposal.key].facts.owner
+        return self.proposals.objection(facts, signer.facts.owner, proposer)
+
+    def _about(self, facts: Body, entry: Entry) -> str | None:
+        """What is wrong with what an entry does, or proposes to do, whoever signs it."""
+        if isinstance(facts, PolicyAdopted):
+            if facts.admins == 1 or facts.admins <= len(self.admins):
+                return None
+            return (
+                f"the policy asks for {facts.admins} policy-admins, and there {_are(self.admins)}: add another person's key "
+                f"first (`coordpath key new OWNER --role {ADMIN}`)"
+            )
+        return self._about_keys(facts, entry)
+
+    def _about_keys(self, facts: Body, entry: Entry) -> str | None:
+        """What is wrong with bringing a key in or out."""
         if isinstance(facts, LedgerCreated | KeyAdded):
             if PublicKey.from_text(facts.key.public).id != facts.key.id:
                 return "the key's id is not the digest of the key"
@@ -93,8 +145,21 @@ class KeyRing:
                 return "the first key after the service's is a policy-admin, who signs for itself"
             if SERVICE in facts.key.roles and len(facts.key.roles) > 1:
                 return "the role 'service' does not go with others"
-        elif isinstance(facts, KeyRevoked):
+            return None if facts.proof is None else objection_to_proof(facts.proof, facts.key, self.ledger)
+        if isinstance(facts, KeyRevoked):
             known = self.keys.get(facts.key)
             if known is None or known.revoked is not None:
                 return f"the key {facts.key[:12]} is not one that could be revoked"
+            left = replace(self, keys={**self.keys, facts.key: replace(known, revoked=entry.seq)}).admins
+            if ADMIN in known.facts.roles and len(left) < self.proposals.needed > 1:
+                return (
+                    f"the policies in force ask for {self.proposals.needed} policy-admins, and without this key there "
+                    f"{_are(left)}: add another person's key first"
+                )
         return None
+
+
+def _are(admins: tuple[str, ...]) -> str:
+    if not admins:
+        return "is none"
+    return f"is only {admins[0]}" if len(admins) == 1 else f"are only {', '.join(admins)}"

@@ -112,6 +112,16 @@ class Ledger:
             return signed
         raise LedgerError(f"the ledger '{self.url}': others were faster {_ATTEMPTS} times; try again")
 
+    def signing_key(self) -> PrivateKey | None:
+        """The service key to sign with; None if this process does not have it, `LedgerError` if it was revoked."""
+        known = None if self.service is None else self.keyring().keys[self.service.public.id]
+        if known is not None and known.revoked is not None:
+            raise LedgerError(
+                f"{self.service!r} was the service key of '{self.url}' and is revoked by entry {known.revoked}: set "
+                f"{SERVICE_KEY_VARIABLE} to the file of the new one and start again"
+            )
+        return self.service
+
     def record(
         self,
         event: str,
@@ -122,12 +132,13 @@ class Ledger:
         after: int | None = None,
         since: int | None = None,
     ) -> Entry:
-        """Append with the service key."""
-        if self.service is None:
+        """Append with the service key; `LedgerError` if it is not here or was revoked."""
+        key = self.signing_key()
+        if key is None:
             raise LedgerError(
                 f"to record a '{event}' in '{self.url}' the service key is needed: set {SERVICE_KEY_VARIABLE} to its file"
             )
-        return self.append(event, body, self.service, model=model, blob=blob, after=after, since=since)
+        return self.append(event, body, key, model=model, blob=blob, after=after, since=since)
 
     def entries(self, model: str | None = None) -> tuple[Entry, ...]:
         """All entries in order; with ``model`` those of its chain."""

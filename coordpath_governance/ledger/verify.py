@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from coordpath_governance.canonical import sha256_hex
-from coordpath_governance.errors import SignatureError
+from coordpath_governance.errors import PolicyError, SignatureError
+from coordpath_governance.ledger.alone import could_do_alone
 from coordpath_governance.ledger.anchor import AnchorFile
 from coordpath_governance.ledger.chain import faults, named_blob
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
 from coordpath_governance.ledger.entitlement import unentitled
 from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
 from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.policy.document import Policy
+from coordpath_governance.policy.load import read_policy
 
 __all__ = ["Audit", "Problem", "audit"]
 
@@ -44,6 +49,8 @@ class Audit:
     """How many entries came after the anchored one, not counting those that record anchoring."""
     sound: tuple[Entry, ...] = field(default=(), repr=False)
     """The entries that follow from the one before, signed by keys that may sign them."""
+    alone: tuple[str, ...] = ()
+    """What one person could have done alone, a sentence each; information, not problems."""
 
     @property
     def intact(self) -> bool:
@@ -92,6 +99,7 @@ def audit(
         anchored=anchored,
         tail=len(later),
         sound=tuple(sound),
+        alone=could_do_alone(sound, keys, tuple(_policies(sound, blobs))),
     )
 
 
@@ -110,6 +118,21 @@ def _sound(entries: Sequence[Entry], problems: list[Problem]) -> tuple[list[Entr
         if entry.model is not None:
             heads[entry.model] = entry
     return sound, keys
+
+
+def _policies(entries: Sequence[Entry], blobs: Mapping[str, bytes]) -> Iterator[Policy]:
+    """The policies in force after the entries, as far as their bytes are there and can be read today."""
+    newest: dict[str, str] = {}
+    for entry in entries:
+        if isinstance(facts := entry.facts, PolicyAdopted):
+            newest[facts.name] = facts.policy
+        elif isinstance(facts, PolicyRetired):
+            newest.pop(facts.name, None)
+    for digest in newest.values():
+        content = blobs.get(digest)
+        if content is not None and sha256_hex(content) == digest:
+            with suppress(PolicyError):
+                yield read_policy(content, "the policy")
 
 
 def _lost_blobs(wanted: Mapping[str, int], blobs: Mapping[str, bytes]) -> Iterator[Problem]:

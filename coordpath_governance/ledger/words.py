@@ -22,6 +22,7 @@ from coordpath_governance.ledger.events import (
     PolicyAdopted,
     PolicyRetired,
     Promotion,
+    Proposal,
     Refusal,
     Registration,
     Rejection,
@@ -32,6 +33,7 @@ from coordpath_governance.ledger.events import (
     Waiver,
 )
 from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.ledger.proposals import Seconded
 from coordpath_governance.text import shorten, visible
 
 __all__ = ["VOUCHED", "actor_words", "entry_line"]
@@ -68,6 +70,14 @@ def _key(facts: KeyAdded) -> str:
     return f"{key.id[:_DIGITS]} of {shorten(key.owner, _NAME)} ({shorten(', '.join(key.roles), _TEXT)})"
 
 
+def _policy(facts: PolicyAdopted) -> str:
+    return f"'{shorten(facts.name, _NAME)}' {facts.policy[:_DIGITS]} for {_listed(facts.models)}"
+
+
+def _seconds(facts: Seconded) -> str:
+    return f", seconding the proposal {facts.proposal[:_DIGITS]}" if facts.proposal else ""
+
+
 def _registration(facts: Registration) -> str:
     author = shorten(facts.author, _NAME) if facts.author else "somebody unknown"
     return f"version {facts.version} by {author}{'' if facts.authenticated_by else ' (unverified)'}"
@@ -101,10 +111,13 @@ def _outside_move(facts: OutsideMove) -> str:
 
 _TELL: dict[type, Callable[[Any], str]] = {
     LedgerCreated: lambda facts: f"ledger {facts.ledger}",
-    KeyAdded: _key,
+    KeyAdded: lambda facts: f"{_key(facts)}{_seconds(facts)}",
     KeyRevoked: lambda facts: f"{facts.key[:_DIGITS]}{_said(facts.reason)}",
-    PolicyAdopted: lambda facts: f"'{shorten(facts.name, _NAME)}' {facts.policy[:_DIGITS]} for {_listed(facts.models)}",
-    PolicyRetired: lambda facts: f"'{shorten(facts.name, _NAME)}' {facts.policy[:_DIGITS]}{_said(facts.reason)}",
+    PolicyAdopted: lambda facts: f"{_policy(facts)}{_seconds(facts)}",
+    Proposal: lambda facts: f"{facts.event}: {_TELL[type(facts.proposed)](facts.proposed)}; waits for a second policy-admin",
+    PolicyRetired: lambda facts: (
+        f"'{shorten(facts.name, _NAME)}' {facts.policy[:_DIGITS]}{_said(facts.reason)}{_seconds(facts)}"
+    ),
     Registration: _registration,
     ReportMade: lambda facts: f"version {facts.champion or 'none'} → {facts.version}, SHA-256 {facts.report[:_DIGITS]}",
     VerdictGiven: lambda facts: f"{facts.verdict} for {_change(facts.binding)}",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 
-from coordpath_governance.ledger.events import ADMIN, SERVICE, Retention
+from coordpath_governance.ledger.events import ADMIN, MOST_ADMINS, SERVICE, Retention
 from coordpath_governance.models.formats import FORMATS, is_format
 from coordpath_governance.models.linear_model import level_label
 from coordpath_governance.policy.observations import OBSERVATIONS
@@ -241,7 +241,8 @@ class Policy(Part):
 
     ``formats`` lists how a version may have been read; None: in any way that our own readers read. ``retention`` is how
     long the record of a promotion is to be kept; the ledger records it with each, and nothing is ever deleted by us.
-    ``emergency`` None: nobody rolls back alone.
+    ``emergency`` None: nobody rolls back alone. ``admins`` is how many policy-admins have to agree to any key or policy
+    while this policy is in force.
     """
 
     schema_: Literal["coordpath.policy/1"] = Field(alias="schema")
@@ -260,6 +261,7 @@ class Policy(Part):
         default=None, json_schema_extra=_no_default
     )
     retention: Annotated[Retention, AfterValidator(_plain_class)] | None = Field(default=None, json_schema_extra=_no_default)
+    admins: Annotated[int, Field(ge=1, le=MOST_ADMINS)] = 1
 
     def matches(self, name: str) -> bool:
         """Whether one of the patterns fits the whole name of a model; case counts."""

@@ -80,7 +80,7 @@ class GovernedModel:
         record_report(self.ledger, report)
         answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version)
         verdict = self._told(answer)
-        key = self.ledger.service
+        key = self.ledger.signing_key()
         sign = None if key is None else partial(self._attested, report, verdict, key)
         now = self.ledger.now()
         return answer, attach(self.client, champion, candidate, report, now, verdict, sign, replace=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from coordpath_governance.errors import LedgerError
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.policy.matching import matching
@@ -80,8 +81,18 @@ def guarding_policies(ledger: Ledger) -> tuple[AdoptedPolicy, ...]:
 
 
 def policy_for(ledger: Ledger, name: str) -> AdoptedPolicy:
-    """The one policy that matches a model's name; `RefusedError` if there is none, or more than one."""
+    """The one policy that matches a model's name; `RefusedError` if there is none, or more than one.
+
+    Raises `LedgerError` if a policy in force asks for another number of policy-admins than the entry that adopted it says.
+    """
     known = adopted_policies(ledger)
+    asked = ledger.keyring().proposals.asked
+    for each in known:
+        if each.policy.admins != asked.get(each.policy.name, 1):
+            raise LedgerError(
+                f"policy '{each.policy.name}' asks for {each.policy.admins} policy-admins, but the entry that adopted it "
+                "says otherwise: see `coordpath audit verify`, then adopt the policy again"
+            )
     chosen = matching([each.policy for each in known], name)
     return next(each for each in known if each.policy is chosen)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import LedgerConflictError, RefusedError, UsageError
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
-from coordpath_governance.policy.load import policy_bytes, policy_sha256
+from coordpath_governance.ledger.seconding import record_or_propose
+from coordpath_governance.policy.adoption import adoption_of
+from coordpath_governance.policy.load import policy_bytes
 from coordpath_governance.review.adopted import policy_records
 
 if TYPE_CHECKING:
@@ -21,10 +23,10 @@ __all__ = ["adopt_policy", "retire_policy"]
 def adopt_policy(ledger: Ledger, policy: Policy, key: PrivateKey, seen: int) -> Entry:
     """Put a policy in force, in place of the one of the same name; ``seen`` is the entry up to which it was checked.
 
+    The entry is a "proposal" where the policies in force ask for two policy-admins; the same for `retire_policy`.
     Raises `SigningKeyError` if the key is no policy-admin's, and `RefusedError` if a policy or key was recorded since.
     """
-    body = PolicyAdopted(policy=policy_sha256(policy), name=policy.name, models=policy.models)
-    return _sign(ledger, "policy adopted", body, key, seen, policy_bytes(policy))
+    return _sign(ledger, "policy adopted", adoption_of(policy), key, seen, policy_bytes(policy))
 
 
 def retire_policy(ledger: Ledger, name: str, key: PrivateKey, reason: str) -> Entry:
@@ -45,10 +47,15 @@ def retire_policy(ledger: Ledger, name: str, key: PrivateKey, reason: str) -> En
 
 
 def _sign(
-    ledger: Ledger, event: str, body: PolicyAdopted | PolicyRetired, key: PrivateKey, seen: int, blob: bytes | None = None
+    ledger: Ledger,
+    event: Literal["policy adopted", "policy retired"],
+    body: PolicyAdopted | PolicyRetired,
+    key: PrivateKey,
+    seen: int,
+    blob: bytes | None = None,
 ) -> Entry:
-    """The one place where an event about a policy is recorded."""
+    """The one place where an event about a policy is recorded or, where two policy-admins are asked for, proposed."""
     try:
-        return ledger.append(event, body, key, blob=blob, since=seen)
+        return record_or_propose(ledger, event, body, key, blob=blob, since=seen)
     except LedgerConflictError as error:
         raise RefusedError(f"nothing was recorded, since policies or keys changed meanwhile: {error}") from error

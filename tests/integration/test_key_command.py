@@ -93,10 +93,11 @@ def test_a_key_that_its_owner_made(coordpath, tmp_path, url):
     """Nobody but Bob ever has Bob's private key."""
     ada, bob = tmp_path / "ada.pem", tmp_path / "bob.pem"
     assert coordpath("key", "new", "Ada", "--role", "policy-admin", "--out", ada, "--no-passphrase").code == 0
-    made = coordpath("key", "make", "--out", bob, "--no-passphrase")
+    made = coordpath("key", "make", "Bob", "--out", bob, "--no-passphrase", "--proof", tmp_path / "bob.proof")
     assert made.code == 0
     public = made.out.split("Public key: ")[1].strip()
-    added = coordpath("key", "new", "Bob", "--role", "risk", "--public", public, "--key", ada)
+    proof = ("--proof", tmp_path / "bob.proof")
+    added = coordpath("key", "new", "Bob", "--role", "risk", "--public", public, *proof, "--key", ada)
     assert added.code == 0
     assert Ledger.open(url).keyring().keys[PrivateKey.load(bob, None).public.id].facts.owner == "Bob"
     listed = coordpath("key", "list", "--public")

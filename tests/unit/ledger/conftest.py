@@ -27,6 +27,7 @@ from coordpath_governance.ledger.events import (
     PolicyAdopted,
     PolicyRetired,
     Promotion,
+    Proposal,
     Refusal,
     Registration,
     Rejection,
@@ -106,6 +107,15 @@ class Book:
 
     def add_key(self, key, owner, *roles, by=None, **changed):
         return self.add("key added", KeyAdded(key=facts_of(key, owner, *roles)), by or self.admin, **changed)
+
+    def propose(self, event, body, by=None, blob=None, **changed):
+        proposal = Proposal(event=event, body=body.model_dump(mode="json"))
+        return self.add("proposal", proposal, by or self.admin, blob=blob, **changed)
+
+    def second(self, proposal, by, **changes):
+        """What another policy-admin signs, with ``changes`` to what was proposed."""
+        body = proposal.facts.proposed.model_copy(update={"proposal": proposal.hash, **changes})
+        return self.add(proposal.body["event"], body, by)
 
     def add_people(self):
         self.add_key(self.admin, "Ada", "policy-admin")
@@ -224,6 +234,7 @@ class Book:
         self.add("version unreadable", unread, model="fraud")
         left = KeyRevoked(key=self.reviewer.public.id, reason="left")
         self.add("key revoked", left, self.admin)
+        self.propose("key added", KeyAdded(key=facts_of(self.stranger, "Tom", "risk")))
         head = self.entries[-1]
         self.add("anchor", Anchor(seq=head.seq, hash=head.hash))
         return self

@@ -29,6 +29,8 @@ def test_every_event_has_its_words(story):
     assert told["declaration"].endswith(": compared on rows  [Rob]")
     assert "'retail'" in told["policy adopted"]
     assert "of Rob (risk)" in told["key added"]
+    assert "key added: " in told["proposal"]
+    assert "of Tom (risk); waits for a second policy-admin" in told["proposal"]
     assert told["key revoked"].endswith(": left  [Ada]")
     assert "should be version 1, is nothing: gone" in told["outside move"]
     assert "delete alias 'champion' by eve: no" in told["refusal"]

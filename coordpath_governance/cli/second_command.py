@@ -1,0 +1,102 @@
+"""`coordpath second`: what one policy-admin proposed takes effect when another has looked at it and signs it too."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from coordpath_governance.cli.answers import say_line
+from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
+from coordpath_governance.errors import EXIT_REVIEW
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.entries import Entry
+    from coordpath_governance.ledger.events import KeyAdded, PolicyAdopted, Proposal
+    from coordpath_governance.ledger.store import Ledger
+
+__all__ = ["command", "say_proposed"]
+
+
+@click.command("second")
+@click.argument("entry", type=click.IntRange(min=1), required=False)
+@click.option("--yes", is_flag=True, help="Sign without being asked at a terminal.")
+@key_option
+@ledger_options
+def command(entry: int | None, yes: bool, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - the options of the ledger
+    """Show the proposal of entry ENTRY and, with --key, second it; without ENTRY, list the proposals that wait.
+
+    Where a policy in force asks for two policy-admins (`admins: 2`), a key or policy counts only when another one has
+    seconded it. --key is that of the other policy-admin. Exits 3 if it still waits.
+    """
+    from coordpath_governance.ledger.seconding import proposal_at, second, waiting
+
+    ledger = open_ledger(**where, create=False)
+    if entry is None:
+        for each, facts in waiting(ledger):
+            _show(ledger, each, facts)
+        if not waiting(ledger):
+            say("Nothing waits for a second policy-admin.")
+        return 0
+    _show(ledger, *proposal_at(ledger, entry))
+    if key is None:
+        say(f"To second it: coordpath second {entry} --key FILE")
+        return EXIT_REVIEW
+    signer = load_key(key)
+    if not yes and sys.stdin.isatty() and not click.confirm("Sign this?"):
+        say("Nothing was signed.")
+        return EXIT_REVIEW
+    done = second(ledger, entry, signer)
+    say_line(f"Seconded: '{done.event}' is entry {done.seq} of {ledger.url}")
+    return 0
+
+
+def say_proposed(entry: Entry) -> int:
+    """Tell whoever proposed something how it goes on; the exit code for what waits for a person."""
+    say_line(
+        f"Proposed as entry {entry.seq}. It counts when another policy-admin has seconded it: "
+        f"coordpath second {entry.seq} --key FILE"
+    )
+    return EXIT_REVIEW
+
+
+def _show(ledger: Ledger, entry: Entry, proposal: Proposal) -> None:
+    """Everything that whoever seconds it signs."""
+    from coordpath_governance.ledger.events import KeyAdded, PolicyAdopted
+
+    proposer = ledger.keyring().keys[entry.key].facts.owner
+    say_line(f"Entry {entry.seq} of {entry.at}: {proposer} proposes '{proposal.event}'")
+    proposed = proposal.proposed
+    if isinstance(proposed, KeyAdded):
+        _show_key(proposed)
+    elif isinstance(proposed, PolicyAdopted):
+        _show_policy(ledger, proposed)
+    else:
+        say_line(f"  policy '{proposed.name}', SHA-256 {proposed.policy}, goes out of force: {proposed.reason}")
+
+
+def _show_key(facts: KeyAdded) -> None:
+    key = facts.key
+    say_line(f"  key {key.id}")
+    say_line(f"  of {key.owner}, with the roles {', '.join(key.roles)}")
+    if facts.proof is None:
+        say_line("  without proof that its owner has it: whoever proposed it may have made it")
+    else:
+        named = f"named {facts.proof.owner}" if facts.proof.owner else "naming nobody"
+        say_line(f"  with its owner's proof of {facts.proof.at}, {named}")
+
+
+def _show_policy(ledger: Ledger, facts: PolicyAdopted) -> None:
+    from coordpath_governance.ledger.seconding import proposed_policy
+    from coordpath_governance.policy.differences import policy_changes
+    from coordpath_governance.review.adopted import adopted_policies
+
+    policy = proposed_policy(ledger, facts)
+    before = next((each for each in adopted_policies(ledger) if each.policy.name == policy.name), None)
+    say_line(f"  policy '{policy.name}', SHA-256 {facts.policy}, for models {', '.join(policy.models)}")
+    say_line(f"  {'a new policy' if before is None else f'in place of SHA-256 {before.sha256}'}; what it changes:")
+    for line in policy_changes(None if before is None else before.policy, policy):
+        say_line(f"    {line}")
