@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from coordpath_governance.models import LinearModel, NumericTerm, to_document
+from coordpath_governance.registry import names as listing
 from coordpath_governance.registry import scan as scan_module
 
 
@@ -113,7 +114,7 @@ def test_nothing_is_written(names, store, coordpath, tmp_path):
 
 def test_a_registry_of_many_pages(store, monkeypatch):
     """A page has at most so many models; all of them are looked at, in the order of their names."""
-    monkeypatch.setattr(scan_module, "_PAGE", 3)
+    monkeypatch.setattr(listing, "_PAGE", 3)
     prefix = f"page {uuid.uuid4().hex[:8]}"
     for number in range(8):
         store.client.create_registered_model(f"{prefix} {number}")
