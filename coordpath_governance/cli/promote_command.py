@@ -77,7 +77,8 @@ def command(
             if as_json:
                 return asked.answered(governed.ask(number, alias), governed.ledger.id)
             return _say_what_would_happen(governed, number, alias)
-        Guard(governed.ledger).set_alias(governed.registry, name, alias, number, governed.actor(signer))
+        guard = Guard(governed.ledger, after=lambda _registry, _name, changed: governed.show(changed, quiet=as_json))
+        guard.set_alias(governed.registry, name, alias, number, governed.actor(signer))
         said = f"{name} version {number} is '{alias}'."
         return asked.promoted(said, governed.ledger.id, governed.ledger) if as_json else _say(said)
     except RefusedError as error:

@@ -104,6 +104,11 @@ class ModelHistory:
         """Entries of promotions by the hash of their intent."""
         return {facts.intent: entry for entry, facts in self.of(Promotion)}
 
+    @cached_property
+    def intents(self) -> dict[str, Intent]:
+        """What was intended, by the hash of the entry."""
+        return {entry.hash: facts for entry, facts in self.of(Intent)}
+
     def open_intent(self, alias: str) -> tuple[Entry, Intent] | None:
         """A promotion that was begun and neither done nor found to have gone elsewhere."""
         waiting: tuple[Entry, Intent] | None = None
@@ -150,7 +155,7 @@ class ModelHistory:
 
         What was adopted without standing there before is no change that anybody measured: nothing is validated then.
         """
-        intents = {entry.hash: facts for entry, facts in self.of(Intent)}
+        intents = self.intents
         reports: list[str] = []
         validated: str | None = None
         stood: str | None = None
