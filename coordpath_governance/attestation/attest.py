@@ -14,9 +14,10 @@ from coordpath_governance.reports.document import Assessment, ChangeReportDocume
 from coordpath_governance.signing.envelope import open_envelope, seal
 from coordpath_governance.signing.keys import PrivateKey, PublicKey
 
-__all__ = ["ATTESTATION_FILE", "IN_TOTO_TYPE", "attest", "read_attestation"]
+__all__ = ["ATTESTATION_FILE", "IN_TOTO_TYPE", "VERDICT_FILE", "attest", "read_attestation"]
 
 ATTESTATION_FILE = "attestation.json"
+VERDICT_FILE = "verdict.json"
 IN_TOTO_TYPE = "application/vnd.in-toto+json"
 _MAX_BYTES = 1024 * 1024
 _SHOWN = 3

@@ -9,7 +9,7 @@ import click
 
 from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.arguments import check_text, check_words
-from coordpath_governance.cli.governed import alias_option, chosen_alias, open_registry
+from coordpath_governance.cli.governed import alias_option, chosen_alias, open_registry, show_or_warn
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
 from coordpath_governance.errors import UsageError
 
@@ -69,6 +69,8 @@ def command(
     say_line(f"{what} of {name} is under guard as '{alias}' (entry {entry.seq}); no rule was checked.")
     if entry.body["version"] and entry.body["digest"] is None:
         say_line("Its files are gone and nobody knows what it was: the next version is explained from zero.")
+    if entry.body["version"]:
+        show_or_warn(registry.client, opened, name, entry.body["version"])
     return 0
 
 

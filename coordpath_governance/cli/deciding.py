@@ -26,4 +26,6 @@ def decide(governed: Governed, version: str, alias: str | None, sign: Callable[[
     entry = sign(before.readiness)
     say_line(f"The {entry.event} for {told_change(before.readiness.binding)} is entry {entry.seq}.")
     say()
-    show_answer(governed.ask(number, alias), governed.adopted, governed.name, number)
+    answer = governed.ask(number, alias)
+    show_answer(answer, governed.adopted, governed.name, number)
+    governed.show(number, lambda: answer)

@@ -10,11 +10,12 @@ import click
 from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import find_ledger, open_ledger
-from coordpath_governance.errors import RefusedError, RegistryMissingError, UsageError
+from coordpath_governance.errors import CoordpathError, RefusedError, RegistryMissingError, UsageError
 from coordpath_governance.ledger.location import LEDGER_VARIABLE
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect
 from coordpath_governance.registry.guarded_registry import guard_behind
+from coordpath_governance.registry.shown import show_version
 from coordpath_governance.registry.stores import GUARDED_SCHEME
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
 from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
@@ -23,6 +24,8 @@ from coordpath_governance.review.gate import Answer, ask_gate
 from coordpath_governance.review.ports import Actor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.registry.governed_report import GovernedModel
     from coordpath_governance.signing.keys import PrivateKey
@@ -35,6 +38,7 @@ __all__ = [
     "open_governed",
     "open_registry",
     "registry_at_hand",
+    "show_or_warn",
     "version_number",
 ]
 
@@ -72,10 +76,32 @@ class Governed:
         """What the gate says now."""
         return ask_gate(self.ledger, self.registry, self.adopted, self.name, alias, version)
 
+    def show(self, version: str, ask: Callable[[], Answer] | None = None, *, quiet: bool = False) -> None:
+        """Bring the version's tags and description to what holds now; what was decided holds even if that is refused."""
+        show_or_warn(self.client, self.ledger, self.name, version, ask, quiet=quiet)
+
     def actor(self, key: PrivateKey | None) -> Actor:
         """The owner of a key that the ledger knows; nobody without one."""
         known = self.ledger.keyring().keys.get(key.public.id) if key is not None else None
         return Actor(known.facts.owner, "key") if known is not None and known.revoked is None else Actor()
+
+
+def show_or_warn(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    ledger: Ledger,
+    name: str,
+    version: str,
+    ask: Callable[[], Answer] | None = None,
+    *,
+    quiet: bool = False,
+) -> None:
+    """`show_version`, with a line of warning in place of an error; without one where ``quiet``, for a JSON answer."""
+    try:
+        show_version(client, ledger, name, version, ask)
+    except CoordpathError as error:
+        shown = f"what the registry shows of version {version} is out of date, until `coordpath sweep` refreshes it"
+        if not quiet:
+            say_line(f"Warning: {shown}: {error}")
 
 
 def version_number(client: Any, name: str, which: str) -> str:  # noqa: ANN401 - MlflowClient

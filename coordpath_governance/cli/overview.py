@@ -27,13 +27,14 @@ _NAME_WIDTH = 40
 _DIGITS = 12
 
 
-def show_overview(document: ChangeReportDocument) -> None:
-    """Print what a person wants to see at once."""
+def show_overview(document: ChangeReportDocument, *, verdict: bool = True) -> None:
+    """Print what a person wants to see at once; without ``verdict`` where the gate's own answer follows."""
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
     subject = document.subject
     before = subject.champion.label if subject.champion else "zero"
     console.print(Text(f"{visible(subject.name)}: {visible(before)} → {visible(subject.candidate.label)}", style="bold"))
-    console.print(f"Verdict: {document.assessment.verdict}. {document.assessment.reason}")
+    if verdict:
+        console.print(visible(f"Verdict: {document.assessment.verdict}. {document.assessment.reason}"))
     for line in _about_the_record(document):
         console.print(line)
     console.print()

@@ -94,7 +94,8 @@ def command(
         wish = _wish(client, name, alias, reason)
         request = None if wish is None else _request(governed.ledger.id, name, number, alias, signer, wish)
         take = None if request is None else lambda: request[1]
-        Guard(governed.ledger).set_alias(governed.registry, name, alias, number, governed.actor(signer), take)
+        guard = Guard(governed.ledger, after=lambda _registry, _name, changed: governed.show(changed, quiet=as_json))
+        guard.set_alias(governed.registry, name, alias, number, governed.actor(signer), take)
         said = f"{name} version {number} is '{alias}'." + _what_is_left(name, number, emergency)
         return asked.promoted(said, governed.ledger.id, governed.ledger, judged=not emergency) if as_json else _say(said)
     except RefusedError as error:

@@ -157,11 +157,15 @@ def command(
         raise RefusedError(f"'{name}' is under no adopted policy, so there is no gate to ask; see `coordpath policy adopt`")
     alias = chosen_alias(alias, governed.adopted if governed is not None else None)
     if governed is not None and not no_attach:
+        if not as_json and not _shaping_options():
+            code = _mend(governed, client, name, alias, options, out)
+            if code is not None:
+                return code if gate else 0
         _tell_what_is_pinned(governed.adopted.policy.name)
     report, champion, candidate = _make(client, name, alias, options, attached=not no_attach, governed=governed)
     finish = partial(print_report, report, champion, candidate)
     if not as_json:
-        show_overview(report.document)
+        show_overview(report.document, verdict=governed is None or no_attach)
     if out is not None:
         _write(out, report)
         say(f"\nWritten to {visible(str(out))}")
@@ -177,17 +181,48 @@ def command(
     if as_json:
         return finish(answer.exit_code if answer is not None and gate else 0, attached, answer, governed)
     how = "Attached to" if attached.new else "Already attached to"
+    code = _tell_where(governed, answer, report, candidate, attached, how)
+    return code if gate else 0
+
+
+def _tell_where(governed: Any, answer: Any, report: Any, candidate: Any, attached: Any, how: str) -> int:  # noqa: ANN401 - not imported before they are needed
+    """Where the report is, and what the gate says; the verdict's exit code, 0 if it was not asked."""
     say(f"\n{how} {visible(candidate.uri)} under {attached.folder}")
     if attached.replaced is not None:
         say(f"It replaces the report with SHA-256 {attached.replaced}")
     say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
-    if answer is None or governed is None:
+    if answer is None:
         return 0
-    tell_emergencies(governed.ledger, name)
-    show_answer(answer, governed.adopted, name, str(candidate.version))
+    tell_emergencies(governed.ledger, str(candidate.name))
+    show_answer(answer, governed.adopted, str(candidate.name), str(candidate.version))
     if answer.readiness is not None:
         show_readiness(answer.readiness, governed.adopted, governed.ledger)
-    return answer.exit_code if gate else 0
+    return int(answer.exit_code)
+
+
+def _shaping_options() -> bool:
+    """Whether anything was asked for that makes another report: then the recorded one is not the one that is wanted."""
+    context = click.get_current_context()
+    return any(context.get_parameter_source(name) == ParameterSource.COMMANDLINE for name in (*_PINNED, *_STATED, "data"))
+
+
+def _mend(governed: Any, client: Any, name: str, alias: str, options: dict[str, Any], out: Path | None) -> int | None:  # noqa: ANN401 - GovernedModel, MlflowClient
+    """Attach the recorded report again if other files are in its place; None if there is nothing to mend."""
+    from coordpath_governance.registry.versions import point_at
+
+    candidate = point_at(client, name, options["candidate"])
+    if candidate.name != name or candidate.version is None:
+        return None
+    champion = _named_champion(client, name, alias, options["champion"])
+    mended = governed.mend(champion, candidate, alias)
+    if mended is None:
+        return None
+    report, answer, attached = mended
+    show_overview(report.document, verdict=False)
+    if out is not None:
+        _write(out, report)
+        say(f"\nWritten to {visible(str(out))}")
+    return _tell_where(governed, answer, report, candidate, attached, "Other files were in its place. Attached again to")
 
 
 def _check_dates(options: dict[str, Any]) -> None:
@@ -267,22 +302,26 @@ def _reference(client: Any, candidate: Any, options: dict[str, Any]) -> Any:  # 
 
 
 def _champion(client: Any, name: str, alias: str, which: str | None, candidate: Any) -> Any:  # noqa: ANN401 - pointers
-    from coordpath_governance.registry.versions import find_champion, point_at
-
-    if which == NO_CHAMPION:
-        return None
-    champion = find_champion(client, name, alias) if which is None else point_at(client, name, which)
-    if champion is None:
+    champion = _named_champion(client, name, alias, which)
+    if champion is None and which != NO_CHAMPION:
         say(
             f"'{visible(name)}' has no alias '{visible(alias)}' yet: explaining {visible(candidate.label)} from zero. "
             "Use --champion to compare with a version."
         )
-    elif (champion.uri, champion.version) == (candidate.uri, candidate.version):
+    elif champion is not None and (champion.uri, champion.version) == (candidate.uri, candidate.version):
         raise UsageError(
             f"champion and candidate are both {candidate.uri}; nothing changed between them. "
             "Name another version with --champion or --candidate."
         )
     return champion
+
+
+def _named_champion(client: Any, name: str, alias: str, which: str | None) -> Any:  # noqa: ANN401 - MlflowClient, pointer
+    from coordpath_governance.registry.versions import find_champion, point_at
+
+    if which == NO_CHAMPION:
+        return None
+    return find_champion(client, name, alias) if which is None else point_at(client, name, which)
 
 
 def _write(folder: Path, report: Any) -> None:  # noqa: ANN401 - ChangeReport, not imported before it is needed

@@ -45,10 +45,11 @@ def command(
 ) -> int:
     """Look at every model under a policy: aliases against the ledger, champions' files hashed again, missing reports made.
 
-    Run it now and then, and after registering where reports are left to it. A champion from before the policy is told as
-    `unguarded`, for `coordpath adopt`. A version that cannot be read counts once, and only if it is the newest of its model.
-    Exits 0 fine, 1 if something was moved, changed or deleted outside the gate or an emergency rollback waits for its
-    review, 4 if something could not be looked at or reported.
+    Attached reports are compared with the recorded ones. Run it now and then, and after registering where reports are left
+    to it. A champion from before the policy is told as `unguarded`, for `coordpath adopt`. A version that cannot be read
+    counts once, and only if it is the newest of its model. Exits 0 fine, 1 if something was moved, changed or deleted
+    outside the gate, a report is not the recorded one or an emergency rollback waits for its review, 4 if something could
+    not be looked at or reported.
     """
     check_text(*models, since, *ignore)
     from coordpath_governance.registry.sweep import Scope, exit_code, sweep, sweep_document

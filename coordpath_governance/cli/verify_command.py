@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from coordpath_governance.attestation.folder import check_folder, read_folder
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.cli.answer_document import print_json
 from coordpath_governance.cli.screen import progress_line, say
@@ -18,6 +19,7 @@ from coordpath_governance.errors import NotFoundError, UsageError
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.verify import Verification, verify_report
+from coordpath_governance.review.pages import REPORT_FILE
 
 if TYPE_CHECKING:
     from coordpath_governance.reports.verify_models import Who
@@ -31,7 +33,7 @@ _MODEL = "its folder, or a URI such as models:/NAME/3, which is fetched with MLf
 
 
 @click.command("verify")
-@click.argument("report", type=click.Path(path_type=Path), metavar="REPORT.json")
+@click.argument("report", type=click.Path(path_type=Path), metavar="REPORT.json|FOLDER")
 @click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="The reference data that the report names.")
 @click.option("--model", metavar="FOLDER|URI", help=f"The candidate's files: {_MODEL}.")
 @click.option("--champion-model", metavar="FOLDER|URI", help="The champion's files, given in the same way.")
@@ -56,12 +58,15 @@ def command(
 ) -> int:
     """Recheck REPORT.json: its arithmetic, its certificate and, with --data, the data behind it.
 
+    Of a FOLDER as it is attached to a version also the pages: whether they are those that verdict.json and
+    attestation.json name, and what this version lays out from the report.
     With --model and --champion-model also whether it is about these files, and with --ledger whether it is the report that
     the ledger recorded. The last line names what was checked and what was not. Exits 0 if everything that was rechecked
     holds, 1 if anything does not. Only with --data does it say "verified".
     """
+    files = read_folder(report) if report.is_dir() else {}
     try:
-        content = report.read_bytes()
+        content = files[REPORT_FILE] if files else report.read_bytes()
     except FileNotFoundError:
         raise NotFoundError(f"there is no file '{report}'") from None
     except OSError as error:
@@ -71,6 +76,10 @@ def command(
     opened = ChangeReport.from_bytes(content)
     with progress_line() as progress:
         result = verify_report(opened, data, progress)
+    if files:
+        checks, open_points = check_folder(files, opened)
+        result.checks += checks
+        result.not_rechecked += open_points
     if model is not None:
         _check_model(result, opened.document, "candidate", model)
     if champion_model is not None:

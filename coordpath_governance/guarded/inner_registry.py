@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from mlflow.entities.model_registry import ModelVersionTag
 
 from coordpath_governance.errors import FilesGoneError, ModelReadError, NotFoundError, RegistryError
 from coordpath_governance.guarded.inner_store import tracking_store
 from coordpath_governance.guarded.model_files import digest_of_files
+from coordpath_governance.registry.beside import folder_between, present_beside
 from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.own_artifacts import own_location
 from coordpath_governance.registry.versions import point_at
 from coordpath_governance.review.ports import Created
 
@@ -21,6 +26,11 @@ class InnerRegistry:
 
     store: Any
     tracking_uri: str | None = None
+
+    @property
+    def client(self) -> Any:  # noqa: ANN401 - what imitates an MlflowClient
+        """The store for those who know MLflow's client."""
+        return _StoreClient(self)
 
     @property
     def place(self) -> str:
@@ -67,13 +77,18 @@ class InnerRegistry:
             return None
         return None if value is None else str(value)
 
+    def attached(self, name: str, champion: str | None, version: str, files: Sequence[str]) -> dict[str, bytes]:
+        """Those of ``files`` that are attached to a version for its change from ``champion``, as they are now."""
+        folder = folder_between(name, champion, version)
+        return present_beside(self.client, point_at(self.client, name, version), folder, files)
+
     def digest(self, name: str, version: str) -> str:
         """The model digest of a version's files as they are now.
 
         `FilesGoneError` if the files are not there, `NotFoundError` if they are no model, `RegistryError` if they cannot be
         reached.
         """
-        pointer = point_at(_Lookup(self), name, version)
+        pointer = point_at(self.client, name, version)
         lost = f"the registry lists version {version} of '{name}', but its files are gone"
         if pointer.gone is not None:
             raise FilesGoneError(f"{lost}: {pointer.gone}")
@@ -88,8 +103,8 @@ class InnerRegistry:
 
 
 @dataclass(frozen=True)
-class _Lookup:
-    """The calls of MLflow's client by which `point_at` finds a version's files."""
+class _StoreClient:
+    """The calls of MLflow's client by which a version's files, and ours beside it, are found and written."""
 
     registry: InnerRegistry
 
@@ -104,3 +119,24 @@ class _Lookup:
 
     def get_logged_model(self, model_id: str) -> Any:  # noqa: ANN401 - LoggedModel
         return tracking_store(self.registry.tracking_uri).get_logged_model(model_id)
+
+    def get_run(self, run_id: str) -> Any:  # noqa: ANN401 - Run
+        return tracking_store(self.registry.tracking_uri).get_run(run_id)
+
+    def set_model_version_tag(self, name: str, version: str, key: str, value: str) -> None:
+        self.registry.store.set_model_version_tag(name, version, ModelVersionTag(key, value))
+
+    def update_model_version(self, name: str, version: str, description: str) -> None:
+        self.registry.store.update_model_version(name, version, description)
+
+    def log_model_artifacts(self, model_id: str, local: str) -> None:
+        _write(str(self.get_logged_model(model_id).artifact_location), local)
+
+    def log_artifacts(self, run_id: str, local: str) -> None:
+        _write(str(self.get_run(run_id).info.artifact_uri), local)
+
+
+def _write(location: str, local: str) -> None:
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    get_artifact_repository(own_location(location)).log_artifacts(local)

@@ -12,6 +12,7 @@ from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry
 from coordpath_governance.ledger.events import (
     EVENTS,
     Body,
+    DecisionRecorded,
     Declaration,
     KeyAdded,
     LedgerCreated,
@@ -22,7 +23,7 @@ from coordpath_governance.ledger.events import (
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.signing.keys import PublicKey
 
-__all__ = ["Chain", "faults", "named_blob"]
+__all__ = ["Chain", "faults", "named_blobs"]
 
 
 @dataclass(frozen=True)
@@ -113,12 +114,14 @@ def _signer(entry: Entry, keys: KeyRing) -> PublicKey | None:
     return None
 
 
-def named_blob(body: Body) -> str | None:
-    """The digest of the bytes that an event says are kept with it."""
+def named_blobs(body: Body) -> tuple[str, ...]:
+    """The digests of the documents that an event says are kept with it."""
     if isinstance(body, Proposal):
-        return named_blob(body.proposed)
+        return named_blobs(body.proposed)
     if isinstance(body, PolicyAdopted):
-        return body.policy
+        return (body.policy,)
     if isinstance(body, Declaration):
-        return body.coefficients
-    return body.report if isinstance(body, ReportMade) else None
+        return (body.coefficients,)
+    if isinstance(body, DecisionRecorded):
+        return (body.decision, *body.pages.values(), body.attestation)
+    return (body.report, *(body.pages or {}).values()) if isinstance(body, ReportMade) else ()

@@ -20,6 +20,7 @@ __all__ = [
     "Approval",
     "Binding",
     "Body",
+    "DecisionRecorded",
     "Declaration",
     "Emergency",
     "EmergencyReview",
@@ -55,6 +56,8 @@ LONGEST_WORDS = 4000
 Text = Annotated[str, Field(max_length=LONGEST_WORDS)]
 Nonce = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS)]
+PageName = Annotated[str, Field(pattern=r"^change_report\.(html|md)$")]
+DecisionPage = Annotated[str, Field(pattern=r"^decision\.(html|md)$")]
 
 MOST_ADMINS = 2
 SERVICE = "service"
@@ -207,13 +210,18 @@ class Binding(Move):
 
 
 class ReportMade(Body):
-    """A change report; its JSON bytes are kept as a blob of digest ``report``."""
+    """A change report; its JSON bytes are kept as a blob of digest ``report``.
+
+    ``pages`` are the SHA-256 of what people read of it, by file name. Their bytes are kept too, since a later version of
+    this program lays the same report out in other bytes. Older entries have no ``pages``.
+    """
 
     version: Version
     champion: Version | None
     champion_digest: Sha256 | None
     candidate_digest: Sha256
     report: Sha256
+    pages: dict[PageName, Sha256] | None = None
 
 
 class RuleOutcome(Body):
@@ -400,6 +408,20 @@ class VersionUnreadable(Body):
     reason: Text
 
 
+class DecisionRecorded(Body):
+    """A decision as people read it. ``about`` is the hash of the promotion's or the rejection's entry.
+
+    ``decision`` is the SHA-256 of decision.json, ``pages`` those of what is laid out from it, ``attestation`` that of what
+    the service signed about all of them; their bytes are kept.
+    """
+
+    version: Version
+    about: Sha256
+    decision: Sha256
+    pages: dict[DecisionPage, Sha256]
+    attestation: Sha256
+
+
 class Anchor(Body):
     """The head at the time was written outside."""
 
@@ -430,6 +452,7 @@ EVENTS: dict[str, type[Body]] = {
     "adoption": Adoption,
     "version retired": VersionRetired,
     "version unreadable": VersionUnreadable,
+    "decision record": DecisionRecorded,
     "anchor": Anchor,
 }
 
@@ -456,6 +479,7 @@ SIGNERS: dict[str, str | None] = {
     "adoption": ADMIN,
     "version retired": ADMIN,
     "version unreadable": SERVICE,
+    "decision record": SERVICE,
     "anchor": SERVICE,
 }
 """The role a key needs for an event; None: any role but `service`, and the policy says which."""

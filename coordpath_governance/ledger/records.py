@@ -12,16 +12,21 @@ from typing import Any
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerError
 from coordpath_governance.ledger.anchor import AnchorFile
-from coordpath_governance.ledger.chain import named_blob
+from coordpath_governance.ledger.chain import named_blobs
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Declaration, PolicyAdopted, ReportMade
+from coordpath_governance.ledger.events import DecisionRecorded, Declaration, PolicyAdopted, ReportMade
 from coordpath_governance.ledger.export import read_export
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.verify import Audit, audit
 
 __all__ = ["KeptDocument", "Records", "read_records"]
 
-_FILES = {ReportMade: "change_report.json", PolicyAdopted: "policy.json", Declaration: "coefficients.json"}
+_FILES = {
+    ReportMade: "change_report.json",
+    DecisionRecorded: "decision.json",
+    PolicyAdopted: "policy.json",
+    Declaration: "coefficients.json",
+}
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -59,10 +64,14 @@ class Records:
         return tuple(self._problems.get(entry.seq, ()))
 
     def document(self, entry: Entry) -> KeptDocument | None:
-        """The document that is kept with an entry; None for one that names none, or is not to be believed."""
-        digest = named_blob(entry.facts) if self.is_sound(entry) else None
-        if digest is None:
+        """The document that is kept with an entry, without the pages laid out from it.
+
+        None for an entry that names none, or is not to be believed.
+        """
+        named = named_blobs(entry.facts) if self.is_sound(entry) else ()
+        if not named:
             return None
+        digest = named[0]
         content = self.blobs.get(digest)
         whole = content is not None and sha256_hex(content) == digest
         return KeptDocument(
@@ -104,8 +113,7 @@ class Records:
         for entry in self.entries:
             if self.is_sound(entry):
                 origins.setdefault(entry.hash, entry)
-                kept = named_blob(entry.facts)
-                if kept is not None:
+                for kept in named_blobs(entry.facts):
                     origins.setdefault(kept, entry)
         by_seq = {entry.seq: entry for entry in reversed(self.entries)}
         for key, known in self.keys.keys.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerConflictError, LedgerError, LedgerMissingError, SigningKeyError, UsageError
 from coordpath_governance.ledger import rows
-from coordpath_governance.ledger.chain import Chain, named_blob
+from coordpath_governance.ledger.chain import Chain, named_blobs
 from coordpath_governance.ledger.consistency import ledger_name
 from coordpath_governance.ledger.database import Database
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
@@ -85,11 +85,11 @@ class Ledger:
         key: PrivateKey,
         *,
         model: str | None = None,
-        blob: bytes | None = None,
+        blob: bytes | Sequence[bytes] | None = None,
         after: int | None = None,
         since: int | None = None,
     ) -> Entry:
-        """Sign an event and record it; ``blob`` is kept under its SHA-256.
+        """Sign an event and record it; ``blob``, one document or several, is kept under its SHA-256.
 
         ``after`` is the ``model_seq`` of the model's newest entry that the caller has seen (0: none): `LedgerConflictError`
         if there are newer ones. ``since`` is the ``seq`` that the caller has seen: `LedgerConflictError` if a policy, a key
@@ -128,7 +128,7 @@ class Ledger:
         body: Body,
         *,
         model: str | None = None,
-        blob: bytes | None = None,
+        blob: bytes | Sequence[bytes] | None = None,
         after: int | None = None,
         since: int | None = None,
     ) -> Entry:
@@ -224,12 +224,13 @@ class Ledger:
             raise SigningKeyError(f"'{event}' cannot be recorded: {objection}")
         return entry
 
-    def _keep(self, connection: Connection, body: Body, blob: bytes | None) -> None:
+    def _keep(self, connection: Connection, body: Body, blob: bytes | Sequence[bytes] | None) -> None:
         """Keep the bytes; what an entry names must be there."""
-        kept = None if blob is None else rows.insert_blob(connection, blob)
-        named = named_blob(body)
-        if named is not None and named != kept and not rows.has_blob(connection, named):
-            raise LedgerError(f"the bytes of SHA-256 {named} are neither given nor kept; nothing was recorded")
+        documents = () if blob is None else (blob,) if isinstance(blob, bytes) else blob
+        kept = {rows.insert_blob(connection, document) for document in documents}
+        for named in named_blobs(body):
+            if named not in kept and not rows.has_blob(connection, named):
+                raise LedgerError(f"the bytes of SHA-256 {named} are neither given nor kept; nothing was recorded")
 
 
 def _check_seen(chain: Chain, entry: Entry, after: int | None, since: int | None) -> None:

@@ -10,8 +10,9 @@ from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import PolicyError, SignatureError
 from coordpath_governance.ledger.alone import could_do_alone
 from coordpath_governance.ledger.anchor import AnchorFile
-from coordpath_governance.ledger.chain import faults, named_blob
+from coordpath_governance.ledger.chain import faults, named_blobs
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
+from coordpath_governance.ledger.decided import misrecorded
 from coordpath_governance.ledger.entitlement import unentitled
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
@@ -83,7 +84,8 @@ def audit(
     sound, keys = _sound(entries, problems)
     problems += [Problem(*each) for each in contradictions(sound)]
     problems += [Problem(*each) for each in unentitled(sound, blobs)]
-    wanted = {digest: entry.seq for entry in reversed(sound) if (digest := named_blob(entry.facts)) is not None}
+    problems += [Problem(*each) for each in misrecorded(sound, blobs)]
+    wanted = {digest: entry.seq for entry in reversed(sound) for digest in named_blobs(entry.facts)}
     problems += _lost_blobs(wanted, blobs)
     anchored = _anchored(entries, anchors, ledger_name(sound), keys, problems)
     later = [entry for entry in entries if anchored is not None and entry.seq > anchored and entry.event != "anchor"]

@@ -10,6 +10,7 @@ from coordpath_governance.ledger.events import (
     Adoption,
     Anchor,
     Approval,
+    DecisionRecorded,
     Declaration,
     Emergency,
     EmergencyReview,
@@ -144,6 +145,7 @@ _TELL: dict[type, Callable[[Any], str]] = {
     Adoption: lambda facts: f"{_version(facts.version)} as '{shorten(facts.alias, _NAME)}'{_said(facts.reason)}",
     VersionRetired: lambda facts: f"version {facts.version} may be deleted{_said(facts.reason)}",
     VersionUnreadable: lambda facts: f"version {facts.version} could not be explained{_said(facts.reason)}",
+    DecisionRecorded: lambda facts: f"on version {facts.version}, SHA-256 {facts.decision[:_DIGITS]}",
     Anchor: lambda facts: f"entry {facts.seq}, {facts.hash[:_DIGITS]}",
 }
 

@@ -15,23 +15,26 @@ from coordpath_governance.models.formats import (
 )
 from coordpath_governance.numbers import percent
 from coordpath_governance.policy.document import PinnedReference, Policy
-from coordpath_governance.policy.gate_facts import GateFacts
+from coordpath_governance.policy.gate_facts import GateFacts, PageState
 from coordpath_governance.policy.results import Finding, RuleResult, combine, listed
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.environment import EnvironmentFacts
 from coordpath_governance.text import visible
 
-__all__ = ["BUILT_IN", "built_in_results"]
+__all__ = ["BUILT_IN", "DECLARED_COEFFICIENTS", "PAGES", "built_in_results"]
 
+PAGES = "pages"
+DECLARED_COEFFICIENTS = "declared coefficients"
 BUILT_IN = (
     "reference data",
     "reference settings",
     "order of the steps",
     "model digests",
-    "declared coefficients",
+    DECLARED_COEFFICIENTS,
     "file formats",
     "environment",
     "champion's files",
+    PAGES,
 )
 _SHORT = 12
 _REMARKS = 5
@@ -39,13 +42,13 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateFacts | None = None) -> Iterator[RuleResult]:
-    """All of them, in the order of `BUILT_IN`; the last four only where there is something to look at.
+    """All of them, in the order of `BUILT_IN`; the last five only where there is something to look at.
 
-    Those are declared coefficients, formats that the policy lists or that are a plugin's, environment files, which
-    older reports do not tell, and a champion whose files are gone. Who vouches for coefficients is known to the ``gate``
-    alone.
+    Those are declared coefficients, formats that the policy lists or that are a plugin's, environment files, which older
+    reports do not tell, a champion whose files are gone, and pages, of which older entries hold no digests. Who vouches for
+    coefficients and which pages are attached is known to the ``gate`` alone.
     """
-    data, settings, order, digests, declared, formats, environment, files = BUILT_IN
+    data, settings, order, digests, declared, formats, environment, files, _ = BUILT_IN
     yield _reference_data(data, policy.reference, document)
     yield combine(settings, [_settings(policy.reference, document)], "fail")
     yield combine(order, [_order(document, has_gap_rule="gap" in policy.rules.model_fields_set)], "review")
@@ -63,6 +66,8 @@ def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateF
     report = recalled_from(sources.get("champion"))
     if report is not None or (gate is not None and gate.champion_gone):
         yield combine(files, [_gone(report)], "review")
+    if gate is not None and gate.pages is not None:
+        yield combine(PAGES, [_pages(gate.pages)], "fail")
 
 
 def _sources(document: ChangeReportDocument) -> dict[str, object]:
@@ -209,6 +214,22 @@ def _gone(report: str | None) -> Finding:
         told = f"Its coefficients are those of report {report[:_SHORT]} in the ledger, made while the files were there"
     why = f"The files of the champion are gone. {told}: a person has to find out who deleted them, and decide."
     return Finding("gone", "as they were promoted", met=None, reason=why)
+
+
+def _pages(states: Mapping[str, PageState]) -> Finding:
+    """What a person reads must be what was recorded, and what an approval therefore binds."""
+    limit = "as recorded"
+    other = {file: state for file, state in states.items() if state != "as recorded"}
+    observed = ", ".join(f"{file}: {state}" for file, state in other.items()) or limit
+    damaged = [file for file, state in other.items() if state in ("changed", "missing")]
+    if damaged:
+        why = (
+            f"The recorded {listed(damaged)} {'is' if len(damaged) == 1 else 'are'} not beside the version: find out who "
+            "changed that, then attach the recorded report again with `coordpath report`."
+        )
+        return Finding(observed, limit, met=False, reason=why)
+    why = "The registry could not be asked for the attached report: ask again when its artifacts can be reached."
+    return Finding(observed, limit, met=None if other else True, reason=why if other else "")
 
 
 def _sentence(text: str) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Literal
 
 from coordpath_governance.reports.document import ChangeReportDocument
 
-__all__ = ["GateFacts", "days_between"]
+__all__ = ["GateFacts", "PageState", "days_between"]
+
+PageState = Literal["as recorded", "changed", "missing", "not known"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,8 @@ class GateFacts:
 
     ``vouched``: of "champion" and "candidate" those whose declared coefficients enough people vouch for, and who they are;
     ``too_few``: those for whom one more person has to, since nobody vouches for who registered them. ``champion_gone``: the
-    files of the champion are not there any more.
+    files of the champion are not there any more. ``pages``: of each file of the report whether the one beside the version is
+    the recorded one; None where no pages are on record.
     """
 
     now: str
@@ -27,6 +31,7 @@ class GateFacts:
     vouched: Mapping[str, str] = field(default_factory=dict)
     too_few: Mapping[str, str] = field(default_factory=dict)
     champion_gone: bool = False
+    pages: Mapping[str, PageState] | None = None
 
 
 def days_between(earlier: str, later: str) -> float | None:

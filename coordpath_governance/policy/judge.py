@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from coordpath_governance.policy.built_in import BUILT_IN, built_in_results
+from coordpath_governance.errors import ReportFormatError
+from coordpath_governance.policy.built_in import BUILT_IN, DECLARED_COEFFICIENTS, built_in_results
 from coordpath_governance.policy.document import MaterialityClass, Policy
 from coordpath_governance.policy.gate_facts import GateFacts
 from coordpath_governance.policy.materiality import class_of, why_in_class
@@ -18,7 +19,7 @@ from coordpath_governance.reports.editions import EDITION, Edition
 __all__ = ["ApprovalNeed", "GateFacts", "Judgement", "RuleResult", "judge", "judge_with", "who_decides"]
 
 Verdict = Literal["pass", "review", "fail"]
-_TOLD = "Told by the gate when the report was made."
+_AT_GATE = "So the gate said when the report was made."
 
 
 @dataclass(frozen=True)
@@ -68,19 +69,27 @@ def judge(
 
 
 def judge_with(policy: Policy, document: ChangeReportDocument, word: GateWord) -> Judgement:
-    """The judgement over a report alone, concluded as the gate did that knew more: the same verdict, before any decision."""
+    """The judgement over a report alone, concluded as the gate did that knew more: the same verdict, before any decision.
+
+    Raises `ReportFormatError` if ``word`` speaks of what a report can tell itself, or leaves out what only the gate could.
+    """
     alone = judge(policy, document, edition=document.edition)
-    told = {each.rule: each.result for each in word.rules}
-    results = tuple(
-        replace(each, result=told[each.rule], reason=_TOLD) if told.get(each.rule, each.result) != each.result else each
-        for each in alone.results
-    )
-    known = {each.rule for each in results}
-    later = tuple(RuleResult(rule, "", "", result, _TOLD) for rule, result in told.items() if rule not in known)
+    outcomes = {each.rule: each.result for each in word.rules}
+    missing = set(alone.at_gate) - set(outcomes)
+    if missing or len(outcomes) < len(word.rules) or set(outcomes) - {*alone.at_gate, DECLARED_COEFFICIENTS}:
+        named = listed([*outcomes])
+        raise ReportFormatError(f"what the gate said is not about the rules that only a gate can check: {named}")
+    results = tuple(_said(each, outcomes.get(each.rule, each.result)) for each in alone.results)
+    later = tuple(RuleResult(rule, "", "", outcomes[rule], _AT_GATE) for rule in alone.at_gate)
     kind = next(each for each in policy.materiality if each.class_ == alone.materiality)
     extra = 0 if word.author_known else policy.approvals.extra_for_unverified_author
-    concluded = _conclude(policy.materiality, kind, (*results, *later), alone.at_gate, extra)
-    return replace(concluded, results=results, materiality_reason=alone.materiality_reason)
+    concluded = _conclude(policy.materiality, kind, results, alone.at_gate, later, extra)
+    return replace(concluded, materiality_reason=alone.materiality_reason)
+
+
+def _said(result: RuleResult, outcome: Outcome) -> RuleResult:
+    """The result as the gate had it."""
+    return result if result.result == outcome else replace(result, result=outcome, reason=_AT_GATE)
 
 
 def _waive(result: RuleResult, waived: Collection[str]) -> RuleResult:
@@ -93,11 +102,16 @@ def _waive(result: RuleResult, waived: Collection[str]) -> RuleResult:
 def _conclude(
     classes: Sequence[MaterialityClass],
     kind: MaterialityClass,
-    results: tuple[RuleResult, ...],
+    here: tuple[RuleResult, ...],
     at_gate: tuple[str, ...],
+    later: tuple[RuleResult, ...] = (),
     extra: int = 0,
 ) -> Judgement:
-    """``extra``: approvals more than the class asks, by anybody who may approve, since nobody vouches for the author."""
+    """``here`` are the results that can be looked at, ``later`` what the gate said of the others.
+
+    ``extra``: approvals more than the class asks, by anybody who may approve, since nobody vouches for the author.
+    """
+    results = (*here, *later)
     failed, doubtful = _with(results, "fail"), _with(results, "review", "unknown")
     needs = who_decides(classes, kind) if doubtful else _as_needs(kind)
     anybody = sorted({need.role for each in classes for need in each.approvals})
@@ -105,9 +119,13 @@ def _conclude(
     if (doubtful and not needs) or (extra and not anybody):
         verdict = "fail"
     sentences = _sentences(results, kind, needs, _one_more(extra, anybody) if extra else "")
-    if at_gate:
+    if later and not failed and not doubtful:
+        are = "is" if len(later) == 1 else "are"
+        count = f"{len(here)} of {len(results)} checks are met here; {len(later)} {are} checked at the gate"
+        sentences[0] = f"{count}, met when the report was made: {listed(at_gate)}."
+    elif at_gate:
         sentences.append(f"Checked at the gate: {listed(at_gate)}.")
-    return Judgement(verdict, " ".join(sentences), kind.class_, kind.full_validation, results, needs, at_gate)
+    return Judgement(verdict, " ".join(sentences), kind.class_, kind.full_validation, here, needs, at_gate)
 
 
 def _one_more(extra: int, roles: Sequence[str]) -> str:

@@ -8,26 +8,28 @@ changes nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from coordpath_governance.attestation.attest import ATTESTATION_FILE
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import AttachError
-from coordpath_governance.registry.beside import attaching, folder_name, read_beside, write_beside
+from coordpath_governance.registry.beside import attaching, folder_between, folder_name, read_beside, write_beside
 from coordpath_governance.registry.description import described
 from coordpath_governance.registry.guarded_registry import guard_behind
 from coordpath_governance.registry.same_question import check_same_question
+from coordpath_governance.registry.shown import VERDICT_TAG, conclusion_of, status_tags
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering import render_summary_markdown
 from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.review.pages import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, rendered_pages
+from coordpath_governance.review.status import VersionStatus
 
-__all__ = ["REPORT_FILES", "Attached", "Attest", "attach", "report_folder"]
+__all__ = ["REPORT_FILES", "Attached", "Attest", "attach", "put_again", "put_files", "report_folder"]
 
-REPORT_FILES = ("change_report.json", "change_report.html", "change_report.md")
-VERDICT_FILE = "verdict.json"
+REPORT_FILES = (REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE)
 Attest = Callable[[dict[str, str], str], bytes]
 """Makes attestation.json over the SHA-256 of each of the report's files, at a time: same files and time, same bytes."""
 
@@ -51,11 +53,9 @@ class Attached:
 def report_folder(champion: ModelPointer | None, candidate: ModelPointer) -> str:
     """coordpath/<name>/v<champion>-to-v<candidate>; a champion of another name adds it, no champion is "none"."""
     name = folder_name(candidate.name or "")
-    if champion is None:
-        before = "none"
-    elif champion.name == candidate.name:
-        before = f"v{champion.version}"
-    elif champion.name is not None:
+    if champion is None or champion.name == candidate.name:
+        return folder_between(candidate.name or "", None if champion is None else champion.version, str(candidate.version))
+    if champion.name is not None:
         before = f"v{champion.version}@{folder_name(champion.name)}"
     else:
         before = f"uri-{sha256_hex(champion.uri.encode())[:12]}"
@@ -72,25 +72,19 @@ def attach(
     attest: Attest | None = None,
     *,
     replace: bool = False,
+    recorded: Mapping[str, bytes] | None = None,
+    status: VersionStatus | None = None,
 ) -> Attached:
     """Attach ``report`` to the candidate's version; ``now`` is the time (UTC) that verdict.json records.
 
     ``verdict`` is what the gate said, if it was asked; ``attest`` signs for the files, if there is a key to sign with.
-    Without ``replace`` a report about another target is not replaced: `UsageError`.
+    Without ``replace`` a report about another target is not replaced: `UsageError`. ``recorded`` are the report's files by
+    name, as the ledger has them; by default they are laid out now. ``status`` is what tags and description say of the
+    version; by default that is the verdict.
     """
-    if candidate.name is None or candidate.version is None:
-        raise AttachError(f"{candidate.uri} is not a registered version, so there is nothing to attach a report to")
-    if candidate.model_id is None and candidate.run_id is None:
-        raise AttachError(
-            f"version {candidate.version} of '{candidate.name}' has neither a logged model nor a run that could hold "
-            "the report; register it from a run, or use --out FOLDER"
-        )
+    _check_place(candidate)
     folder = report_folder(champion, candidate)
-    files = {
-        "change_report.json": report.to_bytes(),
-        "change_report.html": report.to_html().encode(),
-        "change_report.md": report.to_markdown().encode(),
-    }
+    files = dict(recorded or {REPORT_FILE: report.to_bytes(), **rendered_pages(report)})
     digests = {name: sha256_hex(content) for name, content in files.items()}
     given = verdict or Verdict.of(report.document)
     files[VERDICT_FILE] = given.to_bytes(report.document, digests, now)
@@ -100,22 +94,79 @@ def attach(
     new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
     if new:
-        before = read_beside(candidate, folder, REPORT_FILES[:1]).get(REPORT_FILES[0])
+        before = read_beside(candidate, folder, (REPORT_FILE,)).get(REPORT_FILE)
         if before is not None and not replace:
             check_same_question(candidate.uri, before, report)
-        replaced = _replaced(before, files[REPORT_FILES[0]])
-        _tell_that_it_is_being_replaced(client, candidate)
-        write_beside(client, candidate, folder, files)
-        if read_beside(candidate, folder, files) != files:
-            raise AttachError(f"the report of {candidate.uri} did not read back as it was written; attach it again")
+        replaced = _write(client, candidate, folder, files, before)
     with attaching(f"tagging {candidate.uri}"):
+        if status is not None:
+            stored = client.get_model_version(candidate.name, candidate.version).tags
+            tags = {**tags, **status_tags(status, stored), _TAG_OF_COMPLETENESS: tags.pop(_TAG_OF_COMPLETENESS)}
         for key, value in tags.items():
             client.set_model_version_tag(candidate.name, candidate.version, key, value)
         current = client.get_model_version(candidate.name, candidate.version).description or ""
-        wanted = described(current, render_summary_markdown(report.document, f"{folder}/change_report.html"))
+        said = None if status is None else conclusion_of(status)
+        wanted = described(current, render_summary_markdown(report.document, f"{folder}/{HTML_PAGE}", said))
         if wanted != current:
             client.update_model_version(candidate.name, candidate.version, description=wanted)
-    return Attached(folder, digests["change_report.json"], new, replaced)
+    return Attached(folder, digests[REPORT_FILE], new, replaced)
+
+
+def put_files(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    champion: ModelPointer | None,
+    candidate: ModelPointer,
+    recorded: Mapping[str, bytes],
+) -> str | None:
+    """Put a report's files beside the version, so that the gate finds them; `attach` then says that they are there.
+
+    Returns the SHA-256 of another report that was there before, if there was one.
+    """
+    _check_place(candidate)
+    folder, files = report_folder(champion, candidate), dict(recorded)
+    if read_beside(candidate, folder, files) == files:
+        return None
+    return _write(client, candidate, folder, files, read_beside(candidate, folder, (REPORT_FILE,)).get(REPORT_FILE))
+
+
+def put_again(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    champion: ModelPointer | None,
+    candidate: ModelPointer,
+    recorded: Mapping[str, bytes],
+) -> Attached:
+    """Put a report's recorded files back beside a version about which everything else has been said."""
+    replaced = put_files(client, champion, candidate, recorded)
+    digest = sha256_hex(recorded[REPORT_FILE])
+    with attaching(f"tagging {candidate.uri}"):
+        client.set_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS, digest)
+    return Attached(report_folder(champion, candidate), digest, new=True, replaced=replaced)
+
+
+def _write(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    candidate: ModelPointer,
+    folder: str,
+    files: dict[str, bytes],
+    before: bytes | None,
+) -> str | None:
+    """Write and read back; the digest of another report, ``before``, that was there until now, if there was one."""
+    _tell_that_it_is_being_replaced(client, candidate)
+    write_beside(client, candidate, folder, files)
+    if read_beside(candidate, folder, files) != files:
+        raise AttachError(f"the report of {candidate.uri} did not read back as it was written; attach it again")
+    return _replaced(before, files[REPORT_FILE])
+
+
+def _check_place(candidate: ModelPointer) -> None:
+    """`AttachError` if there is nothing that could hold a report."""
+    if candidate.name is None or candidate.version is None:
+        raise AttachError(f"{candidate.uri} is not a registered version, so there is nothing to attach a report to")
+    if candidate.model_id is None and candidate.run_id is None:
+        raise AttachError(
+            f"version {candidate.version} of '{candidate.name}' has neither a logged model nor a run that could hold "
+            "the report; register it from a run, or use --out FOLDER"
+        )
 
 
 def _tags(
@@ -124,7 +175,7 @@ def _tags(
     """The version tags, the one that tells a whole report last."""
     document = report.document
     return {
-        "coordpath.verdict": verdict.verdict,
+        VERDICT_TAG: verdict.verdict,
         "coordpath.report_path": folder,
         "coordpath.champion_version": "none" if champion is None else str(champion.version or champion.uri),
         "coordpath.status": document.path.status,
@@ -144,7 +195,7 @@ def _is_attached(
     """Whether all of it is there, whatever the time at which it was put there; ``attested`` signs for that time again."""
     with attaching(f"reading the tags of {candidate.uri}"):
         tags = client.get_model_version(candidate.name, candidate.version).tags
-    if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files["change_report.json"]):
+    if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files[REPORT_FILE]):
         return False
     stored = read_beside(candidate, folder, files)
     if any(stored.get(name) != files[name] for name in REPORT_FILES):

@@ -5,6 +5,7 @@ The model digest leaves that folder out, so that nothing here changes a model.
 
 from __future__ import annotations
 
+import posixpath
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.own_artifacts import own_location
 from coordpath_governance.registry.versions import ModelPointer
 
-__all__ = ["attaching", "folder_name", "read_beside", "write_beside"]
+__all__ = ["attaching", "folder_between", "folder_name", "present_beside", "read_beside", "write_beside"]
 
 _LONGEST_NAME = 100
 
@@ -63,6 +64,33 @@ def write_beside(client: Any, version: ModelPointer, folder: str, files: dict[st
                     get_artifact_repository(own_location(stored)).log_artifacts(local)
             else:
                 client.log_artifacts(version.run_id, local)
+
+
+def folder_between(name: str, champion: str | None, version: str) -> str:
+    """Where the report on the change from one version of a model to another is; no champion is "none"."""
+    before = "none" if champion is None else f"v{champion}"
+    return f"coordpath/{folder_name(name)}/{before}-to-v{version}"
+
+
+def present_beside(lookup: Any, version: ModelPointer, folder: str, files: Iterable[str]) -> dict[str, bytes]:  # noqa: ANN401 - MlflowClient
+    """Those of ``files`` that are in ``folder`` beside a version now.
+
+    ``lookup`` finds runs as MLflow's client does. Raises `RegistryError` if the artifacts cannot be reached.
+    """
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    with registry_errors(f"looking at {folder} beside {version.uri}"):
+        if version.model_id is not None:
+            base = str(version.location)
+        elif version.run_id is not None:
+            base = own_location(str(lookup.get_run(version.run_id).info.artifact_uri))
+        else:
+            return {}
+        artifacts = get_artifact_repository(base)
+        names = {posixpath.basename(each.path) for each in artifacts.list_artifacts(folder) if not each.is_dir}
+        with tempfile.TemporaryDirectory(prefix="coordpath-") as local:
+            found = {file: artifacts.download_artifacts(f"{folder}/{file}", local) for file in files if file in names}
+            return {file: Path(path).read_bytes() for file, path in found.items()}
 
 
 def read_beside(version: ModelPointer, folder: str, files: Iterable[str]) -> dict[str, bytes]:

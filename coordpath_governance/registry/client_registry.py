@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from coordpath_governance.errors import NotFoundError
 from coordpath_governance.models.manifest import model_digest
+from coordpath_governance.registry.beside import folder_between, present_beside
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.download import download_files
 from coordpath_governance.registry.stores import in_this_store
@@ -55,6 +57,11 @@ class ClientRegistry:
         """Set an alias, unless the registry itself is guarded and refuses."""
         with registry_errors(f"setting the alias '{alias}' of '{name}' to version {version}"):
             self.client.set_registered_model_alias(name, alias, version)
+
+    def attached(self, name: str, champion: str | None, version: str, files: Sequence[str]) -> dict[str, bytes]:
+        """Those of ``files`` that are attached to a version for its change from ``champion``, downloaded now."""
+        folder = folder_between(name, champion, version)
+        return present_beside(self.client, point_at(self.client, name, version), folder, files)
 
     def digest(self, name: str, version: str) -> str:
         """The digest of a version's files, downloaded now."""

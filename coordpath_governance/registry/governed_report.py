@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from coordpath_governance.attestation.attest import attest
+from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.policy.assess import assess
-from coordpath_governance.registry.attach import Attached, attach
+from coordpath_governance.registry.attach import Attached, attach, put_again, put_files
 from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.decision_files import put_decision
 from coordpath_governance.registry.declared import declared_in
 from coordpath_governance.registry.pinned import pinned_reference, pinned_settings
 from coordpath_governance.registry.recalled import recalled_in
@@ -25,7 +28,9 @@ from coordpath_governance.review.adopted import AdoptedPolicy
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.gate import Answer, ask_gate, record_report
 from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.pages import REPORT_FILE, changed_pages, page_states, recorded_files
 from coordpath_governance.review.readiness import gate_word
+from coordpath_governance.review.status import version_status
 from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = ["GovernedModel"]
@@ -57,7 +62,7 @@ class GovernedModel:
                 self.client, champion, candidate, reference, facts, settings, progress, declared, recalled
             )
         name, version = str(candidate.name), str(candidate.version)
-        return ChangeReport(
+        return self._as_recorded(report, champion, candidate) or ChangeReport(
             assess(report.document, policy, gate_word(self.ledger, report.document, policy, name, alias, version))
         )
 
@@ -75,15 +80,75 @@ class GovernedModel:
 
         Raises `ForeignRegistryError`, and does nothing, if the ledger belongs to another registry.
         """
+        check_belongs(self.ledger, ClientRegistry(self.client), str(candidate.name))
+        return self._attach(champion, candidate, report, alias, record_report(self.ledger, report))
+
+    def mend(
+        self, champion: ModelPointer | None, candidate: ModelPointer, alias: str
+    ) -> tuple[ChangeReport, Answer | None, Attached] | None:
+        """Attach the recorded files again where others are in their place; decisions about the report stay.
+
+        None if they are as recorded or cannot be looked at, and if the newest report on this change no longer counts: then a
+        new one is to be made. A version that was promoted keeps its own, and is not judged again.
+        """
         name, version = str(candidate.name), str(candidate.version)
-        check_belongs(self.ledger, ClientRegistry(self.client), name)
-        record_report(self.ledger, report)
+        history, registry = ModelHistory(self.ledger.entries(name)), ClientRegistry(self.client)
+        check_belongs(self.ledger, registry, name)
+        made = _report_between(history, champion, candidate)
+        files = None if made is None else recorded_files(self.ledger, made)
+        if made is None or files is None or not changed_pages(page_states(registry, name, made)):
+            return None
+        report = ChangeReport.from_bytes(files[REPORT_FILE])
+        if registry.digest(name, version) != made.candidate_digest:
+            return None
+        if history.kept(version) is not None:
+            return report, None, put_again(self.client, champion, candidate, files)
+        applied = report.document.assessment.policy
+        if applied is None or applied.sha256 != self.adopted.sha256:
+            return None
+        return report, *self._attach(champion, candidate, report, alias, files)
+
+    def _as_recorded(
+        self, report: ChangeReport, champion: ModelPointer | None, candidate: ModelPointer
+    ) -> ChangeReport | None:
+        """The newest recorded report on this change if it says the same but for what the gate knew at its time."""
+        made = _report_between(ModelHistory(self.ledger.entries(str(candidate.name))), champion, candidate)
+        if made is None:
+            return None
+        recorded = ChangeReport.from_bytes(self.ledger.blob(made.report))
+        again = ChangeReport(assess(report.document, self.adopted.policy, recorded.document.assessment.gate))
+        return recorded if again.sha256 == made.report else None
+
+    def _attach(
+        self,
+        champion: ModelPointer | None,
+        candidate: ModelPointer,
+        report: ChangeReport,
+        alias: str,
+        recorded: Mapping[str, bytes],
+    ) -> tuple[Answer, Attached]:
+        """The gate looks at the pages that are attached: so they come first, and what it says of them after."""
+        name, version = str(candidate.name), str(candidate.version)
+        replaced = put_files(self.client, champion, candidate, recorded)
         answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version)
         verdict = self._told(answer)
         key = self.ledger.signing_key()
         sign = None if key is None else partial(self._attested, report, verdict, key)
-        now = self.ledger.now()
-        return answer, attach(self.client, champion, candidate, report, now, verdict, sign, replace=True)
+        put_decision(self.client, self.ledger, name, version)
+        status, now = version_status(self.ledger, name, version, lambda: answer), self.ledger.now()
+        attached = attach(
+            self.client,
+            champion,
+            candidate,
+            report,
+            now,
+            verdict,
+            sign,
+            replace=True,
+            recorded=recorded,
+            status=status,
+        )
+        return answer, replace(attached, replaced=replaced or attached.replaced)
 
     def _told(self, answer: Answer) -> Verdict:
         readiness = answer.readiness
@@ -104,3 +169,12 @@ class GovernedModel:
         told = Assessment(verdict=verdict.verdict, reason=verdict.reason, materiality=verdict.materiality)
         policy, ledger = self.adopted.sha256, self.ledger.id
         return attest(report.document, digests, key, made_at=now, assessment=told, policy=policy, ledger=ledger)
+
+
+def _report_between(history: ModelHistory, champion: ModelPointer | None, candidate: ModelPointer) -> ReportMade | None:
+    """The newest recorded report on exactly this change between registered versions of one model."""
+    if champion is not None and champion.name != candidate.name:
+        return None
+    before = None if champion is None else champion.version
+    known = history.report(str(candidate.version), before)
+    return known[1] if known is not None and known[1].champion == before else None

@@ -5,9 +5,11 @@ It finds what bypassed the guard since the last look; a move and back between tw
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
+from shlex import quote
 from typing import Any, Literal
 
 from coordpath_governance.errors import (
@@ -19,19 +21,21 @@ from coordpath_governance.errors import (
     StandingFilesGoneError,
     UnguardedError,
 )
-from coordpath_governance.ledger.events import RuleOutcome
+from coordpath_governance.ledger.events import ReportMade, RuleOutcome
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.governed_report import GovernedModel
 from coordpath_governance.registry.listing import ListedVersion, registered_names, registered_versions
+from coordpath_governance.registry.shown import show_version
 from coordpath_governance.registry.unreadable import is_about_the_files, seen_before
 from coordpath_governance.registry.versions import point_at
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.review.adopted import AdoptedPolicy, adopted_policies, guarding_policies, policy_for
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.emergency import emergency_words
-from coordpath_governance.review.gate import Answer
+from coordpath_governance.review.gate import Answer, ask_gate
 from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.pages import changed_pages, page_states
 from coordpath_governance.review.promotion import stands_already
 from coordpath_governance.review.reconcile import look
 
@@ -47,11 +51,13 @@ class Swept:
     """One thing that was seen or done: an alias that stands or was moved, a report that was made or could not be.
 
     "gone": the alias is where it should be, but the files of its version were deleted. "emergency": somebody rolled back
-    alone, and others have not settled that yet. ``rules`` are those that a report made now does not meet. Without ``counts``
-    the exit code does not depend on it.
+    alone, and others have not settled that yet. "changed": the attached report is not the recorded one. ``rules`` are those
+    that a report made now does not meet. Without ``counts`` the exit code does not depend on it.
     """
 
-    kind: Literal["stands", "gone", "emergency", "moved", "unguarded", "reported", "unreadable", "failed", "ignored"]
+    kind: Literal[
+        "stands", "gone", "emergency", "moved", "unguarded", "reported", "changed", "unreadable", "failed", "ignored"
+    ]
     name: str
     text: str
     version: str | None = None
@@ -100,7 +106,7 @@ def sweep(client: Any, ledger: Ledger, scope: Scope | None = None) -> Iterator[S
 def exit_code(found: Iterable[Swept]) -> int:
     """1 if something was moved, changed or deleted outside the gate, 4 if something could not be looked at or reported."""
     kinds = {each.kind for each in found if each.counts}
-    return EXIT_NO if kinds & _MOVED else EXIT_UNKNOWN if kinds & {"failed", "unreadable"} else 0
+    return EXIT_NO if kinds & {*_MOVED, "changed"} else EXIT_UNKNOWN if kinds & {"failed", "unreadable"} else 0
 
 
 def sweep_document(found: Collection[Swept]) -> dict[str, object]:
@@ -136,8 +142,11 @@ def _look_at_model(
     looked = [*_look_at_aliases(client, ledger, adopted.policy.aliases, name)]
     yield from looked
     yield from (Swept("emergency", name, words) for words in emergency_words(ledger, name))
+    numbers = [each.number for each in versions]
+    yield from _look_at_pages(ClientRegistry(client), ledger, name, numbers)
     if all(each.kind in ("stands", "gone") for each in looked) and not scope.ignores(name):
         yield from _report_what_lacks_one(client, ledger, adopted, name, versions, scope.since)
+    yield from _show_what_holds(client, ledger, adopted, name, numbers)
 
 
 def _only_moves(name: str, found: Iterable[Swept]) -> Iterator[Swept]:
@@ -177,6 +186,53 @@ def _look_at_alias(ledger: Ledger, registry: ClientRegistry, name: str, alias: s
         return None
     stands_already(registry, history, name, alias, version)
     return Swept("stands", name, f"'{alias}' is version {version}, with the files that were promoted", version)
+
+
+def _look_at_pages(registry: ClientRegistry, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:
+    """The newest report on each change to a version that is still there, compared with the files that are attached."""
+    newest: dict[tuple[str, str | None], ReportMade] = {}
+    for _, made in ModelHistory(ledger.entries(name)).of(ReportMade):
+        newest[made.version, made.champion] = made
+    for (version, champion), made in sorted(newest.items(), key=lambda each: (int(each[0][0]), int(each[0][1] or 0))):
+        if int(version) not in versions:
+            continue
+        try:
+            states = page_states(registry, name, made) or {}
+        except CoordpathError as error:
+            yield Swept("failed", name, str(error))
+            continue
+        if "not known" in states.values():
+            yield Swept("failed", name, f"the report attached to version {version} cannot be reached")
+        changed = changed_pages(states)
+        if changed:
+            files = ", ".join(f"{file}: {state}" for file, state in changed.items())
+            again = f"coordpath report {quote(name)} --candidate {version} --champion {champion or 'none'}"
+            text = f"the attached report on version {version} is not the recorded one ({files}); `{again}` attaches it again"
+            yield Swept("changed", name, text)
+
+
+def _show_what_holds(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    ledger: Ledger,
+    adopted: AdoptedPolicy,
+    name: str,
+    versions: list[int],
+) -> Iterator[Swept]:
+    """Tags and descriptions say what was decided, or what the gate says now; only what could not be refreshed is told."""
+    registry, alias = ClientRegistry(client), adopted.policy.usual_alias
+    for version in map(str, sorted(versions)):
+        problem = _show(client, ledger, name, version, partial(ask_gate, ledger, registry, adopted, name, alias, version))
+        if problem is not None:
+            yield Swept("failed", name, f"what the registry shows of version {version} is out of date: {problem}")
+
+
+def _show(client: Any, ledger: Ledger, name: str, version: str, ask: Callable[..., Answer]) -> str | None:  # noqa: ANN401 - MlflowClient
+    """Refresh one version; what was in the way, if anything was."""
+    try:
+        show_version(client, ledger, name, version, partial(ask, record=False))
+    except CoordpathError as error:
+        return str(error)
+    return None
 
 
 def _report_what_lacks_one(

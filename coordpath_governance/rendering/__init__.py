@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from coordpath_governance.rendering.render import render_html, render_markdown, render_summary_markdown
+from coordpath_governance.rendering.render import (
+    Conclusion,
+    render_conclusion_markdown,
+    render_html,
+    render_markdown,
+    render_summary_markdown,
+)
 
-__all__ = ["render_html", "render_markdown", "render_summary_markdown"]
+__all__ = ["Conclusion", "render_conclusion_markdown", "render_html", "render_markdown", "render_summary_markdown"]

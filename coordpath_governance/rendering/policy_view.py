@@ -9,7 +9,7 @@ from typing import Any
 
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown, cut
-from coordpath_governance.reports.document import ChangeReportDocument, RuleFacts
+from coordpath_governance.reports.document import Assessment, ChangeReportDocument, GateRule, RuleFacts
 
 __all__ = ["RESULT_MARKS", "RESULT_WORDS", "PolicyView", "RuleRow", "policy_view"]
 
@@ -62,10 +62,10 @@ def policy_view(document: ChangeReportDocument, caps: Caps) -> PolicyView:
     return PolicyView(
         sentence=f"Policy “{caps.label(assessment.policy.name)}”.",
         sha256=caps.label(assessment.policy.sha256),
-        caption=ALL_MET if all(rule.result == "pass" for rule in ordered) else NOT_MET_FIRST,
+        caption=_caption(assessment),
         rows=Shown(tuple(rows), len(assessment.rules) - len(rows)),
         has_reasons=any(row.reason for row in rows),
-        note=AT_GATE,
+        note=AT_GATE if assessment.gate is None else _said_at_gate(assessment, caps),
         waivers=_waivers(assessment.policy.document, caps),
         text=text if len(text) <= caps.problem else None,
     )
@@ -82,6 +82,31 @@ def _waivers(policy: Mapping[str, Any], caps: Caps) -> str:
         f"Waivers: {who} may waive a rule. Waivers are given after a report is made, so this page holds none: "
         "the gate and the decision record list them."
     )
+
+
+def _caption(assessment: Assessment) -> str:
+    """Older reports do not tell what the gate checks besides."""
+    if any(rule.result != "pass" for rule in assessment.rules):
+        return NOT_MET_FIRST
+    later = _later(assessment)
+    if not later:
+        return ALL_MET
+    here, are = len(assessment.rules), "is" if len(later) == 1 else "are"
+    return f"{here} of {here + len(later)} checks are met here; {len(later)} {are} checked at the gate"
+
+
+def _later(assessment: Assessment) -> list[GateRule]:
+    """Rules that only the gate can check, and what it said of them when the report was made."""
+    here = {rule.rule for rule in assessment.rules}
+    return [] if assessment.gate is None else [rule for rule in assessment.gate.rules if rule.rule not in here]
+
+
+def _said_at_gate(assessment: Assessment, caps: Caps) -> str | None:
+    later = _later(assessment)
+    if not later:
+        return None
+    said = ", ".join(f"{caps.label(rule.rule)} ({RESULT_WORDS[rule.result]})" for rule in later)
+    return f"The gate checks these each time it is asked; when the report was made it said: {said}."
 
 
 _URGENCY = ("fail", "review", "unknown", "waived", "pass")

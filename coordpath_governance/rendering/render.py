@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from coordpath_governance.errors import CoordpathError
 from coordpath_governance.rendering.caps import HTML_CAPS, MARKDOWN_CAPS, Caps
 from coordpath_governance.rendering.environment import html_environment, markdown_environment
@@ -14,6 +16,8 @@ __all__ = [
     "MARKDOWN_BYTES",
     "MARKDOWN_CHARACTERS",
     "SUMMARY_CHARACTERS",
+    "Conclusion",
+    "render_conclusion_markdown",
     "render_html",
     "render_markdown",
     "render_summary_markdown",
@@ -26,6 +30,9 @@ MARKDOWN_BYTES = 95_000
 SUMMARY_CHARACTERS = 1_500
 SUMMARY_SIZES = ((48, 500, 5), (24, 240, 5), (12, 100, 5), (8, 40, 3), (6, 20, 0))
 """Characters of a name, characters of a sentence and number of steps, each tried while the summary is too long."""
+
+
+_CONCLUDED = Caps(48, 500, 0, 0, 0, 0, 0, 0, 0)
 
 
 def render_html(document: ChangeReportDocument) -> str:
@@ -48,13 +55,36 @@ def render_markdown(document: ChangeReportDocument) -> str:
     raise CoordpathError("the Markdown report is too large even when shortened: this is a defect of coordpath-governance")
 
 
-def render_summary_markdown(document: ChangeReportDocument, report_path: str | None = None) -> str:
-    """Verdict, headline and the first five steps in at most 1,500 characters, and where the full report is."""
+@dataclass(frozen=True)
+class Conclusion:
+    """What is said first of a version: a mark, a few words, and why."""
+
+    mark: str
+    word: str
+    text: str
+
+
+def render_conclusion_markdown(conclusion: Conclusion) -> str:
+    """A conclusion alone, for a version without a report."""
+    said = Conclusion(conclusion.mark, _CONCLUDED.sentence(conclusion.word), _CONCLUDED.sentence(conclusion.text))
+    return markdown_environment().get_template("conclusion.md.j2").render(conclusion=said)
+
+
+def render_summary_markdown(
+    document: ChangeReportDocument, report_path: str | None = None, conclusion: Conclusion | None = None
+) -> str:
+    """Verdict, headline and the first five steps in at most 1,500 characters, and where the full report is.
+
+    ``conclusion`` is what holds now; by default that is the verdict of the report.
+    """
     template = markdown_environment().get_template("summary.md.j2")
     for name, prose, steps in SUMMARY_SIZES:
         caps = Caps(name, prose, 0, 0, steps, 0, 0, 0, 0)
         where = None if report_path is None else shorten(report_path, max(prose // 2, 60))
-        page = template.render(report=report_view(document, caps), where=where)
+        view = report_view(document, caps)
+        first = conclusion or Conclusion(view.verdict_mark, view.verdict.word, view.verdict.reason)
+        said = Conclusion(first.mark, caps.sentence(first.word), caps.sentence(first.text))
+        page = template.render(report=view, where=where, conclusion=said)
         if len(page) <= SUMMARY_CHARACTERS:
             return page
     raise CoordpathError("the summary is too long even when shortened: this is a defect of coordpath-governance")

@@ -25,6 +25,7 @@ from coordpath_governance.errors import (
     PolicyError,
     ProblemError,
     ReferenceDataError,
+    ReportFormatError,
     UnknownSetError,
     UsageError,
 )
@@ -284,7 +285,7 @@ def _check_assessment(document: ChangeReportDocument) -> Check:
             again = assess(again, policy, document.assessment.gate)
             if document.assessment.materiality_reason is None:
                 again = again.model_copy(update={"assessment": _without_reason(again.assessment)})
-        except PolicyError as error:
+        except (PolicyError, ReportFormatError) as error:
             return Check("arithmetic", what, (str(error),))
     recorded, recomputed = ({"facts": d.facts, **dict(d.assessment)} for d in (document, again))
     return Check("arithmetic", what, tuple(_assessed_otherwise(recorded, recomputed)))

@@ -24,7 +24,7 @@ from coordpath_governance.ledger.events import (
 from coordpath_governance.ledger.kept_models import kept_models
 from coordpath_governance.ledger.quorum import person
 from coordpath_governance.ledger.times import moment
-from coordpath_governance.policy.built_in import BUILT_IN
+from coordpath_governance.policy.built_in import BUILT_IN, PAGES
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.history import ModelHistory, Standing
 from coordpath_governance.review.ports import Created
@@ -42,7 +42,11 @@ __all__ = ["adopt_standing", "approve", "check_declarer", "declare", "reject", "
 
 
 def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, comment: str, days: int | None) -> Entry:
-    """Approve exactly this change, for so many days (default: as long as the policy allows)."""
+    """Approve exactly this change, for so many days (default: as long as the policy allows).
+
+    Raises `RefusedError` for the author, and while the attached report is not the recorded one: nobody approves what they
+    were not shown.
+    """
     known = _signer(ledger, key)
     wanted = {need.role for each in policy.materiality for need in each.approvals}
     if wanted.isdisjoint(known.facts.roles):
@@ -53,6 +57,9 @@ def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKe
     author = ModelHistory(ledger.entries(readiness.binding.name)).author(readiness.binding.to_version)
     if author is not None and person(author) == person(known.facts.owner):
         raise RefusedError(f"{known.facts.owner} registered this version; somebody else has to approve it")
+    shown = next((each for each in readiness.judgement.results if each.rule == PAGES), None)
+    if shown is not None and shown.result == "fail":
+        raise RefusedError(f"the attached report is not the one that would be approved ({shown.observed}). {shown.reason}")
     body = Approval(
         binding=readiness.binding,
         comment=comment,

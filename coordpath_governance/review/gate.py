@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
+from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import VERDICT_EXIT_CODES, RefusedError, UsageError
-from coordpath_governance.ledger.events import ReportMade, VerdictGiven
+from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.review.emergency import emergency_words
 from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.pages import REPORT_FILE, recorded_files, rendered_pages
 from coordpath_governance.review.promotion import stands_already
-from coordpath_governance.review.readiness import assess_readiness, bind
+from coordpath_governance.review.readiness import assess_readiness, bind, record_verdict
 from coordpath_governance.review.reconcile import look
 
 if TYPE_CHECKING:
@@ -42,8 +44,17 @@ class Answer:
         return VERDICT_EXIT_CODES[self.verdict]
 
 
-def ask_gate(ledger: Ledger, registry: AliasRegistry, adopted: AdoptedPolicy, name: str, alias: str, version: str) -> Answer:
-    """Judge a version for an alias and record the verdict, unless the newest one on this change says the same.
+def ask_gate(
+    ledger: Ledger,
+    registry: AliasRegistry,
+    adopted: AdoptedPolicy,
+    name: str,
+    alias: str,
+    version: str,
+    *,
+    record: bool = True,
+) -> Answer:
+    """Judge a version for an alias and ``record`` the verdict, unless the newest one on this change says the same.
 
     Without the service key nothing is recorded: a reviewer may ask too.
     """
@@ -58,10 +69,8 @@ def ask_gate(ledger: Ledger, registry: AliasRegistry, adopted: AdoptedPolicy, na
         readiness = assess_readiness(ledger, bound, adopted.policy, history)
     except RefusedError as error:
         return Answer("fail", _sentence(str(error)), alias)
-    facts = readiness.facts()
-    before = [given for _, given in history.of(VerdictGiven) if given.binding == facts.binding]
-    if ledger.service is not None and (not before or before[-1] != facts):
-        ledger.record("verdict", facts, model=name)
+    if record:
+        record_verdict(ledger, readiness, history)
     return Answer(readiness.verdict, readiness.reason, alias, readiness)
 
 
@@ -77,21 +86,31 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def record_report(ledger: Ledger, report: ChangeReport) -> None:
-    """Record a report with its bytes, unless the newest one on the same change is the same and of this hour."""
+def record_report(ledger: Ledger, report: ChangeReport) -> dict[str, bytes]:
+    """Record a report with the bytes of its files, unless the newest one on the same change is the same and of this hour.
+
+    Returns the files by name, to be attached. A report that was recorded before keeps the pages that were recorded with it,
+    and the decisions about it: what they bind is the digest of the report.
+    """
     subject = report.document.subject
     candidate, champion = subject.candidate, subject.champion
     if candidate.version is None or candidate.digest is None:
         raise UsageError("only the report of a registered version can be recorded")
     if champion is not None and champion.name != candidate.name:
-        return
+        return {REPORT_FILE: report.to_bytes(), **rendered_pages(report)}
+    before = champion.version if champion else None
+    known = ModelHistory(ledger.entries(subject.name)).report(candidate.version, before)
+    same = known is not None and (known[1].champion, known[1].report) == (before, report.sha256)
+    files = recorded_files(ledger, known[1]) if known is not None and same else None
+    files = files or {REPORT_FILE: report.to_bytes(), **rendered_pages(report)}
     made = ReportMade(
         version=candidate.version,
-        champion=champion.version if champion else None,
+        champion=before,
         champion_digest=champion.digest if champion else None,
         candidate_digest=candidate.digest,
         report=report.sha256,
+        pages={file: sha256_hex(content) for file, content in files.items() if file != REPORT_FILE},
     )
-    known = ModelHistory(ledger.entries(subject.name)).report(candidate.version, made.champion)
     if known is None or known[1] != made or moment(ledger.now()) - moment(known[0].at) > _FRESH:
-        ledger.record("report", made, model=subject.name, blob=report.to_bytes())
+        ledger.record("report", made, model=subject.name, blob=tuple(files.values()))
+    return files

@@ -41,10 +41,15 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Guard:
-    """Decides over one registry by one ledger. ``report`` makes the report of a new version, if reports are made at once."""
+    """Decides over one registry by one ledger.
+
+    ``report`` makes the report of a new version, if reports are made at once. ``after`` is called with each version whose
+    standing a promotion changed; whatever it raises, the promotion holds.
+    """
 
     ledger: Ledger
     report: Callable[[str, str], None] | None = None
+    after: Callable[[AliasRegistry, str, str], None] | None = None
 
     def set_alias(
         self,
@@ -74,10 +79,14 @@ class Guard:
         with self._refusals("set alias", name, actor, alias, version):
             if alias not in guarded:
                 raise RefusedError(f"'{alias}' looks like a guarded alias of '{name}'; choose another name")
+            before = ModelHistory(self.ledger.entries(name)).standing(alias).version
             if asked is not None and asked.request.emergency is not None:
                 roll_back(self.ledger, registry, asked, asked.request.emergency)
-                return
-            promote(self.ledger, registry, name, alias, version, actor)
+            else:
+                promote(self.ledger, registry, name, alias, version, actor)
+        for changed in (version, before):
+            if changed is not None:
+                self._tell(registry, name, changed)
 
     def forbid(
         self,
@@ -148,6 +157,13 @@ class Guard:
             return True
         history = ModelHistory(self.ledger.entries(name))
         return any(True for _ in history.of(Promotion)) or any(True for _ in history.of(Adoption))
+
+    def _tell(self, registry: AliasRegistry, name: str, version: str) -> None:
+        try:
+            if self.after is not None:
+                self.after(registry, name, version)
+        except Exception as error:  # noqa: BLE001 - what was promoted was promoted
+            _LOG.warning("coordpath: what is shown of version %s of %r is out of date: %s", version, name, error)
 
     def _objection(
         self,

@@ -105,6 +105,11 @@ class ModelHistory:
         """Entries of promotions by the hash of their intent."""
         return {facts.intent: entry for entry, facts in self.of(Promotion)}
 
+    @cached_property
+    def intents(self) -> dict[str, Intent]:
+        """What was intended, by the hash of the entry."""
+        return {entry.hash: facts for entry, facts in self.of(Intent)}
+
     def open_intent(self, alias: str) -> tuple[Entry, Intent | Emergency] | None:
         """A promotion that was begun and neither done nor found to have gone elsewhere."""
         waiting: tuple[Entry, Intent | Emergency] | None = None
@@ -152,7 +157,7 @@ class ModelHistory:
         What was adopted without standing there before is no change that anybody measured: nothing is validated then. An
         emergency rollback takes back what came after the version that it puts back, and with it what that added up to.
         """
-        intents = {entry.hash: facts for entry, facts in self.of(Intent)}
+        intents = self.intents
         emergencies = {entry.hash for entry, _ in self.of(Emergency)}
         reports: list[str] = []
         validated: str | None = None

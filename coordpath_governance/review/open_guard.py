@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from functools import partial
+from typing import Any
 
 from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.ledger.location import ledger_url
@@ -35,7 +36,15 @@ def open_guard(inner_uri: str) -> Guard:
     if how not in ("inline", "sweep"):
         raise UsageError(f"{REPORTS_VARIABLE}={how}: reports are made 'inline' or left to the 'sweep'")
     ledger = Ledger.open(url, create=False)
-    return Guard(ledger, partial(_report, ledger, url, inner_uri) if how == "inline" else None)
+    report = partial(_report, ledger, url, inner_uri) if how == "inline" else None
+    return Guard(ledger, report, partial(_show, ledger))
+
+
+def _show(ledger: Ledger, registry: Any, name: str, version: str) -> None:  # noqa: ANN401 - a registry with MLflow behind it
+    """Let the registry itself show what was decided."""
+    from coordpath_governance.registry.shown import show_version
+
+    show_version(registry.client, ledger, name, version)
 
 
 def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -53,4 +54,8 @@ class AliasRegistry(Protocol):
 
     def digest(self, name: str, version: str) -> str:
         """The model digest (design §2) of a version's files as they are now."""
+        ...
+
+    def attached(self, name: str, champion: str | None, version: str, files: Sequence[str]) -> dict[str, bytes]:
+        """Those of ``files`` that are attached to a version for its change from ``champion``, as they are now."""
         ...

@@ -15,7 +15,7 @@ from coordpath_governance.errors import (
 from coordpath_governance.ledger.events import Intent
 from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.ports import Created
-from coordpath_governance.review.readiness import Readiness, assess_readiness, bind
+from coordpath_governance.review.readiness import Readiness, assess_readiness, bind, record_verdict
 from coordpath_governance.review.reconcile import busy, complete, reconcile
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
         bound = bind(ledger, registry, adopted, name, alias, version, history)
         readiness = assess_readiness(ledger, bound, adopted.policy, history)
         _refuse(readiness, name, alias, version)
+        record_verdict(ledger, readiness, history)
         created = registry.created(name, version) or Created(None)
         intent = Intent(
             binding=readiness.binding,

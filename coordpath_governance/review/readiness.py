@@ -17,19 +17,21 @@ from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.document import GateRule, GateWord
 from coordpath_governance.review.approvals import Tally, objection_to, tally
 from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.pages import page_states
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from coordpath_governance.ledger.events import Approval
     from coordpath_governance.ledger.keyring import KeyRing, KnownKey
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.policy.document import Policy
+    from coordpath_governance.policy.gate_facts import PageState
     from coordpath_governance.reports.document import ChangeReportDocument
     from coordpath_governance.review.adopted import AdoptedPolicy
     from coordpath_governance.review.ports import AliasRegistry
 
-__all__ = ["Readiness", "assess_readiness", "bind", "gate_word"]
+__all__ = ["Readiness", "assess_readiness", "bind", "gate_word", "record_verdict"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class BoundChange:
     document: ChangeReportDocument
     made_at: str
     champion_gone: bool = False
+    pages: Mapping[str, PageState] | None = None
 
 
 def bind(
@@ -148,7 +151,7 @@ def bind(
         report=report.report,
         policy=adopted.sha256,
     )
-    return BoundChange(binding, document, entry.at, gone)
+    return BoundChange(binding, document, entry.at, gone, page_states(registry, name, report))
 
 
 def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history: ModelHistory) -> Readiness:
@@ -157,7 +160,7 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     binding = bound.binding
     waivers = _valid_waivers(policy, history, binding, ring, now)
     gate = _gate_facts(ledger, bound.document, policy, history, binding.alias, now, bound.made_at)
-    gate = replace(gate, champion_gone=bound.champion_gone)
+    gate = replace(gate, champion_gone=bound.champion_gone, pages=bound.pages)
     judgement = judge(policy, bound.document, gate, frozenset(rule for rule, _ in waivers))
     author = history.author(binding.to_version)
     approvals, rejections, void = [], [], []
@@ -177,6 +180,14 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     counted = tally(places, approvals, involved, void)
     consumed = tuple(entry for _, entry in waivers)
     return Readiness(binding, judgement, counted, consumed, tuple(rejections), author is not None)
+
+
+def record_verdict(ledger: Ledger, readiness: Readiness, history: ModelHistory) -> None:
+    """Record what the gate said, unless the newest verdict on this change says the same or this process cannot."""
+    facts = readiness.facts()
+    before = [given for _, given in history.of(VerdictGiven) if given.binding == facts.binding]
+    if ledger.service is not None and (not before or before[-1] != facts):
+        ledger.record("verdict", facts, model=facts.binding.name)
 
 
 def gate_word(

@@ -264,7 +264,7 @@ def test_the_author_in_other_capitals_does_not_approve_another_person_does_and_w
     promoted = guarded.promote(name, RELEASER)
     assert promoted.status_code == 200, promoted.text
     assert guarded.inner().aliases(name) == {"champion": "1"}
-    assert [entry.event for entry in guarded.ledger.entries(name)][-2:] == ["intent", "promotion"]
+    assert [entry.event for entry in guarded.ledger.entries(name)][-3:] == ["intent", "promotion", "decision record"]
     intent = guarded.newest(name, "intent").body
     assert (intent["actor"], intent["authenticated_by"]) == (RELEASER, "server")
     assert list(intent["approvals"]) == [counted.hash]

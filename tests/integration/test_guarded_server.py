@@ -282,7 +282,7 @@ def test_what_passes_the_gate_is_promoted_by_a_plain_client(guarded, coordpath, 
         approve(guarded.ledger, readiness, adopted.policy, guarded.keys[owner], "fine", None)
     guarded.client.set_registered_model_alias(name, "champion", "2")
     assert guarded.stands(name) == "2"
-    assert guarded.events(name)[-2:] == ["intent", "promotion"]
+    assert guarded.events(name)[-3:] == ["intent", "promotion", "decision record"]
     refused(guarded.client.delete_model_version, name, "2")
 
 
@@ -328,6 +328,10 @@ def test_promote_asks_the_registry_which_decides_records_and_says_at_once(guarde
     assert f"{waiting} version 2 is 'champion'" in done.plain
     assert guarded.stands(waiting) == "2"
     assert "coordpath.request" not in guarded.store.tags(waiting, 2)
+    stored = guarded.client.get_model_version(waiting, "2")
+    assert (stored.tags["coordpath.verdict"], stored.tags["coordpath.decision"]) == ("pass", "promoted")
+    assert "**✔ Promoted to champion on " in stored.description
+    assert "By ann; approved by ann (owner), bea (owner)." in stored.description
     back = coordpath("report", waiting, "--candidate", "1", "--ledger", guarded.ledger_url, *guarded.store.rows.args)
     assert back.code == 0, back.err
     approved_by_all(guarded, coordpath, tmp_path, waiting, "1")
@@ -370,6 +374,23 @@ def test_an_emergency_rollback_needs_only_the_registrys_url_and_a_key(guarded, c
     assert coordpath(*reviewing, tmp_path / "bea.pem").code == 0
     assert coordpath("gate", name, "1", "--ledger", guarded.ledger_url).code == 0
     assert "intact" in coordpath("audit", "verify", "--ledger", guarded.ledger_url).out
+
+
+def test_a_page_changed_between_approval_and_promotion_refuses_the_promotion(guarded, coordpath, tmp_path, waiting):
+    approved_by_all(guarded, coordpath, tmp_path, waiting)
+    stored = guarded.client.get_model_version(waiting, "2")
+    page = f"{stored.tags['coordpath.report_path']}/change_report.html"
+    place = guarded.client.get_logged_model(stored.source.removeprefix("models:/")).model_id
+    (tmp_path / "change_report.html").write_text("<p>All is well.</p>", encoding="utf-8")
+    guarded.client.log_model_artifact(place, str(tmp_path / "change_report.html"), page.rpartition("/")[0])
+    asked = coordpath("promote", waiting, "2")
+    assert asked.code == 1
+    assert "checks fails: pages" in asked.plain
+    assert "pages" in refused(guarded.client.set_registered_model_alias, waiting, "champion", "2")
+    mended = coordpath("report", waiting, "--candidate", "2", "--ledger", guarded.ledger_url)
+    assert mended.code == 0, mended.err
+    assert "Attached again to" in mended.plain
+    assert coordpath("promote", waiting, "2").code == 0
 
 
 def test_a_registry_that_says_no_for_good_and_a_key_that_it_does_not_know(guarded, coordpath, tmp_path, waiting):

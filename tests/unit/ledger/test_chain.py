@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from coordpath_governance.errors import LedgerError
-from coordpath_governance.ledger.chain import Chain, named_blob
+from coordpath_governance.ledger.chain import Chain, named_blobs
 
 
 def test_an_empty_chain_has_no_head():
@@ -38,8 +38,8 @@ def test_a_model_without_a_name_has_a_chain_too(book):
 
 
 def test_only_policies_reports_and_declarations_name_kept_documents(story):
-    named = {entry.event: named_blob(entry.facts) for entry in story.entries}
-    assert {event for event, digest in named.items() if digest is not None} == {
+    named = {entry.event: named_blobs(entry.facts) for entry in story.entries}
+    assert {event for event, digest in named.items() if digest} == {
         "policy adopted",
         "report",
         "declaration",

@@ -104,6 +104,7 @@ class Registry:
         self.digests = {}
         self.models = {}
         self.versions = {}
+        self.files = {}
         self.broken = {}
         self.gone = set()
         self.calls = []
@@ -138,6 +139,11 @@ class Registry:
         if (name, version) in self.gone:
             raise FilesGoneError(f"the registry lists version {version} of '{name}', but its files are gone")
         return self.digests.get((name, version), digest(version))
+
+    def attached(self, name, champion, version, files):
+        self._call("attached")
+        beside = self.files.get((name, champion, version), {})
+        return {file: beside[file] for file in files if file in beside}
 
 
 class World:
@@ -188,7 +194,7 @@ class World:
         document, policy = plain_document(name, champion, version, sources), self.adopted.policy
         word = gate_word(self.ledger, document, policy, name, "champion", version)
         report = ChangeReport(assess(document, policy, word))
-        record_report(self.ledger, report)
+        self.registry.files[name, champion, version] = record_report(self.ledger, report)
         return report
 
     def ask(self, version, alias="champion"):

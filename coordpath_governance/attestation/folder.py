@@ -1,0 +1,132 @@
+"""Recheck a folder of ours: whether its pages are those that were attested, and what this program lays out from the report.
+
+It asks nobody: who signed the attestation, and whether the ledger has it, is told by others.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from coordpath_governance._version import __version__
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
+from coordpath_governance.attestation.decision import DECISION_ATTESTATION
+from coordpath_governance.canonical import read_json, sha256_hex
+from coordpath_governance.errors import NotFoundError, ReportFormatError, SignatureError, UsageError
+from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.reports.decision import DecisionDocument
+from coordpath_governance.reports.verify import Check
+from coordpath_governance.review.pages import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, rendered_pages
+
+__all__ = ["check_folder", "read_folder"]
+
+_LEVEL = "pages"
+_DECISION_FILE = "decision.json"
+_DECISION_PAGES = ("decision.html", "decision.md")
+_NAMES = (
+    *(REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE, VERDICT_FILE, ATTESTATION_FILE),
+    *(_DECISION_FILE, *_DECISION_PAGES, DECISION_ATTESTATION),
+)
+_MAX_BYTES = 64 * 1024**2
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """The files of ours that are in a folder.
+
+    Raises `NotFoundError` if there is no report in it, `UsageError` if a file cannot be read or is too large.
+    """
+    files = {}
+    for name in _NAMES:
+        path = folder / name
+        try:
+            if path.is_file():
+                if path.stat().st_size > _MAX_BYTES:
+                    raise UsageError(f"'{path}' has more than {_MAX_BYTES} bytes, so it is no file of ours")
+                files[name] = path.read_bytes()
+        except OSError as error:
+            raise UsageError(f"cannot read '{path}': {error.strerror}") from error
+    if REPORT_FILE not in files:
+        raise NotFoundError(f"there is no {REPORT_FILE} in '{folder}'")
+    return files
+
+
+def check_folder(files: Mapping[str, bytes], report: ChangeReport) -> tuple[tuple[Check, ...], tuple[str, ...]]:
+    """What was rechecked of the files beside ``report``, by name, and what was not."""
+    checks: list[Check] = []
+    open_points: list[str] = []
+    for name, read in ((VERDICT_FILE, _of_verdict), (ATTESTATION_FILE, _of_attestation)):
+        if name in files:
+            checks.append(Check(_LEVEL, f"the report's files are those of {name}", tuple(_other(files, name, read))))
+        else:
+            open_points.append(f"whether the pages are those that were attached: there is no {name}")
+    if ATTESTATION_FILE in files:
+        open_points.append(f"who signed {ATTESTATION_FILE} (compare its keyid with `coordpath key list`)")
+    version, what = report.document.tool.version, "the pages are laid out from the report"
+    if version == __version__:
+        checks.append(Check(_LEVEL, what, tuple(_laid_out_otherwise(files, report))))
+    else:
+        open_points.append(f"whether {what}: version {version} did that, this is {__version__}")
+    if _DECISION_FILE in files:
+        what = "the decision's files are those that were attested"
+        checks.append(Check(_LEVEL, what, tuple(_of_decision(files, report))))
+        open_points.append("who signed the decision, and whether the ledger says the same (`coordpath audit verify`)")
+    return tuple(checks), tuple(open_points)
+
+
+def _of_decision(files: Mapping[str, bytes], report: ChangeReport) -> Iterator[str]:
+    """The record of a decision: its files, and that it is about this report."""
+    try:
+        document = DecisionDocument.from_bytes(files[_DECISION_FILE])
+        attested = _of_attestation(read_json(files[DECISION_ATTESTATION], DECISION_ATTESTATION, SignatureError))
+    except KeyError:
+        yield f"{DECISION_ATTESTATION} is missing or is not what we write"
+        return
+    except (ReportFormatError, SignatureError, TypeError, ValueError) as error:
+        yield str(error)
+        return
+    for name in (_DECISION_FILE, *_DECISION_PAGES):
+        if name not in files:
+            yield f"{name} is missing"
+        elif attested.get(name) != sha256_hex(files[name]):
+            yield f"{name} was changed: {DECISION_ATTESTATION} names another SHA-256"
+    if document.digests.report != report.sha256:
+        yield f"{_DECISION_FILE} is about another report, of SHA-256 {document.digests.report[:12]}…"
+
+
+def _other(files: Mapping[str, bytes], name: str, read: Callable[[Any], Mapping[str, str]]) -> Iterator[str]:
+    """Files that are not the ones that ``name`` names by their digests."""
+    try:
+        named = read(read_json(files[name], name, SignatureError))
+        missing = {REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE} - set(named)
+    except (SignatureError, KeyError, TypeError, ValueError) as error:
+        yield f"{name} is not what we write: {error}"
+        return
+    for file in sorted(missing):
+        yield f"{name} names no {file}"
+    for file, digest in sorted(named.items()):
+        if file not in (REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE):
+            continue
+        if file not in files:
+            yield f"{file} is missing"
+        elif sha256_hex(files[file]) != digest:
+            yield f"{file} was changed: {name} says SHA-256 {str(digest)[:12]}…, it has {sha256_hex(files[file])[:12]}…"
+
+
+def _of_verdict(document: Any) -> Mapping[str, str]:  # noqa: ANN401 - any JSON value
+    return dict(document["files"])
+
+
+def _of_attestation(envelope: Any) -> Mapping[str, str]:  # noqa: ANN401 - any JSON value
+    """The digests that a statement names. Its signature is not looked at: there is no list of keys here."""
+    statement = read_json(base64.b64decode(envelope["payload"], validate=True), "its statement", SignatureError)
+    return {each["name"]: each["digest"]["sha256"] for each in statement["subject"]}
+
+
+def _laid_out_otherwise(files: Mapping[str, bytes], report: ChangeReport) -> Iterator[str]:
+    for name, page in rendered_pages(report).items():
+        if name not in files:
+            yield f"{name} is missing"
+        elif files[name] != page:
+            yield f"{name} is not what {REPORT_FILE} gives"

@@ -1,0 +1,176 @@
+"""Decisions as the ledger's entries tell them: one document for every promotion and every rejection. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from coordpath_governance.attestation.decision import read_decision_attestation
+from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.errors import SignatureError
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import (
+    SERVICE,
+    Approval,
+    Binding,
+    Body,
+    DecisionRecorded,
+    Intent,
+    LedgerCreated,
+    Promotion,
+    Rejection,
+    ReportMade,
+    VerdictGiven,
+    Waiver,
+)
+from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.reports.decision import (
+    ApprovalGiven,
+    ChangeDigests,
+    DecisionDocument,
+    GateVerdict,
+    RejectionGiven,
+    WaiverGiven,
+)
+from coordpath_governance.reports.document import RuleFacts
+
+__all__ = ["decided", "misrecorded"]
+
+
+def decided(entry: Entry, chain: Sequence[Entry], ring: KeyRing, ledger: str) -> DecisionDocument | None:
+    """The decision that ``entry`` is, from the entries of its model before it; None if it is none, or names no intent."""
+    build = _BUILDERS.get(type(entry.facts))
+    before = [each for each in chain if each.seq < entry.seq]
+    return None if build is None else build(entry, entry.facts, before, ring, ledger)
+
+
+def misrecorded(entries: Sequence[Entry], blobs: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
+    """Numbers of entries that record a decision otherwise than the entries that it names, and how."""
+    ring, name = KeyRing(), ""
+    chains: dict[str | None, list[Entry]] = {}
+    for entry in entries:
+        facts = entry.facts
+        ring = ring.after(entry)
+        if isinstance(facts, LedgerCreated):
+            name = facts.ledger
+        chain = chains.setdefault(entry.model, [])
+        if isinstance(facts, DecisionRecorded):
+            for what in _objections(facts, chain, ring, name, blobs):
+                yield entry.seq, what
+        chain.append(entry)
+
+
+def _objections(
+    facts: DecisionRecorded, chain: Sequence[Entry], ring: KeyRing, ledger: str, blobs: Mapping[str, bytes]
+) -> Iterator[str]:
+    about = next((each for each in chain if each.hash == facts.about), None)
+    document = None if about is None else decided(about, chain, ring, ledger)
+    if document is None:
+        yield "it names no earlier promotion or rejection of its model"
+        return
+    if facts.version != document.to_version:
+        yield f"it is about version {facts.version}, but entry {document.entry} is about version {document.to_version}"
+    if facts.decision != sha256_hex(document.to_bytes()):
+        yield f"the decision that it keeps says something else than entry {document.entry} and those before it"
+    yield from _unattested(facts, document, ring, blobs.get(facts.attestation))
+
+
+def _unattested(facts: DecisionRecorded, document: DecisionDocument, ring: KeyRing, content: bytes | None) -> Iterator[str]:
+    """Whether the service attested exactly these files; of bytes that are missing the audit tells elsewhere."""
+    if content is None:
+        return
+    try:
+        keys = {key: known.public for key, known in ring.keys.items() if SERVICE in known.facts.roles}
+        statement = read_decision_attestation(content, keys)
+    except SignatureError as error:
+        yield f"the attestation that it keeps does not count: {error}"
+        return
+    files = {each.name: each.digest.sha256 for each in statement.subject[1:]}
+    if files != {"decision.json": facts.decision, **facts.pages} or statement.predicate.entry_sha256 != facts.about:
+        yield f"the attestation that it keeps is about something else than the decision of entry {document.entry}"
+
+
+def _promoted(
+    entry: Entry, facts: Promotion, before: Sequence[Entry], ring: KeyRing, ledger: str
+) -> DecisionDocument | None:
+    announced = next((each for each in before if each.hash == facts.intent), None)
+    intent = None if announced is None else announced.facts
+    if announced is None or not isinstance(intent, Intent):
+        return None
+    earlier = [each for each in before if each.seq < announced.seq]
+    used = [each for each in earlier if each.hash in (*intent.approvals, *intent.waivers)]
+    return DecisionDocument(
+        decision="promoted",
+        actor=intent.actor,
+        authenticated_by=intent.authenticated_by,
+        completed=facts.completed,
+        full_validation=intent.full_validation,
+        intent=announced.seq,
+        **_about(entry, intent.binding, earlier, used, ring, ledger),
+    )
+
+
+def _rejected(entry: Entry, facts: Rejection, before: Sequence[Entry], ring: KeyRing, ledger: str) -> DecisionDocument:
+    """With the approvals and waivers that there were already."""
+    used = [each for each in before if isinstance(each.facts, Approval | Waiver) and each.facts.binding == facts.binding]
+    return DecisionDocument(
+        decision="rejected",
+        actor=ring.keys[entry.key].facts.owner,
+        authenticated_by="key",
+        completed=None,
+        full_validation=None,
+        intent=None,
+        **_about(entry, facts.binding, before, [*used, entry], ring, ledger),
+    )
+
+
+_BUILDERS: dict[type[Body], Callable[..., DecisionDocument | None]] = {Promotion: _promoted, Rejection: _rejected}
+"""How each kind of decision is told."""
+
+
+def _about(
+    entry: Entry, binding: Binding, before: Sequence[Entry], signed: Sequence[Entry], ring: KeyRing, ledger: str
+) -> dict[str, Any]:
+    """What every decision tells."""
+    verdicts = [(each, said) for each in before if isinstance(said := each.facts, VerdictGiven) and said.binding == binding]
+    reports = [said for each in before if isinstance(said := each.facts, ReportMade) and said.report == binding.report]
+    approvals = [ApprovalGiven(**_signed(each, ring, "comment", "expires")) for each in _of(signed, Approval)]
+    waivers = [WaiverGiven(**_signed(each, ring, "rule", "reason", "expires")) for each in _of(signed, Waiver)]
+    rejections = [RejectionGiven(**_signed(each, ring, "comment")) for each in _of(signed, Rejection)]
+    return {
+        "name": binding.name,
+        "alias": binding.alias,
+        "from_version": binding.from_version,
+        "to_version": binding.to_version,
+        "at": entry.at,
+        "verdict": _verdict(*verdicts[-1]) if verdicts else None,
+        "approvals": tuple(approvals),
+        "waivers": tuple(waivers),
+        "rejections": tuple(rejections),
+        "digests": ChangeDigests(
+            from_model=binding.from_digest,
+            to_model=binding.to_digest,
+            report=binding.report,
+            policy=binding.policy,
+            pages=dict((reports[-1].pages or {}) if reports else {}),
+        ),
+        "ledger": ledger,
+        "entry": entry.seq,
+        "entry_sha256": entry.hash,
+    }
+
+
+def _of(entries: Sequence[Entry], kind: type[Body]) -> list[Entry]:
+    return [each for each in entries if isinstance(each.facts, kind)]
+
+
+def _signed(entry: Entry, ring: KeyRing, *said: str) -> dict[str, Any]:
+    """Who signed an entry, and what of its body is told."""
+    known = ring.keys[entry.key].facts
+    who = {"by": known.owner, "roles": known.roles, "key": entry.key, "at": entry.at, "entry": entry.seq}
+    return who | {name: entry.body[name] for name in said}
+
+
+def _verdict(entry: Entry, said: VerdictGiven) -> GateVerdict:
+    rules = tuple(RuleFacts(**rule.model_dump()) for rule in said.rules)
+    return GateVerdict(verdict=said.verdict, materiality=said.materiality, rules=rules, entry=entry.seq)

@@ -1,0 +1,76 @@
+"""What a registry shows of a version, in its tags and in our part of its description: kept to what holds now.
+
+No decision relies on it. What a person wrote in the description stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from coordpath_governance.registry.beside import attaching, folder_between
+from coordpath_governance.registry.decision_files import put_decision
+from coordpath_governance.registry.description import described
+from coordpath_governance.rendering import Conclusion, render_conclusion_markdown, render_summary_markdown
+from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.review.pages import HTML_PAGE
+from coordpath_governance.review.status import VersionStatus, version_status
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.review.gate import Answer
+
+__all__ = ["DECISION_TAG", "VERDICT_TAG", "conclusion_of", "show_version", "status_tags"]
+
+VERDICT_TAG = "coordpath.verdict"
+DECISION_TAG = "coordpath.decision"
+_NO_DECISION = "none"
+_MARKS = {"pass": "✔", "review": "◆", "fail": "✖", None: "▷"}
+
+
+def show_version(
+    client: Any,  # noqa: ANN401 - MlflowClient, or what imitates it
+    ledger: Ledger,
+    name: str,
+    version: str,
+    ask: Callable[[], Answer] | None = None,
+) -> None:
+    """Bring tags and description of a version to what was decided, or to what the gate says; see `version_status`.
+
+    What was decided is put on record and attached too, if this process can. Raises `AttachError` if the registry refuses,
+    and whatever ``ask`` raises.
+    """
+    put_decision(client, ledger, name, version)
+    status = version_status(ledger, name, version, ask)
+    if status is None:
+        return
+    with attaching(f"refreshing the tags and the description of version {version} of '{name}'"):
+        stored = client.get_model_version(name, version)
+        for key, value in status_tags(status, stored.tags).items():
+            if stored.tags.get(key) != value:
+                client.set_model_version_tag(name, version, key, value)
+        current = stored.description or ""
+        wanted = described(current, _summary(ledger, name, status))
+        if wanted != current:
+            client.update_model_version(name, version, description=wanted)
+
+
+def status_tags(status: VersionStatus, current: dict[str, str]) -> dict[str, str]:
+    """The tags that tell the status. A decision that counts no longer is taken back in words: our tags are not deleted."""
+    tags: dict[str, str] = {} if status.verdict is None else {VERDICT_TAG: status.verdict}
+    if status.decision is not None or DECISION_TAG in current:
+        tags[DECISION_TAG] = status.decision or _NO_DECISION
+    return tags
+
+
+def conclusion_of(status: VersionStatus) -> Conclusion:
+    """A status as a page says it."""
+    return Conclusion(_MARKS[status.verdict], status.word, status.text)
+
+
+def _summary(ledger: Ledger, name: str, status: VersionStatus) -> str:
+    said, made = conclusion_of(status), status.report
+    if made is None:
+        return render_conclusion_markdown(said)
+    document = ChangeReport.from_bytes(ledger.blob(made.report)).document
+    return render_summary_markdown(document, f"{folder_between(name, made.champion, made.version)}/{HTML_PAGE}", said)

@@ -1,0 +1,189 @@
+"""The record of a decision as a page shows it, and laid out as HTML and Markdown: one document in, one page out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coordpath_governance.errors import CoordpathError
+from coordpath_governance.numbers import count
+from coordpath_governance.rendering.caps import Caps, Shown, cut
+from coordpath_governance.rendering.environment import html_environment, markdown_environment
+from coordpath_governance.rendering.policy_view import RESULT_MARKS, RESULT_WORDS, RuleRow
+from coordpath_governance.rendering.wording import VERDICT_WORDS
+from coordpath_governance.reports.decision import ApprovalGiven, DecisionDocument, RejectionGiven, WaiverGiven
+from coordpath_governance.reports.document import RuleFacts
+
+__all__ = ["DecisionView", "decision_view", "render_decision_html", "render_decision_markdown"]
+
+HTML_BYTES = 400_000
+MARKDOWN_BYTES = 95_000
+_SIZES = (
+    Caps(name=120, prose=4000, rows=120, lead_rows=0, steps=0, moves=0, entries=60, chart_rows=0, problem=0),
+    Caps(name=80, prose=600, rows=60, lead_rows=0, steps=0, moves=0, entries=30, chart_rows=0, problem=0),
+    Caps(name=40, prose=200, rows=20, lead_rows=0, steps=0, moves=0, entries=10, chart_rows=0, problem=0),
+)
+_URGENCY = ("fail", "review", "unknown", "waived", "pass")
+_DIGITS = 12
+_MINUTE = len("2026-01-31T10:20")
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """One signed word: what it is about (a rule, for a waiver), who gave it, what they wrote, until when it held."""
+
+    about: str
+    by: str
+    roles: str
+    said: str
+    at: str
+    until: str
+    entry: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A name and its value; ``code`` for digests."""
+
+    name: str
+    value: str
+    code: bool = False
+
+
+@dataclass(frozen=True)
+class DecisionView:
+    """The whole page."""
+
+    title: str
+    name: str
+    slug: str
+    mark: str
+    word: str
+    sentence: str
+    change: str
+    approvals: Shown[PersonRow]
+    waivers: Shown[PersonRow]
+    rejections: Shown[PersonRow]
+    verdict: str
+    rules: Shown[RuleRow]
+    facts: tuple[Fact, ...]
+
+
+def render_decision_html(document: DecisionDocument) -> str:
+    """One self-contained page under 400 kB."""
+    return _render(document, "decision.html.j2", HTML_BYTES)
+
+
+def render_decision_markdown(document: DecisionDocument) -> str:
+    """GitHub Markdown under 95 kB."""
+    return _render(document, "decision.md.j2", MARKDOWN_BYTES)
+
+
+def _render(document: DecisionDocument, name: str, most: int) -> str:
+    environment = html_environment() if ".html." in name else markdown_environment()
+    template = environment.get_template(name)
+    for caps in _SIZES:
+        page = template.render(decision=decision_view(document, caps))
+        if len(page.encode()) < most:
+            return page
+    raise CoordpathError("the decision's page is too large even when shortened: this is a defect of coordpath-governance")
+
+
+def decision_view(document: DecisionDocument, caps: Caps) -> DecisionView:
+    """Everything of ``document``, shortened to ``caps``."""
+    name, alias = caps.label(document.name), caps.label(document.alias)
+    before = f"version {document.from_version}" if document.from_version else "no version"
+    promoted = document.decision == "promoted"
+    word = f"Promoted to {alias}" if promoted else "Rejected"
+    rules = () if document.verdict is None else document.verdict.rules
+    ordered = sorted(rules, key=lambda rule: _URGENCY.index(rule.result))
+    return DecisionView(
+        title=f"Decision: {name}, version {document.to_version}, {document.decision}",
+        name=name,
+        slug="pass" if promoted else "fail",
+        mark="✔" if promoted else "✖",
+        word=word,
+        sentence=_sentence(document, caps),
+        change=f"From {before} to version {document.to_version}" + ("" if promoted else f", asked for as {alias}"),
+        approvals=_people(document.approvals, caps),
+        waivers=_people(document.waivers, caps),
+        rejections=_people(document.rejections, caps),
+        verdict=_verdict(document, caps),
+        rules=Shown(tuple(_row(rule, caps) for rule in ordered[: caps.rows]), max(len(ordered) - caps.rows, 0)),
+        facts=_facts(document, caps),
+    )
+
+
+def _sentence(document: DecisionDocument, caps: Caps) -> str:
+    who = caps.label(document.actor) if document.actor else "somebody whom nobody vouches for"
+    when = f"on {document.at[:_MINUTE].replace('T', ' at ')} UTC"
+    if document.decision == "rejected":
+        return f"By {who} {when}. A rejection holds until its author thinks again or there is a new report."
+    given = len(document.approvals)
+    approved = f"{count(given)} approval{'' if given == 1 else 's'}" if given else "no approval was needed"
+    waived = len(document.waivers)
+    exceptions = f", {count(waived)} rule{'' if waived == 1 else 's'} waived" if waived else ""
+    crash = " It was completed after a crash." if document.completed == "after a crash" else ""
+    return f"By {who} {when}; {approved}{exceptions}.{crash}"
+
+
+def _people(given: tuple[ApprovalGiven | WaiverGiven | RejectionGiven, ...], caps: Caps) -> Shown[PersonRow]:
+    rows = [_person(each, caps) for each in given[: caps.entries]]
+    return Shown(tuple(rows), len(given) - len(rows))
+
+
+def _person(given: ApprovalGiven | WaiverGiven | RejectionGiven, caps: Caps) -> PersonRow:
+    said = given.reason if isinstance(given, WaiverGiven) else given.comment
+    return PersonRow(
+        about=caps.label(given.rule) if isinstance(given, WaiverGiven) else "",
+        by=caps.label(given.by),
+        roles=", ".join(caps.label(role) for role in given.roles[: caps.entries]),
+        said=caps.sentence(said) if said else "",
+        at=given.at[:_MINUTE].replace("T", " "),
+        until="" if isinstance(given, RejectionGiven) else given.expires[:_MINUTE].replace("T", " "),
+        entry=str(given.entry),
+        key=given.key[:_DIGITS],
+    )
+
+
+def _verdict(document: DecisionDocument, caps: Caps) -> str:
+    said = document.verdict
+    if said is None:
+        return "What the gate said then is not on record."
+    kind = f", class “{caps.label(said.materiality)}”" if said.materiality else ""
+    met = sum(rule.result == "pass" for rule in said.rules)
+    return (
+        f"Before this decision the gate said: {VERDICT_WORDS[said.verdict]}{kind}; {count(met)} of {count(len(said.rules))} "
+        f"checks were met (entry {said.entry})."
+    )
+
+
+def _row(rule: RuleFacts, caps: Caps) -> RuleRow:
+    return RuleRow(
+        rule=caps.label(rule.rule),
+        observed=cut(rule.observed, 2 * caps.name),
+        limit=cut(rule.limit, 2 * caps.name),
+        slug=rule.result,
+        mark=RESULT_MARKS[rule.result],
+        word=RESULT_WORDS[rule.result],
+        reason=cut(rule.reason, 3 * caps.name) if rule.reason else "",
+    )
+
+
+def _facts(document: DecisionDocument, caps: Caps) -> tuple[Fact, ...]:
+    digests = document.digests
+    vouched = {"server": "the registry's server", "key": "their key", None: "nobody"}[document.authenticated_by]
+    facts = [
+        Fact("Actor", caps.label(document.actor) if document.actor else "not known"),
+        Fact("Who vouches for the actor", vouched),
+        Fact("Full validation", {True: "yes", False: "no", None: "not stated"}[document.full_validation]),
+        Fact(f"Files of version {document.to_version}", digests.to_model, code=True),
+    ]
+    if digests.from_model:
+        facts.append(Fact(f"Files of version {document.from_version}", digests.from_model, code=True))
+    facts += [Fact("change_report.json", digests.report, code=True), Fact("Policy", digests.policy, code=True)]
+    facts += [Fact(name, digest, code=True) for name, digest in sorted(digests.pages.items())]
+    facts += [Fact("Ledger", document.ledger, code=True), Fact("Entry", str(document.entry))]
+    if document.intent is not None:
+        facts.append(Fact("Entry that announced it", str(document.intent)))
+    return (*facts, Fact("Hash of the entry", document.entry_sha256, code=True))

@@ -1,0 +1,79 @@
+"""Decisions put on record as people read them: whoever has the service key writes what lacks, from the entries alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordpath_governance.attestation.decision import DECISION_ATTESTATION, attest_decision
+from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.errors import LedgerConflictError
+from coordpath_governance.ledger.decided import decided
+from coordpath_governance.ledger.events import DecisionRecorded
+from coordpath_governance.rendering.decision_view import render_decision_html, render_decision_markdown
+from coordpath_governance.reports.decision import DecisionDocument
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.store import Ledger
+
+__all__ = ["DECISION_FILE", "newest_decision", "record_decisions"]
+
+DECISION_FILE, _HTML, _MARKDOWN = "decision.json", "decision.html", "decision.md"
+_TURNS = 5
+
+
+def record_decisions(ledger: Ledger, name: str) -> None:
+    """Record every promotion and rejection of a model that has no record yet, oldest first.
+
+    Without the service key nothing is recorded: the next process that has it does.
+    """
+    if ledger.service is None:
+        return
+    for _ in range(_TURNS):
+        if not _record_next(ledger, name):
+            return
+
+
+def _record_next(ledger: Ledger, name: str) -> bool:
+    """Record what lacks; True if somebody else recorded something meanwhile, so that it must be looked at again."""
+    chain, service = ledger.entries(name), ledger.service
+    about = {each.facts.about for each in chain if isinstance(each.facts, DecisionRecorded)}
+    seen = len(chain)
+    for entry in chain:
+        document = None if entry.hash in about else decided(entry, chain, ledger.keyring(), ledger.id)
+        if document is None or service is None:
+            continue
+        files = _laid_out(document)
+        digests = {file: sha256_hex(content) for file, content in files.items()}
+        signed = attest_decision(document, digests, service)
+        facts = DecisionRecorded(
+            version=document.to_version,
+            about=entry.hash,
+            decision=digests[DECISION_FILE],
+            pages={"decision.html": digests[_HTML], "decision.md": digests[_MARKDOWN]},
+            attestation=sha256_hex(signed),
+        )
+        try:
+            ledger.record("decision record", facts, model=name, blob=(*files.values(), signed), after=seen)
+        except LedgerConflictError:
+            return True
+        seen += 1
+    return False
+
+
+def newest_decision(ledger: Ledger, name: str, version: str) -> tuple[DecisionDocument, dict[str, bytes]] | None:
+    """The newest recorded decision about a version, with its files by name as the ledger keeps them."""
+    for entry in reversed(ledger.entries(name)):
+        facts = entry.facts
+        if isinstance(facts, DecisionRecorded) and facts.version == version:
+            digests = {DECISION_FILE: facts.decision, **facts.pages, DECISION_ATTESTATION: facts.attestation}
+            files = {file: ledger.blob(digest) for file, digest in digests.items()}
+            return DecisionDocument.from_bytes(files[DECISION_FILE]), files
+    return None
+
+
+def _laid_out(document: DecisionDocument) -> dict[str, bytes]:
+    return {
+        DECISION_FILE: document.to_bytes(),
+        _HTML: render_decision_html(document).encode(),
+        _MARKDOWN: render_decision_markdown(document).encode(),
+    }

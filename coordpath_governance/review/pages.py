@@ -1,0 +1,60 @@
+"""What people read of a report: the recorded bytes of its pages, and whether these are the ones beside the version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.errors import NotFoundError, RegistryError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from coordpath_governance.ledger.events import ReportMade
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.policy.gate_facts import PageState
+    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.review.ports import AliasRegistry
+
+__all__ = ["HTML_PAGE", "MARKDOWN_PAGE", "REPORT_FILE", "changed_pages", "page_states", "recorded_files", "rendered_pages"]
+
+REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE = "change_report.json", "change_report.html", "change_report.md"
+
+
+def rendered_pages(report: ChangeReport) -> dict[str, bytes]:
+    """The pages of a report as this version of the program lays them out."""
+    return {HTML_PAGE: report.to_html().encode(), MARKDOWN_PAGE: report.to_markdown().encode()}
+
+
+def recorded_files(ledger: Ledger, made: ReportMade) -> dict[str, bytes] | None:
+    """All files of a report by name, as the ledger keeps them; None if the entry, an older one, names no pages."""
+    if made.pages is None:
+        return None
+    return {file: ledger.blob(digest) for file, digest in _digests(made, made.pages).items()}
+
+
+def page_states(registry: AliasRegistry, name: str, made: ReportMade) -> dict[str, PageState] | None:
+    """Of each file of a report whether the one beside the version is the recorded one; None if no pages are on record."""
+    if made.pages is None:
+        return None
+    recorded = _digests(made, made.pages)
+    try:
+        attached = registry.attached(name, made.champion, made.version, tuple(recorded))
+    except (NotFoundError, RegistryError):
+        return dict.fromkeys(recorded, "not known")
+    return {file: _state(digest, attached.get(file)) for file, digest in recorded.items()}
+
+
+def changed_pages(states: Mapping[str, PageState] | None) -> dict[str, PageState]:
+    """The files that are known not to be the recorded ones."""
+    return {file: state for file, state in (states or {}).items() if state in ("changed", "missing")}
+
+
+def _digests(made: ReportMade, pages: Mapping[str, str]) -> dict[str, str]:
+    return {REPORT_FILE: made.report, **{file: pages[file] for file in sorted(pages)}}
+
+
+def _state(recorded: str, attached: bytes | None) -> PageState:
+    if attached is None:
+        return "missing"
+    return "as recorded" if sha256_hex(attached) == recorded else "changed"

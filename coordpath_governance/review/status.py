@@ -1,0 +1,121 @@
+"""What is to be said of a version now: what was decided about it, else what the gate says. It is the same everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from coordpath_governance.ledger.events import Adoption, Promotion, ReportMade, Waiver
+from coordpath_governance.review.history import ModelHistory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from coordpath_governance.ledger.entries import Entry
+    from coordpath_governance.ledger.keyring import KeyRing
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.review.gate import Answer
+
+__all__ = ["VersionStatus", "version_status"]
+
+_WORDS = {"pass": "Pass", "review": "Needs review", "fail": "Fail"}
+_DAY = len("2026-01-31")
+
+
+@dataclass(frozen=True)
+class VersionStatus:
+    """``word`` and ``text`` are for people. ``report`` is the report that it is about; None if none is on record."""
+
+    verdict: Literal["pass", "review", "fail"] | None
+    decision: Literal["promoted", "rejected", "adopted"] | None
+    word: str
+    text: str
+    report: ReportMade | None
+
+
+def version_status(ledger: Ledger, name: str, version: str, ask: Callable[[], Answer] | None = None) -> VersionStatus | None:
+    """The status of a version. ``ask`` asks the gate, and is called only if nothing was decided that still counts.
+
+    None if there is nothing to be said: neither report nor decision, or nobody to ask. A version that was promoted and
+    replaced since is judged anew only from the next report on it.
+    """
+    history, ring = ModelHistory(ledger.entries(name)), ledger.keyring()
+    reports = [(entry.seq, facts) for entry, facts in history.of(ReportMade) if facts.version == version]
+    decided, replaced = _put_under_alias(history, version)
+    judged_anew = replaced is not None and bool(reports) and reports[-1][0] > replaced.seq
+    if decided is not None and not judged_anew:
+        return _decided(history, ring, decided, replaced, [facts for _, facts in reports])
+    if not reports or ask is None:
+        return None
+    return _judged(ask(), ring, reports[-1][1])
+
+
+def _put_under_alias(history: ModelHistory, version: str) -> tuple[Entry | None, Entry | None]:
+    """The newest entry that put the version under an alias, and the one that put another there since."""
+    decided: Entry | None = None
+    replaced: Entry | None = None
+    for entry in history.entries:
+        facts = entry.facts
+        if not isinstance(facts, Promotion | Adoption):
+            continue
+        to = facts.to_version if isinstance(facts, Promotion) else facts.version
+        if to == version:
+            decided, replaced = entry, None
+        elif decided is not None and decided.body["alias"] == facts.alias and replaced is None:
+            replaced = entry
+    return decided, replaced
+
+
+def _decided(
+    history: ModelHistory, ring: KeyRing, entry: Entry, replaced: Entry | None, reports: Sequence[ReportMade]
+) -> VersionStatus:
+    later = _replaced(replaced) if replaced is not None else _doubt(history, str(entry.body["alias"]))
+    where = f"{entry.body['alias']} on {entry.at[:_DAY]}"
+    newest = reports[-1] if reports else None
+    facts = entry.facts
+    intent = history.intents.get(facts.intent) if isinstance(facts, Promotion) else None
+    if intent is None:
+        reason = entry.body.get("reason")
+        text = f"By {ring.keys[entry.key].facts.owner}; no rule was checked.{f' Reason: {reason}.' if reason else ''}{later}"
+        return VersionStatus(None, "adopted", f"Taken under guard as {where}", text, newest)
+    said = [f"By {intent.actor or 'somebody whom nobody vouches for'}"]
+    approvals = _signers([each for each in history.entries if each.hash in intent.approvals], ring)
+    said.append(f"approved by {approvals}" if approvals else "no approval was needed")
+    waivers = [
+        f"{each.facts.rule} ({ring.keys[each.key].facts.owner}: {each.facts.reason})"
+        for each in history.entries
+        if each.hash in intent.waivers and isinstance(each.facts, Waiver)
+    ]
+    if waivers:
+        said.append(f"waived: {', '.join(waivers)}")
+    report = next((each for each in reversed(reports) if each.report == intent.binding.report), newest)
+    return VersionStatus("pass", "promoted", f"Promoted to {where}", f"{'; '.join(said)}.{later}", report)
+
+
+def _replaced(entry: Entry) -> str:
+    facts = entry.facts
+    to = facts.to_version if isinstance(facts, Promotion) else entry.body["version"]
+    return f" {f'Version {to}' if to else 'Nothing'} is in its place since {entry.at[:_DAY]}."
+
+
+def _doubt(history: ModelHistory, alias: str) -> str:
+    return f" The alias {alias} was moved outside the gate since." if history.standing(alias).doubt is not None else ""
+
+
+def _judged(answer: Answer, ring: KeyRing, report: ReportMade) -> VersionStatus:
+    readiness, text = answer.readiness, answer.reason
+    if readiness is None:
+        return VersionStatus(answer.verdict, None, _WORDS[answer.verdict], text, report)
+    counted, missing = readiness.tally.counted, len(readiness.tally.missing)
+    if answer.verdict == "review" and counted:
+        text = f"Approved by {len(counted)} of {len(counted) + missing}: {_signers(counted, ring)}. {text}"
+    elif answer.verdict == "pass":
+        text = f"{text} Not promoted yet."
+    decision: Literal["rejected"] | None = "rejected" if readiness.rejections else None
+    return VersionStatus(answer.verdict, decision, _WORDS[answer.verdict], text, report)
+
+
+def _signers(entries: Sequence[Entry], ring: KeyRing) -> str:
+    """Who signed, with their roles."""
+    signers = [ring.keys[entry.key].facts for entry in entries]
+    return ", ".join(f"{each.owner} ({', '.join(each.roles)})" for each in signers)

@@ -1,0 +1,159 @@
+"""A page that somebody changed beside a version: gate, review, promotion and sweep name it, and the report mends it."""
+
+import shutil
+from functools import cache
+
+import pytest
+from helpers.office import Office
+
+from coordpath_governance.registry.beside import folder_name
+
+HTML = "change_report.html"
+
+
+@cache
+def _third(store):
+    return store.fresh()
+
+
+class Pages(Office):
+    """An office with version 1 as champion and version 2 reported, and hands on the artifact store."""
+
+    def folder_of(self, version, between):
+        source = self.store.client.get_model_version(self.name, version).source.removeprefix("models:/")
+        place = self.store.client.get_logged_model(source).artifact_location.removeprefix("file://")
+        from pathlib import Path
+        from urllib.request import url2pathname
+
+        return Path(url2pathname(place)) / "coordpath" / folder_name(self.name) / between
+
+    def reports(self):
+        return [each for each in self.ledger.entries(self.name) if each.event == "report"]
+
+
+@pytest.fixture
+def office(store, coordpath, tmp_path):
+    made = Pages(store, coordpath, tmp_path)
+    store.register(made.name, store.first, store.second, _third(store))
+    made.adopt_policy()
+    made.champion()
+    assert made.run("report", made.name, "--candidate", "2").code == 0
+    return made
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name.startswith("change_report")}
+
+
+def test_a_changed_page_is_named_by_everybody_and_mended_and_approvals_stay(office):
+    office.approve("2", "Bob", "Cleo")
+    folder = office.folder_of("2", "v1-to-v2")
+    before = files(folder)
+    (folder / HTML).write_bytes(before[HTML].replace(b"<body>", b"<body><p>All is well.</p>"))
+    gate = office.run("gate", office.name, "2")
+    assert gate.code == 1
+    assert f"{HTML}: changed" in gate.plain
+    review = office.run("review", office.name, "2", "--approve", "--key", office.key("Bob"))
+    assert review.code == 1
+    assert f"({HTML}: changed)" in review.err
+    promoted = office.run("promote", office.name, "2")
+    assert promoted.code == 1
+    assert "pages" in promoted.err
+    swept = office.run("sweep")
+    assert swept.code == 1
+    assert (
+        f"changed {office.name}: the attached report on version 2 is not the recorded one ({HTML}: changed)" in swept.plain
+    )
+    count = len(office.reports())
+    mended = office.run("report", office.name, "--candidate", "2", "--gate")
+    assert mended.code == 0, mended.out
+    assert "Other files were in its place. Attached again to" in mended.plain
+    assert files(folder) == before
+    assert len(office.reports()) == count
+    assert office.run("sweep").code == 0
+    assert office.run("promote", office.name, "2").code == 0
+    assert office.run("audit", "verify").code == 0
+
+
+def test_verify_rechecks_a_folder_as_it_was_attached(office, coordpath):
+    folder = office.attached("2", "v1-to-v2")
+    held = coordpath("verify", folder, "--data", office.store.rows.csv)
+    assert (held.code, held.plain.splitlines()[-1][-8:]) == (0, "verified"), held.out
+    assert "ok pages: the pages are laid out from the report" in held.plain
+    assert "not rechecked: who signed attestation.json" in held.plain
+    (folder / HTML).write_bytes((folder / HTML).read_bytes() + b" ")
+    changed = coordpath("verify", folder)
+    assert changed.code == 1
+    assert f"{HTML} was changed: attestation.json says SHA-256" in changed.plain
+    (folder / "change_report.json").unlink()
+    assert coordpath("verify", folder).code == 2
+
+
+def test_missing_pages_are_mended_and_another_report_is_made_if_it_is_asked_for(office):
+    folder = office.folder_of("2", "v1-to-v2")
+    before = files(folder)
+    shutil.rmtree(folder)
+    gate = office.run("gate", office.name, "2")
+    assert gate.code == 1
+    assert f"{HTML}: missing" in gate.plain
+    assert office.run("report", office.name, "--candidate", "2").code == 0
+    assert files(folder) == before
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "attestation.json",
+        *sorted(before),
+        "verdict.json",
+    ]
+    assert office.run("gate", office.name, "2").code == 3
+    (folder / HTML).unlink()
+    out = office.folder / "out"
+    assert office.run("report", office.name, "--candidate", "2", "--out", out).code == 0
+    assert files(out) == before
+    (folder / HTML).unlink()
+    again = office.run("report", office.name, "--candidate", "2", "--reason", "drift")
+    assert "Attached to" in again.plain
+    assert files(folder)["change_report.json"] != before["change_report.json"]
+
+
+def test_the_page_of_a_promoted_version_is_found_by_the_sweep_and_put_back(office):
+    office.approve("2", "Bob", "Cleo")
+    assert office.run("promote", office.name, "2").code == 0
+    assert office.run("sweep").code == 0
+    for version, champion, between in (("1", "none", "none-to-v1"), ("2", "1", "v1-to-v2")):
+        folder = office.folder_of(version, between)
+        before = files(folder)
+        verdict = (folder / "verdict.json").read_bytes()
+        (folder / "change_report.md").write_text("# All is well\n", encoding="utf-8")
+        swept = office.run("sweep")
+        assert swept.code == 1
+        assert f"`coordpath report '{office.name}' --candidate {version} --champion {champion}`" in swept.plain
+        assert office.run("report", office.name, "--candidate", version, "--champion", champion).code == 0
+        assert files(folder) == before
+        assert (folder / "verdict.json").read_bytes() == verdict
+        assert office.run("sweep").code == 0
+    assert office.run("audit", "verify").code == 0
+
+
+def test_making_the_report_again_keeps_it_although_the_gate_knows_more_by_now(office):
+    """What the gate knew when the report was made is part of it; the same evidence gives the same report."""
+    office.approve("2", "Bob", "Cleo")
+    before = files(office.folder_of("2", "v1-to-v2"))
+    again = office.run("report", office.name, "--candidate", "2", "--gate")
+    assert again.code == 0
+    assert "Already attached" in again.plain or "Attached to" in again.plain
+    assert files(office.folder_of("2", "v1-to-v2")) == before
+
+
+def test_a_store_that_cannot_be_reached_is_unknown_not_fine(office, monkeypatch):
+    from coordpath_governance.errors import RegistryError
+    from coordpath_governance.registry import client_registry
+
+    def unreachable(*_):
+        raise RegistryError("the artifact store does not answer")
+
+    office.approve("2", "Bob", "Cleo")
+    monkeypatch.setattr(client_registry, "present_beside", unreachable)
+    gate = office.run("gate", office.name, "2")
+    assert "NOT KNOWN" in gate.plain
+    swept = office.run("sweep")
+    assert swept.code == 4
+    assert "the report attached to version 2 cannot be reached" in swept.plain
