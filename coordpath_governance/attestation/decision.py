@@ -27,13 +27,16 @@ class _Part(BaseModel):
 
 
 class DecisionFacts(_Part):
-    """The predicate. ``entry`` and its hash are the promotion's or the rejection's in the ledger."""
+    """The predicate. ``entry`` and its hash are the promotion's or the rejection's in the ledger.
+
+    An emergency rollback has no ``report``.
+    """
 
     decision: Literal["promoted", "rejected"]
     alias: str
     from_version: str | None
     at: str
-    report: Digest
+    report: Digest | None
     policy: Digest
     ledger: str
     entry: int
@@ -61,7 +64,7 @@ def attest_decision(document: DecisionDocument, files: Mapping[str, str], key: P
             alias=document.alias,
             from_version=document.from_version,
             at=document.at,
-            report=Digest(sha256=document.digests.report),
+            report=Digest(sha256=document.digests.report) if document.digests.report else None,
             policy=Digest(sha256=document.digests.policy),
             ledger=document.ledger,
             entry=document.entry,

@@ -91,7 +91,7 @@ def _of_decision(files: Mapping[str, bytes], report: ChangeReport) -> Iterator[s
             yield f"{name} is missing"
         elif attested.get(name) != sha256_hex(files[name]):
             yield f"{name} was changed: {DECISION_ATTESTATION} names another SHA-256"
-    if document.digests.report != report.sha256:
+    if document.digests.report not in (None, report.sha256):
         yield f"{_DECISION_FILE} is about another report, of SHA-256 {document.digests.report[:12]}…"
 
 

@@ -15,8 +15,10 @@ from coordpath_governance.ledger.events import (
     Binding,
     Body,
     DecisionRecorded,
+    Emergency,
     Intent,
     LedgerCreated,
+    Move,
     Promotion,
     Rejection,
     ReportMade,
@@ -28,6 +30,7 @@ from coordpath_governance.reports.decision import (
     ApprovalGiven,
     ChangeDigests,
     DecisionDocument,
+    EmergencyTold,
     GateVerdict,
     RejectionGiven,
     WaiverGiven,
@@ -95,6 +98,8 @@ def _promoted(
 ) -> DecisionDocument | None:
     announced = next((each for each in before if each.hash == facts.intent), None)
     intent = None if announced is None else announced.facts
+    if announced is not None and isinstance(intent, Emergency):
+        return _rolled_back(entry, facts, announced, intent, ledger)
     if announced is None or not isinstance(intent, Intent):
         return None
     earlier = [each for each in before if each.seq < announced.seq]
@@ -107,6 +112,26 @@ def _promoted(
         full_validation=intent.full_validation,
         intent=announced.seq,
         **_about(entry, intent.binding, earlier, used, ring, ledger),
+    )
+
+
+def _rolled_back(entry: Entry, facts: Promotion, announced: Entry, emergency: Emergency, ledger: str) -> DecisionDocument:
+    """An emergency rollback: nobody was asked before, and there is no report on it."""
+    binding = emergency.binding
+    return DecisionDocument(
+        decision="promoted",
+        actor=emergency.actor,
+        authenticated_by=emergency.authenticated_by,
+        completed=facts.completed,
+        full_validation=False,
+        intent=announced.seq,
+        verdict=None,
+        approvals=(),
+        waivers=(),
+        rejections=(),
+        digests=_digests(binding, None, {}),
+        emergency=EmergencyTold(reason=emergency.reason, review_by=emergency.review_by),
+        **_where(entry, binding, ledger),
     )
 
 
@@ -138,26 +163,34 @@ def _about(
     waivers = [WaiverGiven(**_signed(each, ring, "rule", "reason", "expires")) for each in _of(signed, Waiver)]
     rejections = [RejectionGiven(**_signed(each, ring, "comment")) for each in _of(signed, Rejection)]
     return {
+        "verdict": _verdict(*verdicts[-1]) if verdicts else None,
+        "approvals": tuple(approvals),
+        "waivers": tuple(waivers),
+        "rejections": tuple(rejections),
+        "digests": _digests(binding, binding.report, dict((reports[-1].pages or {}) if reports else {})),
+        "emergency": None,
+        **_where(entry, binding, ledger),
+    }
+
+
+def _where(entry: Entry, binding: Move, ledger: str) -> dict[str, Any]:
+    """Which versions the decision of ``entry`` is about, and where it is recorded."""
+    return {
         "name": binding.name,
         "alias": binding.alias,
         "from_version": binding.from_version,
         "to_version": binding.to_version,
         "at": entry.at,
-        "verdict": _verdict(*verdicts[-1]) if verdicts else None,
-        "approvals": tuple(approvals),
-        "waivers": tuple(waivers),
-        "rejections": tuple(rejections),
-        "digests": ChangeDigests(
-            from_model=binding.from_digest,
-            to_model=binding.to_digest,
-            report=binding.report,
-            policy=binding.policy,
-            pages=dict((reports[-1].pages or {}) if reports else {}),
-        ),
         "ledger": ledger,
         "entry": entry.seq,
         "entry_sha256": entry.hash,
     }
+
+
+def _digests(binding: Move, report: str | None, pages: dict[str, str]) -> ChangeDigests:
+    return ChangeDigests(
+        from_model=binding.from_digest, to_model=binding.to_digest, report=report, policy=binding.policy, pages=pages
+    )
 
 
 def _of(entries: Sequence[Entry], kind: type[Body]) -> list[Entry]:

@@ -24,6 +24,7 @@ _SIZES = (
 )
 _URGENCY = ("fail", "review", "unknown", "waived", "pass")
 _DIGITS = 12
+_DAY = len("2026-01-31")
 _MINUTE = len("2026-01-31T10:20")
 
 
@@ -61,6 +62,7 @@ class DecisionView:
     word: str
     sentence: str
     change: str
+    nobody_approved: str
     approvals: Shown[PersonRow]
     waivers: Shown[PersonRow]
     rejections: Shown[PersonRow]
@@ -95,16 +97,20 @@ def decision_view(document: DecisionDocument, caps: Caps) -> DecisionView:
     before = f"version {document.from_version}" if document.from_version else "no version"
     promoted = document.decision == "promoted"
     word = f"Promoted to {alias}" if promoted else "Rejected"
+    slug, mark = ("pass", "✔") if promoted else ("fail", "✖")
+    if document.emergency is not None:
+        word, slug, mark = f"Put back as {alias} in an emergency", "review", "◆"
     rules = () if document.verdict is None else document.verdict.rules
     ordered = sorted(rules, key=lambda rule: _URGENCY.index(rule.result))
     return DecisionView(
         title=f"Decision: {name}, version {document.to_version}, {document.decision}",
         name=name,
-        slug="pass" if promoted else "fail",
-        mark="✔" if promoted else "✖",
+        slug=slug,
+        mark=mark,
         word=word,
         sentence=_sentence(document, caps),
         change=f"From {before} to version {document.to_version}" + ("" if promoted else f", asked for as {alias}"),
+        nobody_approved=_nobody_approved(document),
         approvals=_people(document.approvals, caps),
         waivers=_people(document.waivers, caps),
         rejections=_people(document.rejections, caps),
@@ -119,12 +125,26 @@ def _sentence(document: DecisionDocument, caps: Caps) -> str:
     when = f"on {document.at[:_MINUTE].replace('T', ' at ')} UTC"
     if document.decision == "rejected":
         return f"By {who} {when}. A rejection holds until its author thinks again or there is a new report."
+    crash = " It was completed after a crash." if document.completed == "after a crash" else ""
+    if document.emergency is not None:
+        until = document.emergency.review_by[:_DAY]
+        return (
+            f"By {who} {when}, alone: without a report, without approvals, and without asking the gate. "
+            f"Reason: {caps.sentence(document.emergency.reason)}. Others review it by {until}.{crash}"
+        )
     given = len(document.approvals)
     approved = f"{count(given)} approval{'' if given == 1 else 's'}" if given else "no approval was needed"
     waived = len(document.waivers)
     exceptions = f", {count(waived)} rule{'' if waived == 1 else 's'} waived" if waived else ""
-    crash = " It was completed after a crash." if document.completed == "after a crash" else ""
     return f"By {who} {when}; {approved}{exceptions}.{crash}"
+
+
+def _nobody_approved(document: DecisionDocument) -> str:
+    """What the page says where there is no approval."""
+    if document.emergency is not None:
+        return "Nobody approved this beforehand."
+    asked = ": its policy asked for no approval" if document.decision == "promoted" else ""
+    return f"Nobody approved this change{asked}."
 
 
 def _people(given: tuple[ApprovalGiven | WaiverGiven | RejectionGiven, ...], caps: Caps) -> Shown[PersonRow]:
@@ -148,6 +168,8 @@ def _person(given: ApprovalGiven | WaiverGiven | RejectionGiven, caps: Caps) -> 
 
 def _verdict(document: DecisionDocument, caps: Caps) -> str:
     said = document.verdict
+    if document.emergency is not None:
+        return "The gate was not asked."
     if said is None:
         return "What the gate said then is not on record."
     kind = f", class “{caps.label(said.materiality)}”" if said.materiality else ""
@@ -181,7 +203,9 @@ def _facts(document: DecisionDocument, caps: Caps) -> tuple[Fact, ...]:
     ]
     if digests.from_model:
         facts.append(Fact(f"Files of version {document.from_version}", digests.from_model, code=True))
-    facts += [Fact("change_report.json", digests.report, code=True), Fact("Policy", digests.policy, code=True)]
+    if digests.report:
+        facts.append(Fact("change_report.json", digests.report, code=True))
+    facts.append(Fact("Policy", digests.policy, code=True))
     facts += [Fact(name, digest, code=True) for name, digest in sorted(digests.pages.items())]
     facts += [Fact("Ledger", document.ledger, code=True), Fact("Entry", str(document.entry))]
     if document.intent is not None:

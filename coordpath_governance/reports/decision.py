@@ -16,6 +16,7 @@ __all__ = [
     "ApprovalGiven",
     "ChangeDigests",
     "DecisionDocument",
+    "EmergencyTold",
     "GateVerdict",
     "RejectionGiven",
     "WaiverGiven",
@@ -66,20 +67,31 @@ class GateVerdict(Part):
 
 
 class ChangeDigests(Part):
-    """SHA-256 of all that the decision is about; ``pages`` are the report's, by file name, where they are on record."""
+    """SHA-256 of all that the decision is about; ``pages`` are the report's, by file name, where they are on record.
+
+    An emergency rollback has no ``report``.
+    """
 
     from_model: str | None
     to_model: str
-    report: str
+    report: str | None
     policy: str
     pages: dict[str, str]
+
+
+class EmergencyTold(Part):
+    """Why one person put the previous version back alone, and until when others are to review that."""
+
+    reason: str
+    review_by: str
 
 
 class DecisionDocument(Part):
     """decision.json. It is made from entries of the ledger alone: the same entries give the same bytes.
 
     ``entry`` is the promotion or the rejection, ``intent`` the entry that announced a promotion. ``completed``: in the same
-    call, or later after a crash. ``verdict`` is None where nobody recorded one.
+    call, or later after a crash. ``verdict`` is None where nobody recorded one. ``emergency``: of an emergency rollback,
+    which the gate was not asked about.
     """
 
     schema_: Annotated[Literal["coordpath.decision/1"], Field(alias="schema")] = "coordpath.decision/1"
@@ -102,6 +114,7 @@ class DecisionDocument(Part):
     entry: int
     entry_sha256: str
     intent: int | None
+    emergency: EmergencyTold | None
 
     def to_bytes(self) -> bytes:
         """The canonical JSON: what is kept, attested and attached."""

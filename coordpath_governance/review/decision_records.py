@@ -26,7 +26,7 @@ def record_decisions(ledger: Ledger, name: str) -> None:
 
     Without the service key nothing is recorded: the next process that has it does.
     """
-    if ledger.service is None:
+    if ledger.signing_key() is None:
         return
     for _ in range(_TURNS):
         if not _record_next(ledger, name):
@@ -35,7 +35,7 @@ def record_decisions(ledger: Ledger, name: str) -> None:
 
 def _record_next(ledger: Ledger, name: str) -> bool:
     """Record what lacks; True if somebody else recorded something meanwhile, so that it must be looked at again."""
-    chain, service = ledger.entries(name), ledger.service
+    chain, service = ledger.entries(name), ledger.signing_key()
     about = {each.facts.about for each in chain if isinstance(each.facts, DecisionRecorded)}
     seen = len(chain)
     for entry in chain:

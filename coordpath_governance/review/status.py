@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from coordpath_governance.ledger.emergencies import EmergencyState, emergencies
 from coordpath_governance.ledger.events import Adoption, Promotion, ReportMade, Waiver
 from coordpath_governance.review.history import ModelHistory
 
@@ -27,7 +28,7 @@ class VersionStatus:
     """``word`` and ``text`` are for people. ``report`` is the report that it is about; None if none is on record."""
 
     verdict: Literal["pass", "review", "fail"] | None
-    decision: Literal["promoted", "rejected", "adopted"] | None
+    decision: Literal["promoted", "rejected", "adopted", "emergency"] | None
     word: str
     text: str
     report: ReportMade | None
@@ -44,6 +45,9 @@ def version_status(ledger: Ledger, name: str, version: str, ask: Callable[[], An
     decided, replaced = _put_under_alias(history, version)
     judged_anew = replaced is not None and bool(reports) and reports[-1][0] > replaced.seq
     if decided is not None and not judged_anew:
+        rollback = _rollback(ledger, history, ring, decided)
+        if rollback is not None:
+            return _rolled_back(rollback, ledger.now(), replaced, reports[-1][1] if reports else None)
         return _decided(history, ring, decided, replaced, [facts for _, facts in reports])
     if not reports or ask is None:
         return None
@@ -64,6 +68,22 @@ def _put_under_alias(history: ModelHistory, version: str) -> tuple[Entry | None,
         elif decided is not None and decided.body["alias"] == facts.alias and replaced is None:
             replaced = entry
     return decided, replaced
+
+
+def _rollback(ledger: Ledger, history: ModelHistory, ring: KeyRing, decided: Entry) -> EmergencyState | None:
+    """The emergency rollback that ``decided`` completed, if it was one."""
+    facts = decided.facts
+    states = emergencies(history.entries, ledger.blobs, ring) if isinstance(facts, Promotion) else ()
+    return next((each for each in states if isinstance(facts, Promotion) and each.entry.hash == facts.intent), None)
+
+
+def _rolled_back(state: EmergencyState, now: str, replaced: Entry | None, report: ReportMade | None) -> VersionStatus:
+    """An emergency rollback is red, as at the gate, until others have approved it."""
+    word = f"Put back as {state.facts.binding.alias} in an emergency on {state.entry.at[:_DAY]}"
+    said = state.sentence(now)
+    later = _replaced(replaced) if replaced is not None else ""
+    text = f"{said[:1].upper()}{said[1:]}. Reason: {state.facts.reason}.{later}"
+    return VersionStatus("pass" if state.approved else "fail", "emergency", word, text, report)
 
 
 def _decided(

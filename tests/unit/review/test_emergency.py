@@ -12,10 +12,12 @@ from coordpath_governance.ledger.quorum import Place
 from coordpath_governance.ledger.standing import stood_before, what_stood
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.ledger.words import entry_line
+from coordpath_governance.review.decision_records import newest_decision, record_decisions
 from coordpath_governance.review.emergency import emergency_words, review_emergency, under_review
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.ports import Actor
 from coordpath_governance.review.requests import asks_for_emergency, sign_request
+from coordpath_governance.review.status import version_status
 from coordpath_governance.signing.keys import new_key
 
 NAME = "credit"
@@ -334,8 +336,9 @@ def test_after_a_crash_it_is_finished_as_any_promotion(two):
 
 
 def test_what_added_up_is_taken_back_with_the_version_that_is_left(rolled):
-    history = ModelHistory(rolled.ledger.entries(NAME))
-    first = ModelHistory(rolled.ledger.entries(NAME)[:6]).since_validation("champion")
+    entries = rolled.ledger.entries(NAME)
+    history = ModelHistory(entries)
+    first = ModelHistory(entries[: rolled.events().index("promotion") + 1]).since_validation("champion")
     reports, validated = history.since_validation("champion")
     assert (len(reports), validated) == (1, None)
     assert history.since_validation("champion") == first
@@ -453,3 +456,35 @@ def test_a_policy_that_was_lost_leaves_it_to_be_reviewed(rolled):
     review(rolled, rolled.bob)
     for blobs in ({}, dict.fromkeys(rolled.ledger.blobs, b"{}")):
         assert emergencies(chain, blobs, keys)[-1].status == "to be reviewed"
+
+
+def test_its_status_is_red_until_others_have_approved_it(rolled):
+    status = version_status(rolled.ledger, NAME, "1")
+    assert (status.verdict, status.decision) == ("fail", "emergency")
+    assert status.word.startswith("Put back as champion in an emergency on ")
+    assert "by Olga" in status.text
+    assert "to be reviewed by" in status.text
+    assert "Reason: it fails in production." in status.text
+    review(rolled, rolled.bob)
+    status = version_status(rolled.ledger, NAME, "1")
+    assert (status.verdict, status.decision) == ("pass", "emergency")
+    assert "reviewed and approved" in status.text
+    assert version_status(rolled.ledger, NAME, "2").text.endswith(f"Version 1 is in its place since {status.word[-10:]}.")
+
+
+def test_its_record_says_that_one_person_did_it_alone(rolled):
+    record_decisions(rolled.ledger, NAME)
+    document, files = newest_decision(rolled.ledger, NAME, "1")
+    assert document.actor == "Olga"
+    assert document.emergency.reason == "it fails in production"
+    assert (document.verdict, document.approvals, document.digests.report) == (None, (), None)
+    page, text = files["decision.html"].decode(), files["decision.md"].decode()
+    for said in (page, text):
+        assert "Put back as" in said
+        assert "without asking the gate" in said
+        assert "Nobody approved this beforehand." in said
+        assert "change_report" not in said
+    assert problems(rolled) == []
+    count = len(rolled.events())
+    record_decisions(rolled.ledger, NAME)
+    assert len(rolled.events()) == count
