@@ -10,6 +10,7 @@ from helpers.office import Office
 
 from coordpath_governance.attestation.decision import DECISION_ATTESTATION
 from coordpath_governance.models import model_digest
+from coordpath_governance.registry.beside import folder_name
 
 FILES = {"decision.json", "decision.html", "decision.md", DECISION_ATTESTATION}
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert) | **b** \u202e"
@@ -65,7 +66,7 @@ def test_the_record_changes_no_digest_and_the_sweep_puts_back_what_is_missing(of
     files = Path(unquote(place))
     before = office.ledger.entries(office.name)[0].facts.candidate_digest
     assert model_digest(files) == before
-    folder = next((files / "coordpath").glob("*/none-to-v1"))
+    folder = files / "coordpath" / folder_name(office.name) / "none-to-v1"
     content = (folder / "decision.md").read_bytes()
     (folder / "decision.md").unlink()
     count = len(office.ledger.entries())

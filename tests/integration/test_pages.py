@@ -78,7 +78,8 @@ def test_a_changed_page_is_named_by_everybody_and_mended_and_approvals_stay(offi
 def test_verify_rechecks_a_folder_as_it_was_attached(office, coordpath):
     folder = office.attached("2", "v1-to-v2")
     held = coordpath("verify", folder, "--data", office.store.rows.csv)
-    assert (held.code, held.plain.splitlines()[-1][-8:]) == (0, "verified"), held.out
+    assert held.code == 0, held.out
+    assert held.out.splitlines()[-1].startswith("verified"), held.out
     assert "ok pages: the pages are laid out from the report" in held.plain
     assert "not rechecked: who signed attestation.json" in held.plain
     (folder / HTML).write_bytes((folder / HTML).read_bytes() + b" ")
