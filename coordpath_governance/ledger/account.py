@@ -28,6 +28,7 @@ MEANINGS = {
     "waiver": "A person takes responsibility for one rule that is not met.",
     "declaration": "A person vouches for the coefficients of a version that cannot be read.",
     "intent": "A promotion passed the gate and was about to happen; it uses up the approvals and waivers listed.",
+    "decision record": "The decision of another entry was laid out for people, attested, and kept.",
     "emergency": "A person put back what stood there before, alone and at once; others review it afterwards.",
     "emergency review": "A person says whether an emergency rollback was right.",
     "promotion": "The alias was set and read back.",

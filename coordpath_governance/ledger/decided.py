@@ -168,7 +168,6 @@ def _about(
         "waivers": tuple(waivers),
         "rejections": tuple(rejections),
         "digests": _digests(binding, binding.report, dict((reports[-1].pages or {}) if reports else {})),
-        "emergency": None,
         **_where(entry, binding, ledger),
     }
 

@@ -114,7 +114,7 @@ class DecisionDocument(Part):
     entry: int
     entry_sha256: str
     intent: int | None
-    emergency: EmergencyTold | None
+    emergency: EmergencyTold | None = None
 
     def to_bytes(self) -> bytes:
         """The canonical JSON: what is kept, attested and attached."""

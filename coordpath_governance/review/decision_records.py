@@ -14,8 +14,9 @@ from coordpath_governance.reports.decision import DecisionDocument
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["DECISION_FILE", "newest_decision", "record_decisions"]
+__all__ = ["DECISION_FILE", "decision_record", "newest_decision", "record_decisions"]
 
 DECISION_FILE, _HTML, _MARKDOWN = "decision.json", "decision.html", "decision.md"
 _TURNS = 5
@@ -42,22 +43,28 @@ def _record_next(ledger: Ledger, name: str) -> bool:
         document = None if entry.hash in about else decided(entry, chain, ledger.keyring(), ledger.id)
         if document is None or service is None:
             continue
-        files = _laid_out(document)
-        digests = {file: sha256_hex(content) for file, content in files.items()}
-        signed = attest_decision(document, digests, service)
-        facts = DecisionRecorded(
-            version=document.to_version,
-            about=entry.hash,
-            decision=digests[DECISION_FILE],
-            pages={"decision.html": digests[_HTML], "decision.md": digests[_MARKDOWN]},
-            attestation=sha256_hex(signed),
-        )
+        facts, files = decision_record(document, service)
         try:
-            ledger.record("decision record", facts, model=name, blob=(*files.values(), signed), after=seen)
+            ledger.record("decision record", facts, model=name, blob=tuple(files.values()), after=seen)
         except LedgerConflictError:
             return True
         seen += 1
     return False
+
+
+def decision_record(document: DecisionDocument, service: PrivateKey) -> tuple[DecisionRecorded, dict[str, bytes]]:
+    """What the ledger records of a decision, and the files that it names, by name; ``service`` attests them."""
+    files = _laid_out(document)
+    digests = {file: sha256_hex(content) for file, content in files.items()}
+    files[DECISION_ATTESTATION] = attest_decision(document, digests, service)
+    facts = DecisionRecorded(
+        version=document.to_version,
+        about=document.entry_sha256,
+        decision=digests[DECISION_FILE],
+        pages={_HTML: digests[_HTML], _MARKDOWN: digests[_MARKDOWN]},
+        attestation=sha256_hex(files[DECISION_ATTESTATION]),
+    )
+    return facts, files
 
 
 def newest_decision(ledger: Ledger, name: str, version: str) -> tuple[DecisionDocument, dict[str, bytes]] | None:

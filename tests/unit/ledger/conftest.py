@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 import pytest
 
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
+from coordpath_governance.ledger.decided import decided
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
 from coordpath_governance.ledger.events import (
     Adoption,
@@ -38,9 +39,11 @@ from coordpath_governance.ledger.events import (
     VersionUnreadable,
     Waiver,
 )
+from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.promotion_requests import open_request
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
+from coordpath_governance.review.decision_records import decision_record
 from coordpath_governance.review.requests import sign_request
 from coordpath_governance.signing.keys import new_key
 
@@ -203,6 +206,16 @@ class Book:
         done = {"from_version": "2", "to_version": "1", "to_digest": "1" * 64, "actor": "Rob", "authenticated_by": "key"}
         return self.promote(self.add("emergency", body, model="fraud"), **done)
 
+    def record_decision(self):
+        """Of the newest entry, a promotion or a rejection."""
+        keys = KeyRing()
+        for entry in self.entries:
+            keys = keys.after(entry)
+        chain = [entry for entry in self.entries if entry.model == "fraud"]
+        facts, files = decision_record(decided(chain[-1], chain, keys, NAME), self.service)
+        self.blobs |= {sha256_hex(content): content for content in files.values()}
+        return self.add("decision record", facts, model="fraud")
+
     def tell_everything(self):
         """One entry at least of every kind of event."""
         self.add_people()
@@ -221,6 +234,7 @@ class Book:
         self.declare()
         waived = self.waive()
         self.promote(self.intend([self.approve()], [waived]))
+        self.record_decision()
         self.refuse("fraud")
         back = self.roll_back()
         said = EmergencyReview(emergency=back.body["intent"], decision="approve", comment="it was right")

@@ -37,10 +37,11 @@ def test_a_model_without_a_name_has_a_chain_too(book):
     assert Chain().extended(book.entries).heads[""].model_seq == 2
 
 
-def test_only_policies_reports_and_declarations_name_kept_documents(story):
+def test_which_events_name_kept_documents(story):
     named = {entry.event: named_blobs(entry.facts) for entry in story.entries}
     assert {event for event, digest in named.items() if digest} == {
         "policy adopted",
         "report",
         "declaration",
+        "decision record",
     }
