@@ -25,7 +25,6 @@ class Origin:
 
     registered_ms: int | None = None
     run_started_ms: int | None = None
-    run_ended_ms: int | None = None
     run_remark: Literal["not there", "not readable"] | None = None
     training: TrainingFacts | None = None
     version_tags: Mapping[str, str] = field(default_factory=dict)
@@ -37,7 +36,6 @@ class Origin:
             update={
                 "registered_ms": self.registered_ms,
                 "run_started_ms": self.run_started_ms,
-                "run_ended_ms": self.run_ended_ms,
                 "run_remark": self.run_remark,
                 "training": self.training,
             }
@@ -60,7 +58,6 @@ def origin_of(client: Any, pointer: ModelPointer) -> Origin:  # noqa: ANN401 - M
     return Origin(
         registered_ms=_moment(version.creation_timestamp),
         run_started_ms=None if run is None else _moment(run.info.start_time),
-        run_ended_ms=None if run is None else _moment(run.info.end_time),
         run_remark=remark,
         training=training_facts(datasets, version_tags, run_tags),
         version_tags=version_tags,

@@ -40,7 +40,6 @@ def origin_rows(champion: VersionFacts | None, candidate: VersionFacts, caps: Ca
     facts: tuple[tuple[str, Callable[[VersionFacts], str | None]], ...] = (
         ("Registered", lambda side: moment_text(side.registered_ms)),
         ("Run started", lambda side: _of_run(side, side.run_started_ms)),
-        ("Run ended", _ended),
         ("Training data", lambda side: _each(side, caps, _called)),
         ("Training data, source", lambda side: _each(side, caps, lambda dataset: dataset.source)),
         ("Training data, digest", lambda side: _each(side, caps, lambda dataset: dataset.digest)),
@@ -61,12 +60,6 @@ def has_mlflow_digest(*sides: VersionFacts | None) -> bool:
 
 def _of_run(side: VersionFacts, moment: int | None) -> str | None:
     return _REMARKS[side.run_remark] if side.run_remark else moment_text(moment)
-
-
-def _ended(side: VersionFacts) -> str | None:
-    if side.run_ended_ms is None and side.run_started_ms is not None:
-        return "not ended when this report was made"
-    return _of_run(side, side.run_ended_ms)
 
 
 def _label(text: str | None, caps: Caps) -> str | None:

@@ -60,13 +60,11 @@ class Tool(Part):
 class VersionFacts(Sparse):
     """One side of the change: which model, from where, byte for byte; when it and its run were made, and from which data.
 
-    Times are MLflow's, in milliseconds since 1970 (UTC); None is not known, and a run that has not ended has no end.
-    ``run_remark`` says why nothing of the run is known.
+    Times are MLflow's, in milliseconds since 1970 (UTC); None is not known. The end of a run is left
+    out: a report made before it would differ from one made after it. ``run_remark`` says why nothing of the run is known.
     """
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(
-        ("registered_ms", "run_started_ms", "run_ended_ms", "run_remark", "training")
-    )
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("registered_ms", "run_started_ms", "run_remark", "training"))
 
     label: str
     uri: str | None
@@ -77,7 +75,6 @@ class VersionFacts(Sparse):
     aliases: tuple[str, ...]
     registered_ms: Moment | None = None
     run_started_ms: Moment | None = None
-    run_ended_ms: Moment | None = None
     run_remark: Literal["not there", "not readable"] | None = None
     training: TrainingFacts | None = None
 

@@ -17,10 +17,10 @@ POINTER = ModelPointer("models:/price/2", "price", "2", "run")
 class Client:
     """A client of one version and its run."""
 
-    def __init__(self, start=1, end=2, fails=None, inputs=True):
+    def __init__(self, start=1, fails=None, inputs=True):
         self.fails = fails
         data = SimpleNamespace(tags={"coordpath.reason": "of the run"})
-        info = SimpleNamespace(start_time=start, end_time=end)
+        info = SimpleNamespace(start_time=start)
         self.run = SimpleNamespace(info=info, data=data, inputs=SimpleNamespace(dataset_inputs=[]) if inputs else None)
 
     def get_model_version(self, *_):
@@ -39,14 +39,14 @@ def test_what_is_not_registered_has_no_origin():
 @pytest.mark.parametrize("inputs", [True, False])
 def test_dates_and_tags(inputs):
     origin = origin_of(Client(inputs=inputs), POINTER)
-    assert (origin.registered_ms, origin.run_started_ms, origin.run_ended_ms) == (7, 1, 2)
+    assert (origin.registered_ms, origin.run_started_ms) == (7, 1)
     assert (origin.version_tags, origin.run_tags) == ({"a": "b"}, {"coordpath.reason": "of the run"})
     assert origin.run_remark is origin.training is None
 
 
 @pytest.mark.parametrize("moment", [-1, LAST_MOMENT + 1, None])
 def test_a_time_that_no_calendar_has_is_not_known(moment):
-    assert origin_of(Client(start=moment, end=moment), POINTER).run_started_ms is None
+    assert origin_of(Client(start=moment), POINTER).run_started_ms is None
 
 
 @pytest.mark.parametrize(("code", "remark"), [(RESOURCE_DOES_NOT_EXIST, "not there"), (PERMISSION_DENIED, "not readable")])

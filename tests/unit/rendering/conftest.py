@@ -38,7 +38,6 @@ def small() -> dict[str, Any]:
     made["subject"]["champion"]["training"] = training(
         dataset("rents_2024", 8_400, source="s3://rents/2024.parquet") | {"digest": "9d04be17"}
     )
-    made["subject"]["candidate"] |= {"run_ended_ms": 1_767_224_000_000 + 90 * DAY}
     made["subject"]["candidate"]["training"] = training(
         dataset("rents_2025", 9_120, source="s3://rents/2025.parquet"), period="2025", exclusions="test flats"
     )
