@@ -1,12 +1,13 @@
-"""Recheck a folder of ours: whether its pages are those that were attested, and what this program lays out from the report.
+"""Recheck a folder of ours by itself: whether its files fit each other, and are what this program lays out from the report.
 
-It asks nobody: who signed the attestation, and whether the ledger has it, is told by others.
+It asks nobody: who signed the attestations, and whether the ledger has these files, `ledger.files_on_record` says.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,23 @@ from coordpath_governance.reports.decision import DecisionDocument
 from coordpath_governance.reports.verify import Check
 from coordpath_governance.review.pages import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, rendered_pages
 
-__all__ = ["check_folder", "read_folder"]
+__all__ = ["DECISION_FILE", "DECISION_FILES", "PAGES", "FolderChecks", "check_folder", "read_folder"]
 
+PAGES, DECISION_FILES = "the pages", "the decision's files"
+DECISION_FILE = "decision.json"
 _LEVEL = "pages"
-_DECISION_FILE = "decision.json"
 _DECISION_PAGES = ("decision.html", "decision.md")
 _NAMES = (
     *(REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE, VERDICT_FILE, ATTESTATION_FILE),
-    *(_DECISION_FILE, *_DECISION_PAGES, DECISION_ATTESTATION),
+    *(DECISION_FILE, *_DECISION_PAGES, DECISION_ATTESTATION),
 )
 _MAX_BYTES = 64 * 1024**2
+_LEDGER = "give --ledger EXPORT"
+_WHO = f"who signed {ATTESTATION_FILE} (compare its keyid with `coordpath key list`, or {_LEDGER})"
+_NOT_ATTESTED = (
+    f"whether the pages are those that were attached: there is no {ATTESTATION_FILE}, and nobody signs {VERDICT_FILE}"
+)
+_WHO_DECIDED = f"who signed the decision, and whether the ledger says the same ({_LEDGER})"
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
@@ -52,33 +60,49 @@ def read_folder(folder: Path) -> dict[str, bytes]:
     return files
 
 
-def check_folder(files: Mapping[str, bytes], report: ChangeReport) -> tuple[tuple[Check, ...], tuple[str, ...]]:
-    """What was rechecked of the files beside ``report``, by name, and what was not."""
+@dataclass(frozen=True)
+class FolderChecks:
+    """What was rechecked and what was not. ``unchecked`` are parts of the folder, as a sentence names them."""
+
+    checks: tuple[Check, ...]
+    not_rechecked: tuple[str, ...]
+    unchecked: tuple[str, ...]
+
+
+def check_folder(files: Mapping[str, bytes], report: ChangeReport) -> FolderChecks:
+    """What the files beside ``report``, by name, say of each other, and whether the pages are those that the report gives.
+
+    Whoever can change a page can also write files that name it: they show what does not fit, never that something is right.
+    """
     checks: list[Check] = []
     open_points: list[str] = []
+    unchecked: list[str] = []
     for name, read in ((VERDICT_FILE, _of_verdict), (ATTESTATION_FILE, _of_attestation)):
-        if name in files:
-            checks.append(Check(_LEVEL, f"the report's files are those of {name}", tuple(_other(files, name, read))))
-        else:
-            open_points.append(f"whether the pages are those that were attached: there is no {name}")
-    if ATTESTATION_FILE in files:
-        open_points.append(f"who signed {ATTESTATION_FILE} (compare its keyid with `coordpath key list`)")
+        findings = tuple(_other(files, name, read)) if name in files else ()
+        checks += [Check(_LEVEL, f"the report's files are those of {name}", findings)] if findings else []
+    open_points.append(_WHO if ATTESTATION_FILE in files else _NOT_ATTESTED)
     version, what = report.document.tool.version, "the pages are laid out from the report"
     if version == __version__:
         checks.append(Check(_LEVEL, what, tuple(_laid_out_otherwise(files, report))))
     else:
-        open_points.append(f"whether {what}: version {version} did that, this is {__version__}")
-    if _DECISION_FILE in files:
-        what = "the decision's files are those that were attested"
-        checks.append(Check(_LEVEL, what, tuple(_of_decision(files, report))))
-        open_points.append("who signed the decision, and whether the ledger says the same (`coordpath audit verify`)")
-    return tuple(checks), tuple(open_points)
+        open_points.append(f"whether {what}: the report names version {version}, this is {__version__}")
+        unchecked += [PAGES] if {HTML_PAGE, MARKDOWN_PAGE} & set(files) else []
+    if {DECISION_FILE, *_DECISION_PAGES, DECISION_ATTESTATION} & set(files):
+        findings = tuple(_of_decision(files, report))
+        checks += [Check(_LEVEL, "the decision's files fit each other and the report", findings)] if findings else []
+        open_points.append(_WHO_DECIDED)
+        unchecked.append(DECISION_FILES)
+    return FolderChecks(tuple(checks), tuple(open_points), tuple(unchecked))
 
 
 def _of_decision(files: Mapping[str, bytes], report: ChangeReport) -> Iterator[str]:
     """The record of a decision: its files, and that it is about this report."""
+    if DECISION_FILE not in files:
+        for name in sorted({*_DECISION_PAGES, DECISION_ATTESTATION} & set(files)):
+            yield f"{name} is there without {DECISION_FILE}"
+        return
     try:
-        document = DecisionDocument.from_bytes(files[_DECISION_FILE])
+        document = DecisionDocument.from_bytes(files[DECISION_FILE])
         attested = _of_attestation(read_json(files[DECISION_ATTESTATION], DECISION_ATTESTATION, SignatureError))
     except KeyError:
         yield f"{DECISION_ATTESTATION} is missing or is not what we write"
@@ -86,13 +110,13 @@ def _of_decision(files: Mapping[str, bytes], report: ChangeReport) -> Iterator[s
     except (ReportFormatError, SignatureError, TypeError, ValueError) as error:
         yield str(error)
         return
-    for name in (_DECISION_FILE, *_DECISION_PAGES):
+    for name in (DECISION_FILE, *_DECISION_PAGES):
         if name not in files:
             yield f"{name} is missing"
         elif attested.get(name) != sha256_hex(files[name]):
             yield f"{name} was changed: {DECISION_ATTESTATION} names another SHA-256"
     if document.digests.report not in (None, report.sha256):
-        yield f"{_DECISION_FILE} is about another report, of SHA-256 {document.digests.report[:12]}…"
+        yield f"{DECISION_FILE} is about another report, of SHA-256 {document.digests.report[:12]}…"
 
 
 def _other(files: Mapping[str, bytes], name: str, read: Callable[[Any], Mapping[str, str]]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from coordpath_governance.cli.screen import say
 from coordpath_governance.errors import EXIT_NO
 from coordpath_governance.ledger.account import signer_words
 from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.files_on_record import files_on_record
 from coordpath_governance.ledger.recorded_report import RecordedReport, recorded_report
 from coordpath_governance.ledger.records import Records, read_records
 from coordpath_governance.ledger.words import entry_line
@@ -31,14 +32,28 @@ class Ledgered:
 
     @classmethod
     def check(
-        cls, result: Verification, document: ChangeReportDocument, sha256: str, export: Path, anchors: Sequence[Path]
+        cls,
+        result: Verification,
+        document: ChangeReportDocument,
+        sha256: str,
+        export: Path,
+        anchors: Sequence[Path],
+        files: Mapping[str, bytes],
     ) -> Ledgered:
-        """Audit the export and add to ``result`` whether it recorded the report of this SHA-256."""
+        """Audit the export and add to ``result`` whether it recorded the report of this SHA-256.
+
+        ``files`` are those of the report's folder, if one was given: whether it recorded these too.
+        """
         records = read_records(export, read_anchors(anchors))
         report = recorded_report(records, sha256, document)
         result.checks += report.checks
         if report.entry is not None:
             result.settle_policy()
+        if files:
+            beside = files_on_record(records, files, document)
+            result.checks += beside.checks
+            result.not_rechecked += beside.not_rechecked
+            result.unchecked = tuple(part for part in result.unchecked if part not in beside.vouched)
         return cls(records, report)
 
 

@@ -58,8 +58,8 @@ def command(
 ) -> int:
     """Recheck REPORT.json: its arithmetic, its certificate and, with --data, the data behind it.
 
-    Of a FOLDER as it is attached to a version also the pages: whether they are those that verdict.json and
-    attestation.json name, and what this version lays out from the report.
+    Of a FOLDER as it is attached to a version also the other files: whether they fit each other, whether the pages are what
+    this version lays out from the report, and with --ledger whether all of them are those that the ledger recorded.
     With --model and --champion-model also whether it is about these files, and with --ledger whether it is the report that
     the ledger recorded. The last line names what was checked and what was not. Exits 0 if everything that was rechecked
     holds, 1 if anything does not. Only with --data does it say "verified".
@@ -77,16 +77,17 @@ def command(
     with progress_line() as progress:
         result = verify_report(opened, data, progress)
     if files:
-        checks, open_points = check_folder(files, opened)
-        result.checks += checks
-        result.not_rechecked += open_points
+        beside = check_folder(files, opened)
+        result.checks += beside.checks
+        result.not_rechecked += beside.not_rechecked if ledger is None else ()
+        result.unchecked = beside.unchecked
     if model is not None:
         _check_model(result, opened.document, "candidate", model)
     if champion_model is not None:
         _check_model(result, opened.document, "champion", champion_model)
     recorded = None
     if ledger is not None:
-        recorded = Ledgered.check(result, opened.document, sha256_hex(content), ledger, anchors)
+        recorded = Ledgered.check(result, opened.document, sha256_hex(content), ledger, anchors, files)
     if as_json:
         print_json(verification_document(result, str(report), sha256_hex(content), recorded))
         return 0 if result.passed else EXIT_MISMATCH

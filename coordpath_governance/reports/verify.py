@@ -101,13 +101,15 @@ class Verification:
     """All checks, what was not rechecked, and what may be concluded.
 
     ``versions`` are those that the report is about. ``files`` says of which the model files were compared: True if the
-    coefficients were read from them, False if only the digest was.
+    coefficients were read from them, False if only the digest was. ``unchecked`` are files beside the report, as a sentence
+    names them, of which nothing says that they are right.
     """
 
     checks: list[Check] = field(default_factory=list)
     not_rechecked: list[str] = field(default_factory=list)
     versions: tuple[str, ...] = ("champion", "candidate")
     files: dict[str, bool] = field(default_factory=dict)
+    unchecked: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -116,20 +118,24 @@ class Verification:
 
     @property
     def conclusion(self) -> str:
-        """The last line: what was checked and what was not; "verified" only when the data were rechecked too."""
+        """The last line: what was checked and what was not; "verified" only when the data were rechecked too.
+
+        Sentences that were not composed again are not verified either, unless a ledger recorded exactly these bytes.
+        """
         if not self.passed:
             failed = sum(not check.passed for check in self.checks)
             return f"NOT verified: {failed} of {len(self.checks)} checks found a mismatch"
         levels = {check.level for check in self.checks}
         against = [self._files_of(who) for who in self._spoken(self.files)] if self.files else []
         against += ["the ledger"] if "ledger" in levels else []
-        words = (
-            "; its sentences are of an earlier edition and were not checked" if _OTHER_WORDS in self.not_rechecked else ""
-        )
+        others = "".join(f"; {part} were not checked" for part in self.unchecked)
+        old_words = _OTHER_WORDS in self.not_rechecked and "ledger" not in levels
+        words = f"{'; the sentences are of an earlier edition and were not checked' if old_words else ''}{others}"
         if "data" in levels:
             left = [f"{what} model files were not checked" for what in self._left()]
             left += [] if "ledger" in levels else ["nor was the ledger" if left else "the ledger was not checked"]
-            return f"verified against {_listed(['the data', *against])}" + (f"; {', '.join(left)}" if left else "") + words
+            held = "the figures hold" if old_words else "verified"
+            return f"{held} against {_listed(['the data', *against])}" + (f"; {', '.join(left)}" if left else "") + words
         besides = f", and so does the comparison with {_listed(against)}" if against else ""
         return f"arithmetic and certificate hold{besides}; the data were not rechecked{words}"
 

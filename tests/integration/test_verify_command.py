@@ -77,14 +77,20 @@ def test_the_files_and_the_ledger_without_mlflow_or_database(price):
     assert not any("the models: whether" in line or "the policy: whether" in line for line in lines)
 
 
+OLD = "; the sentences are of an earlier edition and were not checked"
+"""Of the reports of 0.1, unless a ledger recorded exactly these bytes."""
 CONCLUSIONS = {
-    (): "arithmetic and certificate hold; the data were not rechecked",
-    ("data",): "verified against the data; the model files were not checked, nor was the ledger",
+    (): f"arithmetic and certificate hold; the data were not rechecked{OLD}",
+    ("data",): f"the figures hold against the data; the model files were not checked, nor was the ledger{OLD}",
     ("data", "model"): (
-        "verified against the data and the candidate's model files; the champion's model files were not checked, "
-        "nor was the ledger"
+        "the figures hold against the data and the candidate's model files; the champion's model files were not checked, "
+        f"nor was the ledger{OLD}"
     ),
-    ("data", "model", "champion-model"): "verified against the data and the model files; the ledger was not checked",
+    (
+        "data",
+        "model",
+        "champion-model",
+    ): f"the figures hold against the data and the model files; the ledger was not checked{OLD}",
     ("data", "ledger"): "verified against the data and the ledger; the model files were not checked",
     ("model", "champion-model", "ledger"): (
         "arithmetic and certificate hold, and so does the comparison with the model files and the ledger; "
@@ -99,7 +105,23 @@ def test_the_last_line_names_what_was_checked(coordpath, price, options, conclus
     values = {"data": DATA, "model": files, "champion-model": price["2"][0], "ledger": LEDGER}
     done = coordpath("verify", report, *(part for name in options for part in (f"--{name}", values[name])))
     assert (done.code, done.out.splitlines()[-1]) == (0, conclusion)
-    assert ("verified" in done.out) is ("data" in options)
+    assert ("verified" in done.out) is ({"data", "ledger"} <= set(options))
+
+
+def test_the_pages_of_an_older_ledger_are_those_that_its_service_signed(coordpath, price, tmp_path, monkeypatch):
+    """Its entries name no pages."""
+    from coordpath_governance.attestation import folder as folders
+
+    monkeypatch.setattr(folders, "__version__", "9.9")
+    folder = shutil.copytree(price["4"][1].parent, tmp_path / "folder")
+    done = coordpath("verify", folder, "--ledger", LEDGER)
+    assert (done.code, "were not checked" in done.out.splitlines()[-1]) == (0, False), done.out
+    (folder / "change_report.html").write_bytes(b"<h1>Nothing changed.</h1>")
+    assert "change_report.html is not the file that was attested" in coordpath("verify", folder, "--ledger", LEDGER).out
+    (folder / "attestation.json").unlink()
+    (folder / "verdict.json").unlink()
+    done = coordpath("verify", folder, "--ledger", LEDGER)
+    assert (done.code, done.out.splitlines()[-1].endswith("; the pages were not checked")) == (0, True), done.out
 
 
 def test_other_files_are_a_mismatch(coordpath, price, tmp_path):

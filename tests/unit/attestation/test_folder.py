@@ -1,5 +1,6 @@
 """A folder of ours: its pages are those that were attested, and those that the report gives."""
 
+import base64
 import json
 
 import pytest
@@ -31,8 +32,7 @@ def files(report):
 
 
 def findings(files, report):
-    checks, _ = check_folder(files, report)
-    return [finding for check in checks for finding in check.findings]
+    return [finding for check in check_folder(files, report).checks for finding in check.findings]
 
 
 def test_an_untouched_folder_holds_and_says_what_was_not_looked_at(files, report, tmp_path):
@@ -40,14 +40,12 @@ def test_an_untouched_folder_holds_and_says_what_was_not_looked_at(files, report
         (tmp_path / name).write_bytes(content)
     (tmp_path / "other.txt").write_text("not ours")
     assert read_folder(tmp_path) == files
-    checks, open_points = check_folder(files, report)
-    assert [check.what for check in checks] == [
-        "the report's files are those of verdict.json",
-        "the report's files are those of attestation.json",
-        "the pages are laid out from the report",
+    checked = check_folder(files, report)
+    assert [(check.what, check.passed) for check in checked.checks] == [("the pages are laid out from the report", True)]
+    assert [point.partition(",")[0] for point in checked.not_rechecked] == [
+        "who signed attestation.json (compare its keyid with `coordpath key list`"
     ]
-    assert all(check.passed and check.level == "pages" for check in checks)
-    assert open_points == ("who signed attestation.json (compare its keyid with `coordpath key list`)",)
+    assert checked.unchecked == ()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -74,17 +72,37 @@ def test_a_page_and_the_files_that_name_it_changed_together_are_found_by_laying_
 
 def test_pages_of_another_version_of_the_program_are_not_laid_out_again_and_that_is_said(files, report, monkeypatch):
     monkeypatch.setattr(folders, "__version__", "9.9")
-    checks, open_points = check_folder(files, report)
-    assert len(checks) == 2
-    assert open_points[-1].startswith("whether the pages are laid out from the report: version ")
-    assert open_points[-1].endswith(", this is 9.9")
+    checked = check_folder(files | {"change_report.html": b"<h1>Forged</h1>"}, report)
+    assert any("change_report.html was changed" in finding for check in checked.checks for finding in check.findings)
+    alone = check_folder({"change_report.json": b"", "change_report.html": b"<h1>Forged</h1>"}, report)
+    assert (alone.checks, alone.unchecked) == ((), ("the pages",))
+    assert alone.not_rechecked[-1].startswith("whether the pages are laid out from the report: the report names version ")
+    assert alone.not_rechecked[-1].endswith(", this is 9.9")
+
+
+def test_files_that_name_a_forged_page_do_not_vouch_for_it(files, report, monkeypatch):
+    """Whoever forges the page writes them too, and names another version so that nothing is laid out again."""
+    monkeypatch.setattr(folders, "__version__", "9.9")
+    files |= {"change_report.html": b"<h1>Forged</h1>"}
+    digests = {name: sha256_hex(files[name]) for name in ("change_report.json", *PAGES)}
+    statement = {"subject": [{"name": name, "digest": {"sha256": digest}} for name, digest in digests.items()]}
+    payload = base64.b64encode(canonical_bytes(statement)).decode()
+    files["verdict.json"] = canonical_bytes({"files": digests})
+    files["attestation.json"] = canonical_bytes({"payload": payload, "signatures": []})
+    checked = check_folder(files, report)
+    assert (checked.checks, checked.unchecked) == ((), ("the pages",))
 
 
 def test_without_verdict_and_attestation_that_is_said(files, report):
     del files["verdict.json"], files["attestation.json"]
-    checks, open_points = check_folder(files, report)
-    assert len(checks) == 1
-    assert [point.rpartition(" ")[2] for point in open_points] == ["verdict.json", "attestation.json"]
+    checked = check_folder(files, report)
+    assert len(checked.checks) == 1
+    assert "there is no attestation.json" in checked.not_rechecked[0]
+
+
+def test_pages_of_a_decision_without_its_document_are_a_mismatch(files, report):
+    told = findings(files | {"decision.html": b"<h1>Approved</h1>", "decision.md": b"# Approved"}, report)
+    assert told == ["decision.html is there without decision.json", "decision.md is there without decision.json"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,142 @@
+"""Whether the files of a folder are those that a ledger recorded, and whether its service signed for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE, read_attestation
+from coordpath_governance.attestation.decision import DECISION_ATTESTATION
+from coordpath_governance.attestation.folder import DECISION_FILE, DECISION_FILES, PAGES
+from coordpath_governance.canonical import read_json, sha256_hex
+from coordpath_governance.errors import ReportFormatError, SignatureError
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import SERVICE, DecisionRecorded, ReportMade
+from coordpath_governance.ledger.records import Records
+from coordpath_governance.reports.decision import DecisionDocument
+from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.reports.verify import Check
+from coordpath_governance.review.pages import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE
+
+__all__ = ["FilesOnRecord", "files_on_record"]
+
+_LEVEL = "ledger"
+_DIGITS = 12
+_OLD = "whether the pages are those that were attached: no entry names pages of this report, and the service signed none"
+_REST = f"the rules and what is missing in {VERDICT_FILE}: nobody signs them (compare them with the verdict in the ledger)"
+
+
+@dataclass(frozen=True)
+class FilesOnRecord:
+    """``vouched`` are the parts of the folder, as a sentence names them, of which the ledger has exactly these bytes."""
+
+    checks: tuple[Check, ...]
+    not_rechecked: tuple[str, ...]
+    vouched: frozenset[str]
+
+
+def files_on_record(records: Records, files: Mapping[str, bytes], document: ChangeReportDocument) -> FilesOnRecord:
+    """What an audited export says of the files beside the report of ``document``, by name (it is one of them)."""
+    checks, open_points, vouched = [], [], set()
+    made = [facts for _, facts in _recorded(records, ReportMade) if facts.report == sha256_hex(files[REPORT_FILE])]
+    statement: dict[str, Any] | None = None
+    if ATTESTATION_FILE in files:
+        try:
+            statement = read_attestation(files[ATTESTATION_FILE], _service_keys(records))
+            findings = tuple(_attested_otherwise(records, files, document, statement))
+        except SignatureError as error:
+            findings = (str(error),)
+        checks.append(Check(_LEVEL, f"the ledger's service signed {ATTESTATION_FILE}, about these files", findings))
+        statement = None if findings else statement
+    if VERDICT_FILE in files:
+        open_points.append(_REST)
+        if statement is not None:
+            what = f"{VERDICT_FILE} says what the service attested"
+            checks.append(Check(_LEVEL, what, tuple(_verdict_otherwise(files[VERDICT_FILE], statement["predicate"]))))
+        else:
+            open_points.append(f"the verdict in {VERDICT_FILE}: no attestation of the ledger's service says the same")
+    recorded = [facts.pages for facts in made if facts.pages is not None]
+    if recorded:
+        pages = Check(_LEVEL, "the pages are those that the ledger recorded", tuple(_other_pages(files, recorded)))
+        checks.append(pages)
+        vouched |= {PAGES} if pages.passed else set()
+    elif made and statement is not None:
+        vouched.add(PAGES)
+    else:
+        open_points.append(_OLD)
+    if DECISION_FILE in files:
+        decision = Check(_LEVEL, _OF_DECISION, tuple(_decided_otherwise(records, files, document)))
+        checks.append(decision)
+        vouched |= {DECISION_FILES} if decision.passed else set()
+    return FilesOnRecord(tuple(checks), tuple(open_points), frozenset(vouched))
+
+
+_OF_DECISION = "the decision's files are those that the ledger recorded, about this change"
+
+
+def _recorded(records: Records, kind: type[Any]) -> list[tuple[Entry, Any]]:
+    """Entries of a kind that are to be believed."""
+    return [(entry, entry.facts) for entry in records.entries if isinstance(entry.facts, kind) and records.is_sound(entry)]
+
+
+def _service_keys(records: Records) -> dict[str, Any]:
+    return {key: known.public for key, known in records.keys.keys.items() if SERVICE in known.facts.roles}
+
+
+def _attested_otherwise(
+    records: Records, files: Mapping[str, bytes], document: ChangeReportDocument, statement: Mapping[str, Any]
+) -> Iterator[str]:
+    """The service attests many reports: this one must be about these files, this version and this ledger."""
+    candidate = document.subject.candidate
+    subject, *attested = statement["subject"]
+    if (subject["name"], subject["digest"]["sha256"]) != (f"{candidate.name}/{candidate.version}", candidate.digest):
+        yield f"it is about '{subject['name']}' with other files than the report names"
+    if statement["predicate"]["ledger"] not in (None, records.ledger):
+        yield "it names another ledger"
+    digests = {each["name"]: each["digest"]["sha256"] for each in attested}
+    for name in (REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE):
+        if name in files and digests.get(name) != sha256_hex(files[name]):
+            yield f"{name} is not the file that was attested"
+
+
+def _verdict_otherwise(content: bytes, attested: Mapping[str, Any]) -> Iterator[str]:
+    try:
+        raw = read_json(content, VERDICT_FILE, SignatureError)
+        said = {name: raw[name] for name in ("verdict", "reason", "materiality", "policy_sha256")}
+    except (SignatureError, KeyError, TypeError) as error:
+        yield f"{VERDICT_FILE} is not what we write: {error}"
+        return
+    policy = attested["policy"]
+    stated = {**attested, "policy_sha256": None if policy is None else policy["sha256"]}
+    for name, value in said.items():
+        if value != stated[name]:
+            yield f"{name}: {VERDICT_FILE} says {str(value)[:80]!r}, {ATTESTATION_FILE} says {str(stated[name])[:80]!r}"
+
+
+def _other_pages(files: Mapping[str, bytes], recorded: Sequence[Mapping[Any, str]]) -> Iterator[str]:
+    """A report that was recorded again was laid out again: the pages of each time are its pages."""
+    for name in (HTML_PAGE, MARKDOWN_PAGE):
+        if name in files and sha256_hex(files[name]) not in {pages.get(name) for pages in recorded}:
+            yield f"{name} has SHA-256 {sha256_hex(files[name])[:_DIGITS]}…, which no entry on this report names"
+
+
+def _decided_otherwise(records: Records, files: Mapping[str, bytes], document: ChangeReportDocument) -> Iterator[str]:
+    digest = sha256_hex(files[DECISION_FILE])
+    found = next((each for each in _recorded(records, DecisionRecorded) if each[1].decision == digest), None)
+    if found is None:
+        yield f"no entry of ledger {records.ledger} records a {DECISION_FILE} of SHA-256 {digest[:_DIGITS]}…"
+        return
+    entry, facts = found
+    for name, recorded in {**facts.pages, DECISION_ATTESTATION: facts.attestation}.items():
+        if name in files and sha256_hex(files[name]) != recorded:
+            yield f"{name} is not the file that entry {entry.seq} names"
+    try:
+        decision = DecisionDocument.from_bytes(files[DECISION_FILE])
+    except ReportFormatError as error:
+        yield str(error)
+        return
+    subject = document.subject
+    change = (subject.name, subject.champion.version if subject.champion else None, subject.candidate.version)
+    if (decision.name, decision.from_version, decision.to_version) != change:
+        yield f"{DECISION_FILE} is about another change than the report"
