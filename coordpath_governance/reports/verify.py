@@ -44,7 +44,7 @@ from coordpath_governance.reports.coefficients import merged_levels
 from coordpath_governance.reports.compare import differences, rounding_of
 from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose, document_digest
 from coordpath_governance.reports.document import Assessment, ChangeReportDocument
-from coordpath_governance.reports.editions import EDITION
+from coordpath_governance.reports.editions import EDITION, later_fields
 from coordpath_governance.reports.evidence import Evidence, evidence_of
 from coordpath_governance.reports.glm import glm_facts
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report
@@ -188,6 +188,7 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
     if document.edition == EDITION:
         result.checks.append(_check_words(document, evidence))
     else:
+        result.checks += [_check_edition(document)]
         result.not_rechecked.append(_OTHER_WORDS)
     if document.glm is not None or (document.rows is not None and document.rows.flips is not None):
         fits = "what the rows say fits together"
@@ -278,6 +279,12 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     findings = [] if summary == document.summary else ["summary: the sentences do not say what the figures say"]
     findings += [] if stated == document.limits else ["limits: the list is not the one that follows from models and data"]
     return Check("arithmetic", _WORDS, tuple(findings))
+
+
+def _check_edition(document: ChangeReportDocument) -> Check:
+    """Nobody chooses to have sentences and rules judged as of old: what came later is not in a report from before."""
+    findings = tuple(f"{field}: reports of the first edition do not have it" for field in later_fields(document))
+    return Check("arithmetic", "nothing in it is later than its edition", findings)
 
 
 def _check_assessment(document: ChangeReportDocument) -> Check:

@@ -2,14 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from coordpath_governance import LinearModel, NumericTerm, explain_change
 from coordpath_governance.canonical import canonical_bytes
 from coordpath_governance.policy.judge import GateFacts, judge
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.compose import document_digest
-from coordpath_governance.reports.editions import EDITION
+from coordpath_governance.reports.editions import EDITION, later_fields
 from coordpath_governance.reports.verify import verify_report
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "reports-0.1"
@@ -78,3 +81,49 @@ def test_its_verdict_stands_and_the_gate_judges_by_todays_rules(old):
         assert "name one of bad, good in the policy" in found.reason
     as_made = judge(policy, old.document, edition=None)
     assert {each.rule: each.result for each in as_made.results} == recorded
+
+
+def later(**parts):
+    """An honest report of today whose edition was dropped, with ``parts`` changed."""
+    rows = pd.DataFrame({"a": np.arange(30.0), "y": np.arange(30.0) * 2})
+    models = [LinearModel(1.0, numeric=(NumericTerm("a", slope),)) for slope in (1.0, 2.0)]
+    made = explain_change(*models, data=rows, target="y")
+    return updated(made, edition=None, **{name: change(getattr(made.document, name)) for name, change in parts.items()})
+
+
+def side(**update):
+    return lambda subject: subject.model_copy(update={"candidate": subject.candidate.model_copy(update=update)})
+
+
+LATER = {
+    "facts.rollback": {"facts": lambda facts: facts.model_copy(update={"rollback": "the old one"})},
+    "facts.tagged": {"facts": lambda facts: facts.model_copy(update={"owner": "x", "tagged": ("owner",)})},
+    "subject.candidate.registered_ms": {"subject": side(registered_ms=1_700_000_000_000)},
+    "subject.candidate.run_remark": {"subject": side(run_remark="not there")},
+    "assessment.materiality_reason": {"assessment": lambda said: said.model_copy(update={"materiality_reason": "x"})},
+}
+
+
+@pytest.mark.parametrize(("field", "parts"), LATER.items(), ids=LATER)
+def test_a_report_that_drops_its_edition_keeps_what_only_later_ones_have(field, parts):
+    result = verify_report(later(**parts))
+    assert f"{field}: reports of the first edition do not have it" in [f for each in result.checks for f in each.findings]
+    assert result.conclusion.startswith("NOT verified")
+
+
+def test_the_class_of_a_threshold_and_counts_of_flips_are_later_too(old):
+    settings = old.document.settings.model_copy(update={"threshold_class": "bad"})
+    flips = old.document.impact.flips.model_copy(update={"rows_up": 0})
+    impact = old.document.impact.model_copy(update={"flips": flips})
+    changed = updated(old, settings=settings, impact=impact).document
+    assert [*later_fields(changed)] == ["settings.threshold_class", "impact.flips.rows_up"]
+    assert [*later_fields(old.document)] == []
+    assert [*later_fields(changed.model_copy(update={"edition": EDITION}))] == []
+
+
+def test_a_report_that_drops_its_edition_and_all_of_these_is_not_called_verified():
+    summary = later().document.summary.model_copy(update={"headline": "Proved better.", "sentences": ("The board agreed.",)})
+    result = verify_report(later(summary=lambda _: summary))
+    assert result.passed
+    assert result.conclusion.endswith("; the sentences are of an earlier edition and were not checked")
+    assert "verified" not in result.conclusion
