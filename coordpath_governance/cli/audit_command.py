@@ -115,6 +115,8 @@ def _tell(found: Audit, as_json: bool, missing_triggers: Sequence[str] = (), red
             "Note: the database itself would not refuse changes now, because somebody removed or changed triggers of the "
             f"ledger: {', '.join(missing_triggers)}"
         )
+    if found.pages_not_compared:
+        say(f"Not compared: pages of {found.pages_not_compared} decision records, laid out by another version of coordpath")
     for each in past:
         say(visible(f"Note: {each}"))
     for words in red:

@@ -63,6 +63,7 @@ def verify_document(
         "after_anchor": found.tail,
         "problems": [{"entry": each.seq, "problem": each.what} for each in found.problems],
         "alone": list(found.alone),
+        "decision_pages_not_compared": found.pages_not_compared,
         "missing_triggers": list(missing_triggers),
         "emergencies": list(emergencies),
         "past_retention": [

@@ -14,6 +14,7 @@ from coordpath_governance.ledger.events import (
     Approval,
     Binding,
     Body,
+    DecisionPage,
     DecisionRecorded,
     Emergency,
     Intent,
@@ -26,6 +27,11 @@ from coordpath_governance.ledger.events import (
     Waiver,
 )
 from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.rendering.decision_view import (
+    DECISION_LAYOUT,
+    render_decision_html,
+    render_decision_markdown,
+)
 from coordpath_governance.reports.decision import (
     ApprovalGiven,
     ChangeDigests,
@@ -37,7 +43,7 @@ from coordpath_governance.reports.decision import (
 )
 from coordpath_governance.reports.document import RuleFacts
 
-__all__ = ["decided", "misrecorded"]
+__all__ = ["decided", "misrecorded", "pages_not_compared"]
 
 
 def decided(entry: Entry, chain: Sequence[Entry], ring: KeyRing, ledger: str) -> DecisionDocument | None:
@@ -58,6 +64,11 @@ def misrecorded(entries: Sequence[Entry], blobs: Mapping[str, bytes]) -> Iterato
             name = facts.ledger
         chain = chains.setdefault(entry.model, [])
         if isinstance(facts, DecisionRecorded):
+            earlier = [
+                each for each in chain if isinstance(said := each.facts, DecisionRecorded) and said.about == facts.about
+            ]
+            if earlier:
+                yield entry.seq, f"entry {earlier[0].seq} recorded the same decision before"
             for what in _objections(facts, chain, ring, name, blobs):
                 yield entry.seq, what
         chain.append(entry)
@@ -75,7 +86,23 @@ def _objections(
         yield f"it is about version {facts.version}, but entry {document.entry} is about version {document.to_version}"
     if facts.decision != sha256_hex(document.to_bytes()):
         yield f"the decision that it keeps says something else than entry {document.entry} and those before it"
+    if facts.layout == DECISION_LAYOUT:
+        for page, laid_out in _PAGES.items():
+            if facts.pages.get(page) != sha256_hex(laid_out(document).encode()):
+                yield f"the {page} that it keeps is not what its decision gives"
     yield from _unattested(facts, document, ring, blobs.get(facts.attestation))
+
+
+_PAGES: dict[DecisionPage, Callable[[DecisionDocument], str]] = {
+    "decision.html": render_decision_html,
+    "decision.md": render_decision_markdown,
+}
+
+
+def pages_not_compared(entries: Sequence[Entry]) -> int:
+    """How many records have pages that were laid out in another way than this program does it."""
+    records = [each.facts for each in entries if isinstance(each.facts, DecisionRecorded)]
+    return sum(each.layout != DECISION_LAYOUT for each in records)
 
 
 def _unattested(facts: DecisionRecorded, document: DecisionDocument, ring: KeyRing, content: bytes | None) -> Iterator[str]:

@@ -412,7 +412,8 @@ class DecisionRecorded(Body):
     """A decision as people read it. ``about`` is the hash of the promotion's or the rejection's entry.
 
     ``decision`` is the SHA-256 of decision.json, ``pages`` those of what is laid out from it, ``attestation`` that of what
-    the service signed about all of them; their bytes are kept.
+    the service signed about all of them; their bytes are kept. ``layout`` says how the pages were laid out: whoever lays
+    them out in the same way gets the same bytes. None: not known.
     """
 
     version: Version
@@ -420,6 +421,7 @@ class DecisionRecorded(Body):
     decision: Sha256
     pages: dict[DecisionPage, Sha256]
     attestation: Sha256
+    layout: int | None = None
 
 
 class Anchor(Body):

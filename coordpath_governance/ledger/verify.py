@@ -12,7 +12,7 @@ from coordpath_governance.ledger.alone import could_do_alone
 from coordpath_governance.ledger.anchor import AnchorFile
 from coordpath_governance.ledger.chain import faults, named_blobs
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
-from coordpath_governance.ledger.decided import misrecorded
+from coordpath_governance.ledger.decided import misrecorded, pages_not_compared
 from coordpath_governance.ledger.entitlement import unentitled
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
@@ -52,6 +52,8 @@ class Audit:
     """The entries that follow from the one before, signed by keys that may sign them."""
     alone: tuple[str, ...] = ()
     """What one person could have done alone, a sentence each; information, not problems."""
+    pages_not_compared: int = 0
+    """How many decision records have pages that could not be laid out again here."""
 
     @property
     def intact(self) -> bool:
@@ -102,6 +104,7 @@ def audit(
         tail=len(later),
         sound=tuple(sound),
         alone=could_do_alone(sound, keys, tuple(_policies(sound, blobs))),
+        pages_not_compared=pages_not_compared(sound),
     )
 
 

@@ -13,8 +13,10 @@ from coordpath_governance.rendering.wording import VERDICT_WORDS
 from coordpath_governance.reports.decision import ApprovalGiven, DecisionDocument, RejectionGiven, WaiverGiven
 from coordpath_governance.reports.document import RuleFacts
 
-__all__ = ["DecisionView", "decision_view", "render_decision_html", "render_decision_markdown"]
+__all__ = ["DECISION_LAYOUT", "DecisionView", "decision_view", "render_decision_html", "render_decision_markdown"]
 
+DECISION_LAYOUT = 1
+"""Counts up with every change of a byte in these pages, by which the audit knows what it can lay out again."""
 HTML_BYTES = 400_000
 MARKDOWN_BYTES = 95_000
 _SIZES = (

@@ -9,7 +9,7 @@ from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerConflictError
 from coordpath_governance.ledger.decided import decided
 from coordpath_governance.ledger.events import DecisionRecorded
-from coordpath_governance.rendering.decision_view import render_decision_html, render_decision_markdown
+from coordpath_governance.rendering.decision_view import DECISION_LAYOUT, render_decision_html, render_decision_markdown
 from coordpath_governance.reports.decision import DecisionDocument
 
 if TYPE_CHECKING:
@@ -63,15 +63,22 @@ def decision_record(document: DecisionDocument, service: PrivateKey) -> tuple[De
         decision=digests[DECISION_FILE],
         pages={_HTML: digests[_HTML], _MARKDOWN: digests[_MARKDOWN]},
         attestation=sha256_hex(files[DECISION_ATTESTATION]),
+        layout=DECISION_LAYOUT,
     )
     return facts, files
 
 
 def newest_decision(ledger: Ledger, name: str, version: str) -> tuple[DecisionDocument, dict[str, bytes]] | None:
-    """The newest recorded decision about a version, with its files by name as the ledger keeps them."""
-    for entry in reversed(ledger.entries(name)):
-        facts = entry.facts
-        if isinstance(facts, DecisionRecorded) and facts.version == version:
+    """The newest recorded decision about a version, with its files by name as the ledger keeps them.
+
+    A second record of the same decision is none of ours: the first counts, and the audit names the second.
+    """
+    first: dict[str, DecisionRecorded] = {}
+    for entry in ledger.entries(name):
+        if isinstance(facts := entry.facts, DecisionRecorded):
+            first.setdefault(facts.about, facts)
+    for facts in reversed(first.values()):
+        if facts.version == version:
             digests = {DECISION_FILE: facts.decision, **facts.pages, DECISION_ATTESTATION: facts.attestation}
             files = {file: ledger.blob(digest) for file, digest in digests.items()}
             return DecisionDocument.from_bytes(files[DECISION_FILE]), files

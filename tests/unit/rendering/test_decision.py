@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coordpath_governance.rendering.decision_view import render_decision_html, render_decision_markdown
+from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.rendering.decision_view import DECISION_LAYOUT, render_decision_html, render_decision_markdown
 from coordpath_governance.reports.decision import (
     ApprovalGiven,
     ChangeDigests,
@@ -91,6 +92,16 @@ def rejection(text=None):
         verdict=None,
         digests=ChangeDigests(from_model=None, to_model="7" * 64, report="a" * 64, policy="b" * 64, pages={}),
     )
+
+
+LAYOUTS = {1: "5af25aaec637cae7cecb5aba5a6c87ad2748008832759a02d7cdc8020de7935e"}
+"""Of all golden pages together. A change of a byte needs another `DECISION_LAYOUT`, once a version with this one is out."""
+
+
+def test_the_layout_has_a_number_of_its_own():
+    """An audit lays pages of the same number out again, and calls a ledger with other bytes not intact."""
+    pages = b"".join(path.read_bytes() for path in sorted(GOLDEN.iterdir()))
+    assert LAYOUTS[DECISION_LAYOUT] == sha256_hex(pages)
 
 
 @pytest.mark.parametrize("kind", [decision, rejection])

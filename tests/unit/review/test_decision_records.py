@@ -3,14 +3,19 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
 from coordpath_governance.attestation.decision import DECISION_ATTESTATION, attest_decision, read_decision_attestation
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
+from coordpath_governance.cli.audit_command import command as audit_command
+from coordpath_governance.cli.audit_documents import verify_document
 from coordpath_governance.errors import ReportFormatError, SignatureError
+from coordpath_governance.ledger.decided import decided
 from coordpath_governance.ledger.events import DecisionRecorded, Promotion, Rejection
+from coordpath_governance.ledger.export import export_lines
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.ledger.verify import audit
-from coordpath_governance.rendering.decision_view import render_decision_html, render_decision_markdown
+from coordpath_governance.rendering.decision_view import DECISION_LAYOUT, render_decision_html, render_decision_markdown
 from coordpath_governance.reports.decision import DecisionDocument
 from coordpath_governance.review.decision_records import newest_decision, record_decisions
 from coordpath_governance.review.ports import Actor
@@ -130,12 +135,12 @@ def test_the_audit_takes_honest_records(decided_world):
     assert result.intact, result.problems
 
 
-def forged(world, document, key=None, about=None, version=None):
+def forged(world, document, key=None, about=None, version=None, layout=DECISION_LAYOUT, **pages):
     """What somebody with the service key could record."""
     files = {
         "decision.json": document.to_bytes(),
-        "decision.html": render_decision_html(document).encode(),
-        "decision.md": render_decision_markdown(document).encode(),
+        "decision.html": pages.get("html", render_decision_html(document).encode()),
+        "decision.md": pages.get("md", render_decision_markdown(document).encode()),
     }
     digests = {name: sha256_hex(content) for name, content in files.items()}
     signed = attest_decision(document, digests, key or world.ledger.service)
@@ -145,6 +150,7 @@ def forged(world, document, key=None, about=None, version=None):
         decision=digests["decision.json"],
         pages={name: digests[name] for name in ("decision.html", "decision.md")},
         attestation=sha256_hex(signed),
+        layout=layout,
     )
     return facts, (*files.values(), signed)
 
@@ -176,6 +182,46 @@ def test_the_audit_finds_records_of_nothing_of_others_and_with_foreign_attestati
     other = b"<p>All is well.</p>"
     mixed = facts.model_copy(update={"pages": {**facts.pages, "decision.html": sha256_hex(other)}})
     assert "is about something else" in record(world, mixed, (*blobs, other))
+
+
+@pytest.fixture
+def undecided_record(champion_world):
+    """A rejection of version 2 that has no record yet, and its document."""
+    world = champion_world
+    record_decisions(world.ledger, NAME)
+    world.reject("2", comment="no")
+    chain = world.ledger.entries(NAME)
+    return world, decided(newest(world, Rejection), chain, world.ledger.keyring(), world.ledger.id)
+
+
+@pytest.mark.parametrize("page", ["html", "md"])
+def test_the_audit_lays_the_pages_out_again(undecided_record, page):
+    world, document = undecided_record
+    said = record(world, *forged(world, document, **{page: b"Approved by the whole board"}))
+    assert f"the decision.{page} that it keeps is not what its decision gives" in said
+
+
+@pytest.mark.parametrize("layout", [None, DECISION_LAYOUT + 1])
+def test_pages_of_another_layout_are_counted_as_not_compared(undecided_record, layout, tmp_path):
+    world, document = undecided_record
+    assert audited(world).pages_not_compared == 0
+    facts, blobs = forged(world, document, layout=layout, html=b"<p>In another look.")
+    world.ledger.record("decision record", facts, model=NAME, blob=blobs)
+    result = audited(world)
+    assert result.intact, result.problems
+    assert result.pages_not_compared == 1
+    assert verify_document(result, (), (), ())["decision_pages_not_compared"] == 1
+    export = tmp_path / "ledger.jsonl"
+    export.write_bytes(b"".join(export_lines(world.ledger.id, world.ledger.entries(), world.ledger.blobs)))
+    assert "Not compared: pages of 1 decision records" in CliRunner().invoke(audit_command, ["verify", str(export)]).output
+
+
+def test_a_second_record_of_a_decision_is_a_problem_and_the_first_counts(decided_world):
+    world = decided_world
+    document, files = newest_decision(world.ledger, NAME, "2")
+    facts, blobs = forged(world, document, layout=None, html=b"<h1>Approved by the whole board</h1>")
+    assert " recorded the same decision before" in record(world, facts, blobs)
+    assert newest_decision(world.ledger, NAME, "2") == (document, files)
 
 
 def test_what_is_not_a_decision_is_refused():
