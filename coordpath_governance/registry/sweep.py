@@ -24,6 +24,7 @@ from coordpath_governance.errors import (
 from coordpath_governance.ledger.events import ReportMade, RuleOutcome
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.decision_files import changed_decision_files
 from coordpath_governance.registry.governed_report import GovernedModel
 from coordpath_governance.registry.listing import ListedVersion, registered_names, registered_versions
 from coordpath_governance.registry.shown import show_version
@@ -51,8 +52,8 @@ class Swept:
     """One thing that was seen or done: an alias that stands or was moved, a report that was made or could not be.
 
     "gone": the alias is where it should be, but the files of its version were deleted. "emergency": somebody rolled back
-    alone, and others have not settled that yet. "changed": the attached report is not the recorded one. ``rules`` are those
-    that a report made now does not meet. Without ``counts`` the exit code does not depend on it.
+    alone, and others have not settled that yet. "changed": the attached report or decision is not the recorded one.
+    ``rules`` are those that a report made now does not meet. Without ``counts`` the exit code does not depend on it.
     """
 
     kind: Literal[
@@ -144,6 +145,7 @@ def _look_at_model(
     yield from (Swept("emergency", name, words) for words in emergency_words(ledger, name))
     numbers = [each.number for each in versions]
     yield from _look_at_pages(ClientRegistry(client), ledger, name, numbers)
+    yield from _look_at_decisions(client, ledger, name, numbers)
     if all(each.kind in ("stands", "gone") for each in looked) and not scope.ignores(name):
         yield from _report_what_lacks_one(client, ledger, adopted, name, versions, scope.since)
     yield from _show_what_holds(client, ledger, adopted, name, numbers)
@@ -209,6 +211,22 @@ def _look_at_pages(registry: ClientRegistry, ledger: Ledger, name: str, versions
             again = f"coordpath report {quote(name)} --candidate {version} --champion {champion or 'none'}"
             text = f"the attached report on version {version} is not the recorded one ({files}); `{again}` attaches it again"
             yield Swept("changed", name, text)
+
+
+def _look_at_decisions(client: Any, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+    """The decision's files beside each version; the recorded ones are attached again when the version is shown."""
+    for version in map(str, sorted(versions)):
+        try:
+            changed = changed_decision_files(client, ledger, name, version)
+        except CoordpathError as error:
+            yield Swept("failed", name, str(error))
+            continue
+        if changed:
+            files = ", ".join(f"{file}: changed" for file in changed)
+            text = (
+                f"the attached decision on version {version} is not the recorded one ({files}); the recorded one replaces it"
+            )
+            yield Swept("changed", name, text, version)
 
 
 def _show_what_holds(

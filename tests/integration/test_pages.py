@@ -158,3 +158,20 @@ def test_a_store_that_cannot_be_reached_is_unknown_not_fine(office, monkeypatch)
     swept = office.run("sweep")
     assert swept.code == 4
     assert "the report attached to version 2 cannot be reached" in swept.plain
+
+
+def test_a_changed_decision_is_named_by_the_sweep_and_put_back(office):
+    office.approve("2", "Bob", "Cleo")
+    assert office.run("promote", office.name, "2").code == 0
+    page = office.folder_of("2", "v1-to-v2") / "decision.html"
+    before = page.read_bytes()
+    page.write_bytes(b"<h1>Approved by everybody</h1>")
+    swept = office.run("sweep")
+    assert swept.code == 1
+    said = f"changed {office.name}: the attached decision on version 2 is not the recorded one (decision.html: changed)"
+    assert said in swept.plain
+    assert page.read_bytes() == before
+    assert office.run("sweep").code == 0
+    page.unlink()
+    assert office.run("sweep").code == 0
+    assert page.read_bytes() == before
