@@ -21,7 +21,7 @@ from coordpath_governance.policy.document import Policy
 __all__ = ["LastVerdict", "last_verdict"]
 
 _LEAVE_NO_TRACE = (DECLARED_COEFFICIENTS, CHAMPION_FILES)
-"""Checks that can be met later without another verdict: the audit looks at declarations itself, and files can be put back."""
+"""Checks that can be met later without another verdict: declarations are looked at elsewhere, and files can be put back."""
 
 _MOVES = (Promotion, Adoption, OutsideMove)
 
