@@ -36,6 +36,7 @@ __all__ = [
     "chosen_alias",
     "find_governed",
     "open_governed",
+    "open_recorded",
     "open_registry",
     "registry_at_hand",
     "show_or_warn",
@@ -132,11 +133,16 @@ def open_governed(name: str, ledger: str | None, tracking_uri: str | None, regis
 
     Raises `RefusedError` for a model that no policy matches, `ForeignRegistryError` if the ledger is of another registry.
     """
-    registry = open_registry(tracking_uri, registry_uri)
-    opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    registry, opened = open_recorded(ledger, tracking_uri, registry_uri)
     adopted = policy_for(opened, name)
     check_belongs(opened, registry, name)
     return Governed(name, registry.client, registry, opened, adopted)
+
+
+def open_recorded(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> tuple[ClientRegistry, Ledger]:
+    """The registry and the ledger that should be its own, whether or not a policy is in force."""
+    registry = open_registry(tracking_uri, registry_uri)
+    return registry, open_ledger(ledger, tracking_uri, registry_uri, create=False)
 
 
 def find_governed(

@@ -10,7 +10,7 @@ import click
 from coordpath_governance.cli.answers import say_line, tell_emergencies
 from coordpath_governance.cli.arguments import check_text, check_words
 from coordpath_governance.cli.deciding import decide
-from coordpath_governance.cli.governed import alias_option, open_governed
+from coordpath_governance.cli.governed import alias_option, open_governed, open_recorded, version_number
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
 from coordpath_governance.errors import UsageError
 
@@ -53,19 +53,23 @@ def command(
         raise UsageError("say --approve or --reject")
     check_text(name, version, alias)
     check_words("--comment", comment)
+    from coordpath_governance.review.belonging import check_belongs
     from coordpath_governance.review.decisions import approve, reject
     from coordpath_governance.review.emergency import review_emergency, under_review
 
     signer = load_key(key)
-    governed = open_governed(name, ledger, tracking_uri, registry_uri)
-    state = under_review(governed.ledger, name, governed.alias(alias), governed.version(version))
+    registry, opened = open_recorded(ledger, tracking_uri, registry_uri)
+    number = str(int(version)) if version.isdecimal() else version_number(registry.client, name, version)
+    state = under_review(opened, name, alias, number)
     if state is not None:
+        check_belongs(opened, registry, name)
         if days is not None:
             raise UsageError("--days is for approvals of a change; the review of an emergency rollback holds for ever")
-        entry = review_emergency(governed.ledger, state, signer, decision, comment)
+        entry = review_emergency(opened, state, signer, decision, comment)
         say_line(f"The review of the emergency rollback (entry {state.entry.seq}) is entry {entry.seq}.")
-        tell_emergencies(governed.ledger, name)
+        tell_emergencies(opened, name)
         return
+    governed = open_governed(name, ledger, tracking_uri, registry_uri)
 
     def sign(readiness: Readiness) -> Entry:
         if decision == "approve":

@@ -118,8 +118,9 @@ def _service(keys: KeyRing) -> Iterator[str]:
     services = [each.facts.id[:_DIGITS] for each in keys.services]
     if services:
         yield (
-            f"Whoever has the service key ({' or '.join(services)}) alone could record reports and who registered a version "
-            "as they like, but not approve, add keys or adopt policies."
+            f"Whoever has the service key ({' or '.join(services)}) alone could record reports, verdicts and who registered "
+            "a version as they like, and so promote what takes nobody's approval although a rule speaks against it, but not "
+            "approve, add keys or adopt policies."
         )
 
 

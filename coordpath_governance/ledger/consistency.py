@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from coordpath_governance.ledger.creation import CreationOnRecord, after_entry
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
+    Adoption,
     Anchor,
     Approval,
     Body,
@@ -16,6 +17,7 @@ from coordpath_governance.ledger.events import (
     Intent,
     LedgerCreated,
     Move,
+    OutsideMove,
     PolicyAdopted,
     PolicyRetired,
     Promotion,
@@ -51,6 +53,7 @@ class _Account:
         self._used: dict[str, int] = {}
         self._policies: dict[str, str] = {}
         self._created: dict[str, CreationOnRecord] = {}
+        self._moved: dict[tuple[str | None, str], int] = {}
 
     def take(self, entry: Entry) -> None:
         facts = entry.facts
@@ -60,6 +63,8 @@ class _Account:
             self._policies[facts.name] = facts.policy
         elif isinstance(facts, PolicyRetired):
             self._policies.pop(facts.name, None)
+        elif isinstance(facts, Promotion | OutsideMove | Adoption):
+            self._moved[entry.model, facts.alias] = entry.seq
         self._seen[entry.hash] = self._by_seq[entry.seq] = entry
         for used in _uses(facts):
             self._used.setdefault(used, entry.seq)
@@ -125,6 +130,9 @@ class _Account:
         done = (entry.model, facts.alias, facts.from_version, facts.to_version, facts.to_digest)
         if done != (intent.model, binding.alias, binding.from_version, binding.to_version, binding.to_digest):
             yield f"it is not what entry {intent.seq} intended"
+        moved = self._moved.get((entry.model, facts.alias), 0)
+        if moved > intent.seq and facts.intent not in self._used:
+            yield f"entry {moved} had overtaken the intent of entry {intent.seq}"
         named = {"actor", "authenticated_by"} & facts.model_fields_set
         if named and (facts.actor, facts.authenticated_by) != (intent.facts.actor, intent.facts.authenticated_by):
             yield f"it names another actor than entry {intent.seq}, which it completes"

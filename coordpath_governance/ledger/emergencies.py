@@ -9,21 +9,23 @@ from typing import Literal
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import PolicyError
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Emergency, EmergencyReview, Promotion
+from coordpath_governance.ledger.events import Adoption, Approval, Emergency, EmergencyReview, Promotion, Rejection
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.quorum import Place, fill, person, places_for
+from coordpath_governance.ledger.standing import Stood
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.document import Policy
 from coordpath_governance.policy.load import read_policy
 
-__all__ = ["EmergencyState", "emergencies", "kept_policy", "open_emergencies", "reviewers"]
+__all__ = ["EmergencyState", "emergencies", "kept_policy", "open_emergencies", "rejected_since", "reviewers"]
 
 
 @dataclass(frozen=True)
 class EmergencyState:
     """One emergency rollback. ``missing``: places of reviewers still open; ``rejected_by``: who said no, and why.
 
-    ``moved_on``: another promotion put something else under the alias since.
+    ``moved_on``: another promotion put something else under the alias since. Not ``carried_out``: it was left unfinished,
+    and then somebody took another version under guard, or promoted one.
     """
 
     entry: Entry
@@ -32,18 +34,21 @@ class EmergencyState:
     missing: tuple[Place, ...]
     rejected_by: tuple[str, ...]
     moved_on: bool
+    carried_out: bool = True
 
     @property
-    def status(self) -> Literal["to be reviewed", "approved", "rejected"]:
-        """What its reviewers have said so far."""
+    def status(self) -> Literal["to be reviewed", "approved", "rejected", "not carried out"]:
+        """What its reviewers have said so far; nobody has to review what never happened."""
+        if not self.carried_out:
+            return "not carried out"
         if self.approved:
             return "approved"
         return "rejected" if self.rejected_by else "to be reviewed"
 
     @property
     def settled(self) -> bool:
-        """Whether nobody has to do anything: it was approved, or rejected and followed by another promotion."""
-        return self.approved or (bool(self.rejected_by) and self.moved_on)
+        """Whether nobody has to do anything: it never happened, was approved, or rejected and another promotion followed."""
+        return not self.carried_out or self.approved or (bool(self.rejected_by) and self.moved_on)
 
     def sentence(self, now: str) -> str:
         """What it is and what is still to be done, at the time ``now`` (ISO 8601)."""
@@ -52,6 +57,8 @@ class EmergencyState:
             f"emergency rollback of {self.entry.at[:10]} by {self.facts.actor} "
             f"(version {binding.from_version} → {binding.to_version} as '{binding.alias}')"
         )
+        if self.status == "not carried out":
+            return f"{what}, not carried out"
         if self.status == "approved":
             return f"{what}, reviewed and approved"
         if self.status == "rejected":
@@ -59,6 +66,10 @@ class EmergencyState:
             return f"{what}, rejected by {'; '.join(self.rejected_by)}{after}"
         overdue = ", overdue" if moment(now) > moment(self.facts.review_by) else ""
         return f"{what}, to be reviewed by {self.facts.review_by[:10]}{overdue}"
+
+    def words(self, now: str) -> str:
+        """The sentence, with the number of its entry."""
+        return f"{self.sentence(now)} (entry {self.entry.seq})"
 
 
 def emergencies(chain: Sequence[Entry], blobs: Mapping[str, bytes], keys: KeyRing) -> tuple[EmergencyState, ...]:
@@ -99,6 +110,7 @@ def _state(
     entry: Entry, facts: Emergency, later: Sequence[Entry], blobs: Mapping[str, bytes], keys: KeyRing
 ) -> EmergencyState:
     """Whoever did it has no say. Once enough people have approved it, that stands."""
+    moved_on, carried_out = _moved_on(entry, facts, later), _carried_out(entry, facts, later)
     policy = kept_policy(blobs, facts.binding.policy)
     places = () if policy is None else reviewers(policy)
     roles = {role for place in places for role in place.roles}
@@ -116,12 +128,39 @@ def _state(
         }
         filled = fill(places, yes)
         if len(filled) == len(places) and all(said.decision == "approve" for _, said in newest.values()):
-            return EmergencyState(entry, facts, True, (), (), _moved_on(entry, facts, later))
+            return EmergencyState(entry, facts, True, (), (), moved_on, carried_out)
     missing = tuple(place for at, place in enumerate(places) if at not in filled)
     rejected = tuple(
         f"{keys.keys[one.key].facts.owner}: {said.comment}" for one, said in newest.values() if said.decision == "reject"
     )
-    return EmergencyState(entry, facts, False, missing, rejected, _moved_on(entry, facts, later))
+    return EmergencyState(entry, facts, False, missing, rejected, moved_on, carried_out)
+
+
+def rejected_since(chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing, before: Stood) -> str | None:
+    """Who said no to this version since it last stood there, and has not thought again; None if nobody."""
+    for state in states:
+        if state.status == "rejected" and state.facts.binding.to_version == before.version:
+            return f"by {'; '.join(state.rejected_by)}"
+    newest: dict[tuple[str, str], Entry] = {}
+    for entry in chain:
+        facts = entry.facts
+        if isinstance(facts, Approval | Rejection) and facts.binding.to_version == before.version:
+            newest[person(keys.keys[entry.key].facts.owner), facts.binding.model_dump_json()] = entry
+    for entry in newest.values():
+        if isinstance(entry.facts, Rejection) and entry.seq > before.seq:
+            return f"by {keys.keys[entry.key].facts.owner} in entry {entry.seq}"
+    return None
+
+
+def _carried_out(entry: Entry, facts: Emergency, later: Sequence[Entry]) -> bool:
+    """Whether it put its version there, as far as the ledger can tell: no, if what came next there is something else."""
+    for each in later:
+        said = each.facts
+        if isinstance(said, Promotion) and said.alias == facts.binding.alias:
+            return said.intent == entry.hash
+        if isinstance(said, Adoption) and said.alias == facts.binding.alias:
+            return said.version == facts.binding.to_version
+    return True
 
 
 def _reviews(entry: Entry, later: Sequence[Entry]) -> Iterator[tuple[Entry, EmergencyReview]]:

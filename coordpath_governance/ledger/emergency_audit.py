@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from coordpath_governance.errors import SignatureError
-from coordpath_governance.ledger.emergencies import emergencies, kept_policy
+from coordpath_governance.ledger.emergencies import EmergencyState, emergencies, kept_policy, rejected_since
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import SERVICE, Emergency, VersionRetired
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
@@ -48,8 +48,9 @@ def emergency_objections(
         yield from _of_policy(entry, facts, kept_policy(blobs, facts.binding.policy), keys.keys[key])
     if facts.binding.policy not in in_force:
         yield f"its policy {facts.binding.policy[:12]} was not in force"
-    yield from _of_versions(facts, chain)
-    if any(each.status == "to be reviewed" for each in emergencies(chain, blobs, keys)):
+    states = emergencies(chain, blobs, keys)
+    yield from _of_versions(facts, chain, states, keys)
+    if any(each.status == "to be reviewed" for each in states):
         yield "an earlier emergency rollback of this model was not reviewed by then"
 
 
@@ -87,7 +88,7 @@ def _of_policy(entry: Entry, facts: Emergency, policy: Policy | None, signer: Kn
         yield f"its review was put off beyond the {policy.emergency.days} days that the policy allows"
 
 
-def _of_versions(facts: Emergency, chain: Sequence[Entry]) -> Iterator[str]:
+def _of_versions(facts: Emergency, chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing) -> Iterator[str]:
     """Away from what stood there, to what it had replaced, with the files of that time."""
     binding = facts.binding
     stood, before = what_stood(chain, binding.alias), stood_before(chain, binding.alias)
@@ -97,6 +98,10 @@ def _of_versions(facts: Emergency, chain: Sequence[Entry]) -> Iterator[str]:
         yield f"version {binding.to_version} is not what stood there before"
     elif any(_retires(each, before) for each in chain):
         yield f"version {binding.to_version} was retired"
+    else:
+        no = rejected_since(chain, states, keys, before)
+        if no is not None:
+            yield f"version {binding.to_version} was rejected since it stood there, {no}"
 
 
 def _retires(entry: Entry, stood: Stood) -> bool:

@@ -32,6 +32,7 @@ from coordpath_governance.ledger.events import (
 )
 from coordpath_governance.ledger.kept_models import is_kept
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
+from coordpath_governance.ledger.last_verdict import last_verdict
 from coordpath_governance.ledger.quorum import Need, fill, person, places_for
 from coordpath_governance.ledger.standing import what_stood
 from coordpath_governance.ledger.times import moment
@@ -195,6 +196,7 @@ class _Record:
         author = author_of(chain, intent.binding.to_version)
         moved = _last_move(chain, intent.binding.alias)
         people: dict[str, frozenset[str]] = {}
+        waived = self._waived(intent, decisions)
         for used in (*intent.approvals, *intent.waivers):
             decision = decisions.get(used)
             facts = decision.facts if decision is not None else None
@@ -209,6 +211,8 @@ class _Record:
             if isinstance(facts, Waiver):
                 if set(known.facts.roles).isdisjoint(policy.waivers.roles):
                     faults.append(f"the policy does not let {known.facts.owner} waive rules")
+            elif person(known.facts.owner) in waived.values():
+                faults.append(f"{known.facts.owner} waived a rule of it")
             elif person(known.facts.owner) in people:
                 faults.append(f"{known.facts.owner} is counted twice")
             elif not faults:
@@ -218,16 +222,31 @@ class _Record:
         needs: Sequence[Need] = kind.approvals if kind else ()
         declared = self._unvouched(intent, policy, chain)
         recalled = self._recalled(intent.binding) is not None
-        if kind is not None and (declared or recalled):
+        last = last_verdict(intent.binding, chain, policy)
+        if last is not None:
+            yield from last.objections(waived)
+        undecided = last is not None and last.undecided(waived)
+        if kind is not None and (declared or recalled or undecided):
             needs = who_decides(policy.materiality, kind)
             if declared and not needs:
                 yield f"too few entitled vouched for the declared coefficients of the {declared}, and nobody could approve"
-            elif not needs:
+            elif recalled and not needs:
                 yield "the files of its champion were gone, and nobody could approve"
+            elif not needs:
+                yield "the gate had left a rule of it to people, and nobody could approve"
         places = places_for(policy, needs, author_known=author is not None)
         filled = len(fill(places, people))
         if filled < len(places):
             yield f"it lacks approvals: its policy asks for {len(places)}, and {filled} counted"
+
+    def _waived(self, intent: Intent, decisions: Mapping[str, Entry]) -> dict[str, str]:
+        """The rules that it uses waivers of, and who signed them: who takes responsibility for a rule approves nothing."""
+        used = (decisions[each] for each in intent.waivers if each in decisions)
+        return {
+            facts.rule: person(self._keys.keys[entry.key].facts.owner)
+            for entry in used
+            if isinstance(facts := entry.facts, Waiver) and facts.binding == intent.binding
+        }
 
     def _unvouched(self, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> str:
         """The versions whose coefficients were declared and that too few entitled had vouched for; empty if there are none.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Adoption, Emergency, Promotion
+from coordpath_governance.ledger.events import Adoption, Promotion
 
 __all__ = ["Stood", "stood_before", "what_stood"]
 
@@ -23,27 +23,20 @@ class Stood:
 def what_stood(chain: Iterable[Entry], alias: str) -> tuple[Stood, ...]:
     """What stands under an alias, last, and what it replaced, one after the other; empty if nothing ever stood there.
 
-    An emergency rollback takes back the version that it leaves, which is therefore not among them any more. The same version
-    with the same files, promoted or adopted again, is there once.
+    Whoever goes back to a version with the same files, through the gate, in an emergency or by an adoption, takes back all
+    that came after it: those versions are not among them any more, and no emergency rollback leads to them.
     """
     stood: list[Stood] = []
-    emergencies = set()
     for entry in chain:
         facts = entry.facts
-        if isinstance(facts, Emergency):
-            emergencies.add(entry.hash)
         if isinstance(facts, Promotion) and facts.alias == alias:
             now = Stood(facts.to_version, facts.to_digest, entry.seq)
         elif isinstance(facts, Adoption) and facts.alias == alias:
             now = Stood(facts.version, facts.digest, entry.seq)
         else:
             continue
-        taken_back = isinstance(facts, Promotion) and facts.intent in emergencies
-        if stood and (taken_back or (stood[-1].version, stood[-1].digest) == (now.version, now.digest)):
-            stood.pop()
-        if taken_back and stood and (stood[-1].version, stood[-1].digest) == (now.version, now.digest):
-            stood.pop()
-        stood.append(now)
+        again = [at for at, each in enumerate(stood) if (each.version, each.digest) == (now.version, now.digest)]
+        stood = [*(stood[: again[0]] if again else stood), now]
     return tuple(stood)
 
 

@@ -21,10 +21,11 @@ from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.environment import EnvironmentFacts
 from coordpath_governance.text import visible
 
-__all__ = ["BUILT_IN", "DECLARED_COEFFICIENTS", "PAGES", "built_in_results"]
+__all__ = ["BUILT_IN", "CHAMPION_FILES", "DECLARED_COEFFICIENTS", "PAGES", "built_in_results"]
 
 PAGES = "pages"
 DECLARED_COEFFICIENTS = "declared coefficients"
+CHAMPION_FILES = "champion's files"
 BUILT_IN = (
     "reference data",
     "reference settings",
@@ -33,7 +34,7 @@ BUILT_IN = (
     DECLARED_COEFFICIENTS,
     "file formats",
     "environment",
-    "champion's files",
+    CHAMPION_FILES,
     PAGES,
 )
 _SHORT = 12

@@ -137,6 +137,7 @@ def _look_at_model(
     except RefusedError as error:
         guarding = [each.policy for each in guarding_policies(ledger) if each.policy.matches(name)]
         yield from _look_at_aliases(client, ledger, {alias for policy in guarding for alias in policy.aliases}, name)
+        yield from (Swept("emergency", name, words) for words in emergency_words(ledger, name))
         if not guarding or any(each.policy.matches(name) for each in adopted_policies(ledger)):
             yield Swept("failed", name, str(error))
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from coordpath_governance.canonical import sha256_hex
@@ -26,6 +27,7 @@ from coordpath_governance.ledger.quorum import person
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.built_in import BUILT_IN, PAGES
 from coordpath_governance.review.belonging import check_belongs
+from coordpath_governance.review.emergency import under_review
 from coordpath_governance.review.history import ModelHistory, Standing
 from coordpath_governance.review.ports import Created
 
@@ -209,7 +211,8 @@ def _last_known(ledger: Ledger, name: str, version: str, standing: Standing) -> 
 def retire(ledger: Ledger, registry: AliasRegistry, name: str, version: str, key: PrivateKey, reason: str) -> Entry:
     """Let a version that was promoted once be deleted from the registry, and its tags with it; signed by a policy-admin.
 
-    Raises `RefusedError` if the version has a guarded alias now or a promotion of it was begun, and `UsageError` if nothing
+    Raises `RefusedError` if the version has a guarded alias now a promotion of it was begun, or an emergency rollback to
+    it is not settled, and `UsageError` if nothing
     keeps it from being deleted, or without a reason; `ForeignRegistryError` if the ledger belongs to another registry.
     """
     if not reason.strip():
@@ -224,6 +227,12 @@ def retire(ledger: Ledger, registry: AliasRegistry, name: str, version: str, key
         held = (registry.aliases(name).get(alias), history.standing(alias).version)
         if version in held or (waiting is not None and waiting[1].binding.to_version == version):
             raise RefusedError(f"version {version} of '{name}' is '{alias}' now; promote another version first")
+    rollback = under_review(ledger, name, None, version)
+    if rollback is not None:
+        raise RefusedError(
+            f"version {version} of '{name}' cannot be retired: the {rollback.words(ledger.now())}, comes first; others "
+            f"review it with `coordpath review {quote(name)} {version}`"
+        )
     if history.retired(version):
         raise UsageError(f"version {version} of '{name}' is retired already")
     if history.kept(version) is None and not any(facts.version == version for _, facts in history.of(ReportMade)):

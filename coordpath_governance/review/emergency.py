@@ -16,8 +16,14 @@ from coordpath_governance.errors import (
     SigningKeyError,
     UsageError,
 )
-from coordpath_governance.ledger.emergencies import emergencies, kept_policy, open_emergencies, reviewers
-from coordpath_governance.ledger.events import Emergency, EmergencyReview, Move, Rejection
+from coordpath_governance.ledger.emergencies import (
+    emergencies,
+    kept_policy,
+    open_emergencies,
+    rejected_since,
+    reviewers,
+)
+from coordpath_governance.ledger.events import Emergency, EmergencyReview, Move
 from coordpath_governance.ledger.quorum import person
 from coordpath_governance.ledger.standing import Stood, stood_before
 from coordpath_governance.ledger.times import moment
@@ -37,7 +43,7 @@ if TYPE_CHECKING:
     from coordpath_governance.review.requests import Requested
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["emergency_words", "review_emergency", "roll_back", "under_review"]
+__all__ = ["emergency_words", "open_under", "review_emergency", "roll_back", "under_review"]
 
 _TURNS = 5
 
@@ -126,7 +132,8 @@ def _previous(
             f"an emergency rollback goes back to what version {standing.version} replaced as '{alias}', and {which}; "
             f"promote version {version} through the gate"
         )
-    states = emergencies(history.entries, ledger.blobs, ledger.keyring())
+    ring = ledger.keyring()
+    states = emergencies(history.entries, ledger.blobs, ring)
     for state in states:
         if state.status == "to be reviewed":
             raise RefusedError(
@@ -135,7 +142,7 @@ def _previous(
             )
     if history.retired(version):
         raise RefusedError(f"version {version} of '{name}' was retired; promote it through the gate")
-    no = _rejected_since(ledger, history, states, before)
+    no = rejected_since(history.entries, states, ring, before)
     if no is not None:
         raise RefusedError(
             f"version {version} of '{name}' was rejected since it stood there, {no}; promote it through the gate"
@@ -152,30 +159,13 @@ def _previous(
     return before
 
 
-def _rejected_since(ledger: Ledger, history: ModelHistory, states: tuple[EmergencyState, ...], before: Stood) -> str | None:
-    """Who said no to this version since it last stood there, and has not thought again; None if nobody."""
-    for state in states:
-        if state.status == "rejected" and state.facts.binding.to_version == before.version:
-            return f"by {'; '.join(state.rejected_by)}"
-    keys = ledger.keyring().keys
-    for entry, facts in history.of(Rejection):
-        if entry.seq < before.seq or facts.binding.to_version != before.version:
-            continue
-        who = person(keys[entry.key].facts.owner)
-        words = [each for each, _ in history.decisions(facts.binding) if person(keys[each.key].facts.owner) == who]
-        if words[-1] == entry:
-            return f"by {keys[entry.key].facts.owner} in entry {entry.seq}"
-    return None
+def under_review(ledger: Ledger, name: str, alias: str | None, version: str) -> EmergencyState | None:
+    """The newest emergency rollback to a version that is not settled: to be reviewed, or rejected; None if there is none.
 
-
-def under_review(ledger: Ledger, name: str, alias: str, version: str) -> EmergencyState | None:
-    """The newest emergency rollback to a version that is not settled: to be reviewed, or rejected; None if there is none."""
-    found = [
-        each
-        for each in open_emergencies(ledger.entries(name), ledger.blobs, ledger.keyring())
-        if (each.facts.binding.alias, each.facts.binding.to_version) == (alias, version)
-    ]
-    return found[-1] if found else None
+    Of one ``alias``, or of any. Neither the registry nor a policy in force is asked: the version may be gone, or the policy.
+    """
+    states = [each for each in open_under(ledger, name, alias) if each.facts.binding.to_version == version]
+    return states[-1] if states else None
 
 
 def review_emergency(
@@ -203,11 +193,13 @@ def review_emergency(
     return ledger.append("emergency review", body, key, model=state.facts.binding.name)
 
 
+def open_under(ledger: Ledger, name: str, alias: str | None = None) -> tuple[EmergencyState, ...]:
+    """The emergency rollbacks of a model that are not settled; of all aliases, or of one."""
+    states = open_emergencies(ledger.entries(name), ledger.blobs, ledger.keyring())
+    return tuple(each for each in states if alias in (None, each.facts.binding.alias))
+
+
 def emergency_words(ledger: Ledger, name: str, alias: str | None = None) -> tuple[str, ...]:
-    """A sentence for each emergency rollback of a model that is not settled; of all aliases, or of one."""
+    """A sentence for each of them."""
     now = ledger.now()
-    return tuple(
-        f"{each.sentence(now)} (entry {each.entry.seq})"
-        for each in open_emergencies(ledger.entries(name), ledger.blobs, ledger.keyring())
-        if alias in (None, each.facts.binding.alias)
-    )
+    return tuple(each.words(now) for each in open_under(ledger, name, alias))

@@ -10,7 +10,7 @@ from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import VERDICT_EXIT_CODES, RefusedError, UsageError
 from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.times import moment
-from coordpath_governance.review.emergency import emergency_words
+from coordpath_governance.review.emergency import open_under
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.pages import REPORT_FILE, recorded_files, rendered_pages
 from coordpath_governance.review.promotion import stands_already
@@ -75,10 +75,15 @@ def ask_gate(
 
 
 def _standing(ledger: Ledger, name: str, alias: str, version: str) -> Answer:
-    """Of what stands already: whether it does so by an emergency rollback that nobody has reviewed."""
-    words = emergency_words(ledger, name, alias)
-    if not words:
-        return Answer("pass", f"Version {version} is '{alias}' already; there is nothing to do.", alias)
+    """Of what stands already: whether it does so by an emergency rollback that nobody has reviewed.
+
+    What was promoted through the gate since is not red itself; the answer names the review that is still open.
+    """
+    states = open_under(ledger, name, alias)
+    words = [each.words(ledger.now()) for each in states]
+    if all(each.moved_on for each in states):
+        still = f" Still open: {'; '.join(words)}." if words else ""
+        return Answer("pass", f"Version {version} is '{alias}' already; there is nothing to do.{still}", alias)
     return Answer("fail", f"Version {version} is '{alias}': {'; '.join(words)}.", alias)
 
 

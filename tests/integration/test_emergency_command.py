@@ -99,3 +99,22 @@ def test_who_may_not_and_what_is_refused(office):
     assert said.code == 1
     assert "allows no emergency rollbacks; add emergency: {roles: [ROLE], days: N}" in said.plain
     assert office.alias() == "2"
+
+
+def test_it_is_reviewed_without_a_policy_in_force_and_without_its_version(office, store):
+    assert roll_back(office).code == 0
+    assert office.run("report", office.name, "--candidate", "2").code == 0
+    office.approve("2", "Bob", "Cleo")
+    assert office.run("promote", office.name, "2").code == 0
+    retired = office.run("retire", office.name, "1", "--reason", "clean up", "--key", office.key("Ann"))
+    assert retired.code == 1
+    assert "cannot be retired: the emergency rollback of" in retired.plain
+    store.client.delete_model_version(office.name, "1")
+    policy = office.run("policy", "retire", "prices", "--reason", "superseded", "--key", office.key("Ann"))
+    assert policy.code == 0, policy.err
+    swept = office.run("sweep", "--model", office.name)
+    assert swept.code == 1
+    assert f"emergency {office.name}: emergency rollback of " in swept.plain
+    reviewed = office.run("review", office.name, "1", "--approve", "--comment", "right", "--key", office.key("Bob"))
+    assert reviewed.code == 0, reviewed.err
+    assert "emergency rollback of" not in office.run("sweep", "--model", office.name).plain

@@ -120,8 +120,9 @@ class Book:
         body = proposal.facts.proposed.model_copy(update={"proposal": proposal.hash, **changes})
         return self.add(proposal.body["event"], body, by)
 
-    def add_people(self):
-        self.add_key(self.admin, "Ada", "policy-admin")
+    def add_people(self, *more):
+        """Ada, with ``more`` roles than that of a policy-admin, and Rob."""
+        self.add_key(self.admin, "Ada", "policy-admin", *more)
         self.add_key(self.reviewer, "Rob", "risk")
 
     def binding(self, **changed):
@@ -161,6 +162,16 @@ class Book:
     def waive(self, key=None, expires=LATER):
         body = Waiver(binding=self.binding(), rule="gap", reason="known", nonce=NONCE, expires=expires)
         return self.add("waiver", body, key or self.reviewer, "fraud")
+
+    def tell(self, verdict, about=None, **results):
+        """What the gate said: a verdict, with the result of each rule, ``about`` another change than the usual one."""
+        rules = tuple(
+            RuleOutcome(rule=rule, observed="?", limit="?", result=result, reason="") for rule, result in results.items()
+        )
+        bound = self.binding(**(about or {}))
+        return self.add(
+            "verdict", VerdictGiven(binding=bound, verdict=verdict, materiality="minor", rules=rules), model="fraud"
+        )
 
     def declare(self, key=None, coefficients=COEFFICIENTS, model="fraud", **changed):
         facts = {"registry": NAME, "name": "fraud", "version": "2", "digest": "2" * 64, "reason": "compared on rows"}
@@ -218,7 +229,7 @@ class Book:
 
     def tell_everything(self):
         """One entry at least of every kind of event."""
-        self.add_people()
+        self.add_people("risk")
         self.adopt()
         bound = self.binding()
         standing = Adoption(alias="champion", version="1", digest="1" * 64, reason="as found")
@@ -232,7 +243,7 @@ class Book:
         self.add("verdict", told, model="fraud")
         self.reject()
         self.declare()
-        waived = self.waive()
+        waived = self.waive(self.admin)
         self.promote(self.intend([self.approve()], [waived]))
         self.record_decision()
         self.refuse("fraud")

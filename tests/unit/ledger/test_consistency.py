@@ -4,7 +4,7 @@ import pytest
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
-from coordpath_governance.ledger.events import Anchor, PolicyRetired, Retention, Waiver
+from coordpath_governance.ledger.events import Adoption, Anchor, OutsideMove, PolicyRetired, Retention, Waiver
 
 SEVEN = Retention(**{"class": "model change", "years": 7})
 
@@ -123,6 +123,28 @@ def test_an_intent_promoted_twice(people):
     people.promote(intent)
     people.promote(intent)
     assert said(people) == f"6: it uses {intent.hash[:12]}, which entry 5 has used already"
+
+
+@pytest.mark.parametrize("how", ["outside move", "adoption", "promotion"])
+def test_a_promotion_of_an_intent_that_was_overtaken(people, how):
+    early = people.intend()
+    if how == "outside move":
+        people.add(how, OutsideMove(alias="champion", expected="1", found="7", reason="odd"), model="fraud")
+    elif how == "adoption":
+        people.add(how, Adoption(alias="champion", version="1", digest="1" * 64, reason="it stays"), people.admin, "fraud")
+    else:
+        people.promote(people.intend())
+    overtook = people.entries[-1].seq
+    people.promote(early)
+    assert said(people) == f"{overtook + 1}: entry {overtook} had overtaken the intent of entry 4"
+
+
+def test_what_happens_to_another_alias_or_model_overtakes_nothing(people):
+    intent = people.intend()
+    people.add("outside move", OutsideMove(alias="shadow", expected="1", found="7", reason="odd"), model="fraud")
+    people.add("outside move", OutsideMove(alias="champion", expected="1", found="7", reason="odd"), model="churn")
+    people.promote(intent)
+    assert said(people) == ""
 
 
 @pytest.mark.parametrize(("seq", "digest"), [(2, "0" * 64), (77, "0" * 64)])

@@ -59,7 +59,8 @@ def wrong(found):
 
 
 def test_the_recorded_report_and_what_was_decided_by_it(book, recorded, look):
-    approval, waiver = book.approve(), book.waive()
+    book.add_key(book.stranger, "Lea", "risk")
+    approval, waiver = book.approve(), book.waive(book.stranger)
     done = book.promote(book.intend([approval], [waiver]))
     book.approve(report="9" * 64)
     found = look(recorded)

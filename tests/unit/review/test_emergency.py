@@ -13,6 +13,7 @@ from coordpath_governance.ledger.standing import stood_before, what_stood
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.ledger.words import entry_line
 from coordpath_governance.review.decision_records import newest_decision, record_decisions
+from coordpath_governance.review.decisions import adopt_standing, retire
 from coordpath_governance.review.emergency import emergency_words, review_emergency, under_review
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.ports import Actor
@@ -354,6 +355,92 @@ def test_a_model_goes_on_after_an_emergency(rolled):
     before = stood_before(rolled.ledger.entries(NAME), "champion")
     assert before is not None
     assert before.version == "1"
+
+
+def left_unfinished(world, stands):
+    """A rollback to version 1 that never set the alias; then ``stands`` is taken under guard."""
+    world.registry.broken["set_alias"] = RegistryError("gone away")
+    with pytest.raises(RegistryError):
+        world.roll_back("1", "2")
+    world.registry.gone.add((NAME, "1"))
+    assert world.ask("2").verdict == "fail"
+    world.registry.gone.clear()
+    world.registry.set[NAME]["champion"] = stands
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "looked into")
+
+
+def test_one_that_never_happened_waits_for_nobody(two):
+    left_unfinished(two, "2")
+    assert state(two).status == "not carried out"
+    assert state(two).sentence(two.ledger.now()).endswith("as 'champion'), not carried out")
+    assert (words(two), two.ask("2").verdict) == ((), "pass")
+    review(two, two.bob, "reject", "it never happened")
+    assert words(two) == ()
+    two.roll_back("1", "2")
+    assert champion(two) == "1"
+    assert problems(two) == []
+
+
+def test_one_that_was_taken_under_guard_is_still_to_be_reviewed(two):
+    left_unfinished(two, "1")
+    assert state(two).status == "to be reviewed"
+    assert two.ask("1").verdict == "fail"
+
+
+def test_one_before_another_promotion_was_not_carried_out(two):
+    two.roll_back("1", "2")
+    chain = two.ledger.entries(NAME)
+    without = [*chain[:-1], chain[two.events().index("promotion")]]
+    assert emergencies(without, two.ledger.blobs, two.ledger.keyring())[-1].status == "not carried out"
+
+
+def test_after_a_return_through_the_gate_nobody_alone_puts_back_what_was_left(two):
+    two.report("1", "2")
+    two.approve("1")
+    two.promote("1")
+    assert [each.version for each in what_stood(two.ledger.entries(NAME), "champion")] == ["1"]
+    with pytest.raises(RefusedError, match="and there was none; promote version 2 through the gate"):
+        two.roll_back("2", "1")
+    assert champion(two) == "1"
+
+
+def test_what_was_promoted_since_is_not_red_but_names_the_open_review(rolled):
+    rolled.ready("3", "1")
+    rolled.approve("3")
+    rolled.promote("3")
+    answer = rolled.ask("3")
+    assert answer.verdict == "pass"
+    assert "Still open: emergency rollback of " in answer.reason
+    assert version_status(rolled.ledger, NAME, "1").verdict == "fail"
+    assert words(rolled) != ()
+    review(rolled, rolled.bob)
+    assert "Still open" not in rolled.ask("3").reason
+
+
+def test_its_version_is_not_retired_before_others_have_reviewed_it(rolled):
+    rolled.report("2", "1")
+    rolled.approve("2")
+    rolled.promote("2")
+    with pytest.raises(
+        RefusedError, match=r"version 1 of 'credit' cannot be retired: the emergency rollback of .* comes first"
+    ):
+        retire(rolled.ledger, rolled.registry, NAME, "1", rolled.admin, "clean up")
+    review(rolled, rolled.bob)
+    assert retire(rolled.ledger, rolled.registry, NAME, "1", rolled.admin, "clean up").event == "version retired"
+
+
+def test_the_audit_finds_one_to_a_version_that_was_rejected_since(two):
+    two.report("1", "2")
+    two.reject("1", comment="leaks")
+    assert any("version 1 was rejected since it stood there, by Bob in entry" in each for each in forged(two))
+
+
+def test_the_audit_finds_one_that_repeats_a_rejected_one(rolled):
+    review(rolled, rolled.bob, "reject", "version 2 was fine")
+    rolled.report("2", "1")
+    rolled.approve("2")
+    rolled.promote("2")
+    assert any("version 1 was rejected since it stood there, by Bob: version 2" in each for each in forged(rolled))
 
 
 def forged(world, **changes):
