@@ -10,7 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import CoordpathError, ForeignRegistryError, LedgerError, RefusedError
-from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Intent, Promotion, Refusal, Registration
+from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Promotion, Refusal, Registration
 from coordpath_governance.policy.document import USUAL_ALIAS
 from coordpath_governance.review.adopted import guarding_policies, policy_for
 from coordpath_governance.review.belonging import check_belongs, is_own_registry
@@ -151,10 +151,7 @@ class Guard:
         guarded = {ALWAYS_GUARDED}
         for adopted in guarding_policies(self.ledger):
             guarded |= set(adopted.policy.aliases) if adopted.policy.matches(name) else set()
-        history = ModelHistory(self.ledger.entries(name))
-        guarded |= {facts.binding.alias for _, facts in history.of(Intent)}
-        guarded |= {facts.alias for _, facts in history.of(Adoption)}
-        return frozenset(guarded)
+        return frozenset(guarded | ModelHistory(self.ledger.entries(name)).aliases)
 
     def usual_alias(self, name: str) -> str:
         """The alias that is meant if none is named."""

@@ -64,6 +64,12 @@ class ModelHistory:
             if isinstance(facts, kind):
                 yield entry, facts
 
+    @property
+    def aliases(self) -> frozenset[str]:
+        """Every alias that a promotion was begun for or that was adopted; they stay guarded whatever policies say later."""
+        begun = {facts.binding.alias for _, facts in self.of(Intent)}
+        return frozenset(begun | {facts.alias for _, facts in self.of(Adoption)})
+
     def author(self, version: str, model_created_at: int | None = None, version_created_at: int | None = None) -> str | None:
         """Who registered a version, if the server or a key vouched for it; see `author_of`."""
         return author_of(self.entries, version, model_created_at, version_created_at)
