@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordpath_governance.cli.answers import say_line, show_answer, show_readiness
-from coordpath_governance.cli.arguments import check_text
+from coordpath_governance.cli.arguments import check_text, check_words
 from coordpath_governance.cli.clock import utc_moment
 from coordpath_governance.cli.governed import Governed, alias_option, open_governed, open_registry, version_number
 from coordpath_governance.cli.promotion_document import Asked
@@ -110,7 +110,8 @@ def _say(text: str) -> int:
 
 
 def _check_emergency(emergency: bool, reason: str | None, key: Path | None, dry_run: bool) -> None:
-    """`UsageError` for options that do not go together."""
+    """`UsageError` for options that do not go together, or a reason that the ledger cannot hold."""
+    check_words("--reason", reason or "")
     if not emergency:
         if reason is not None:
             raise UsageError("--reason is for an --emergency rollback; other promotions have theirs in the report")

@@ -11,9 +11,11 @@ import click
 from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
-from coordpath_governance.errors import EXIT_REVIEW
+from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, CoordpathError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from coordpath_governance.ledger.entries import Entry
     from coordpath_governance.ledger.events import KeyAdded, PolicyAdopted, Proposal
     from coordpath_governance.ledger.store import Ledger
@@ -30,17 +32,14 @@ def command(entry: int | None, yes: bool, key: Path | None, **where: Any) -> int
     """Show the proposal of entry ENTRY and, with --key, second it; without ENTRY, list the proposals that wait.
 
     Where a policy in force asks for two policy-admins (`admins: 2`), a key or policy counts only when another one has
-    seconded it. --key is that of the other policy-admin. Exits 3 if it still waits.
+    seconded it. --key is that of the other policy-admin. Exits 3 if it still waits, and a list exits 1 if a proposal in it
+    cannot be read.
     """
     from coordpath_governance.ledger.seconding import proposal_at, second, waiting
 
     ledger = open_ledger(**where, create=False)
     if entry is None:
-        for each, facts in waiting(ledger):
-            _show(ledger, each, facts)
-        if not waiting(ledger):
-            say("Nothing waits for a second policy-admin.")
-        return 0
+        return _list(ledger, waiting(ledger))
     _show(ledger, *proposal_at(ledger, entry))
     if key is None:
         say(f"To second it: coordpath second {entry} --key FILE")
@@ -61,6 +60,21 @@ def say_proposed(entry: Entry) -> int:
         f"coordpath second {entry.seq} --key FILE"
     )
     return EXIT_REVIEW
+
+
+def _list(ledger: Ledger, proposals: Iterable[tuple[Entry, Proposal]]) -> int:
+    """Show every proposal; one that cannot be read does not hide the others. The exit code says whether there was one."""
+    shown, unreadable = 0, 0
+    for entry, facts in proposals:
+        shown += 1
+        try:
+            _show(ledger, entry, facts)
+        except CoordpathError as error:
+            unreadable += 1
+            say_line(f"  Do not second entry {entry.seq}: {error}")
+    if not shown:
+        say("Nothing waits for a second policy-admin.")
+    return EXIT_NO if unreadable else 0
 
 
 def _show(ledger: Ledger, entry: Entry, proposal: Proposal) -> None:

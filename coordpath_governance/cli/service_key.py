@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from coordpath_governance.cli.arguments import check_text, check_words
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.second_command import say_proposed
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, read_ledger
@@ -42,6 +43,8 @@ def rotate_service(out: Path, old: str | None, reason: str, key: Path | None, **
     one.
     Where a policy asks for two policy-admins, the new key is only proposed and the old one stays: exit code 3.
     """
+    check_text(out)
+    check_words("--reason", reason)
     ledger, signer = read_ledger(**where), load_key(key)
     services = ledger.keyring().services
     chosen = [each for each in services if each.facts.id.startswith((old or "").lower())]
@@ -50,6 +53,7 @@ def rotate_service(out: Path, old: str | None, reason: str, key: Path | None, **
     if len(chosen) > 1:
         ids = ", ".join(each.facts.id[:_SHORT] for each in chosen)
         raise UsageError(f"there are {len(chosen)} service keys in use, {ids}: say with --old KEYID which to revoke")
+    revocations = [KeyRevoked(key=each.facts.id, reason=reason) for each in chosen]
     made = new_key()
     facts = KeyFacts(id=made.public.id, public=made.public.text, owner=_OWNER, roles=(SERVICE,))
     made.save(out)
@@ -64,8 +68,8 @@ def rotate_service(out: Path, old: str | None, reason: str, key: Path | None, **
         for each in chosen:
             say(f"Then: coordpath key revoke {each.facts.id[:_SHORT]} --reason {quote(reason)} --key FILE")
         return code
-    for each in chosen:
-        revoked = ledger.append("key revoked", KeyRevoked(key=each.facts.id, reason=reason), signer)
-        say(f"The old one, {each.facts.id[:_SHORT]}, is revoked by entry {revoked.seq} of {ledger.url}.")
+    for revocation in revocations:
+        revoked = ledger.append("key revoked", revocation, signer)
+        say(f"The old one, {revocation.key[:_SHORT]}, is revoked by entry {revoked.seq} of {ledger.url}.")
     say(f"Start the registry again with {SERVICE_KEY_VARIABLE}={out}, or put this file in the place of the old one.")
     return 0

@@ -8,8 +8,9 @@ from typing import Any
 
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import ModelReadError
+from coordpath_governance.ledger.authors import author_of
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Declaration, Registration
+from coordpath_governance.ledger.events import Declaration
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.quorum import person
 from coordpath_governance.models.coefficients_json import declared_bytes, from_document
@@ -17,7 +18,7 @@ from coordpath_governance.models.formats import DECLARED_FORMAT, format_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
 
-__all__ = ["Vouched", "author_of", "declared_model", "declared_sides", "vouched", "vouched_sides"]
+__all__ = ["Vouched", "declared_model", "declared_sides", "vouched", "vouched_sides"]
 
 _UNKNOWN_AUTHOR = 2
 """So many people vouch for a version of which nobody knows who registered it."""
@@ -72,12 +73,6 @@ def vouched(
     signed = tuple((owner, entry) for _, (owner, entry, said) in sorted(last.items()) if said == newest)
     needed = 1 if author is not None else _UNKNOWN_AUTHOR
     return Vouched(newest, signed, max(0, needed - len(signed)))
-
-
-def author_of(chain: Sequence[Entry], version: str) -> str | None:
-    """Who registered a version, if the server or a key vouched for it; of several, the newest registration."""
-    found = [facts for each in chain if isinstance(facts := each.facts, Registration) and facts.version == version]
-    return found[-1].author if found and found[-1].authenticated_by else None
 
 
 def declared_model(content: bytes, where: str) -> LinearModel:

@@ -11,7 +11,8 @@ from typing import Any
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import PolicyError, ReportFormatError
-from coordpath_governance.ledger.declarations import author_of, declared_sides, vouched_sides
+from coordpath_governance.ledger.authors import author_of
+from coordpath_governance.ledger.declarations import declared_sides, vouched_sides
 from coordpath_governance.ledger.emergency_audit import emergency_objections
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
@@ -193,7 +194,7 @@ class _Record:
     def _of_decisions(self, entry: Entry, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> Iterator[str]:
         """Enough different people, none of them the author, whose word counted at that time."""
         decisions = {each.hash: each for each in chain}
-        author = author_of(chain, intent.binding.to_version)
+        author = author_of(chain, intent.binding.to_version, intent.model_created_at, intent.version_created_at)
         moved = _last_move(chain, intent.binding.alias)
         people: dict[str, frozenset[str]] = {}
         waived = self._waived(intent, decisions)

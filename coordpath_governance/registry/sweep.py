@@ -132,16 +132,17 @@ def _look_at_model(
     versions: list[ListedVersion],
     scope: Scope,
 ) -> Iterator[Swept]:
+    recorded = ModelHistory(ledger.entries(name)).aliases
     try:
         adopted = policy_for(ledger, name)
     except RefusedError as error:
         guarding = [each.policy for each in guarding_policies(ledger) if each.policy.matches(name)]
-        yield from _look_at_aliases(client, ledger, {alias for policy in guarding for alias in policy.aliases}, name)
+        yield from _look_at_aliases(client, ledger, recorded.union(*(policy.aliases for policy in guarding)), name)
         yield from (Swept("emergency", name, words) for words in emergency_words(ledger, name))
         if not guarding or any(each.policy.matches(name) for each in adopted_policies(ledger)):
             yield Swept("failed", name, str(error))
         return
-    looked = [*_look_at_aliases(client, ledger, adopted.policy.aliases, name)]
+    looked = [*_look_at_aliases(client, ledger, recorded.union(adopted.policy.aliases), name)]
     yield from looked
     yield from (Swept("emergency", name, words) for words in emergency_words(ledger, name))
     numbers = [each.number for each in versions]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.review.ports import AliasRegistry, Created
 
-__all__ = ["check_belongs"]
+__all__ = ["check_belongs", "is_own_registry"]
 
 
 def check_belongs(ledger: Ledger, registry: AliasRegistry, name: str | None = None) -> None:
@@ -43,6 +43,19 @@ def check_belongs(ledger: Ledger, registry: AliasRegistry, name: str | None = No
             break
     if names:
         raise ForeignRegistryError(_explain(ledger, registry, names[0], differences))
+
+
+def is_own_registry(ledger: Ledger, registry: AliasRegistry) -> bool:
+    """Whether the registry has a model on record that was created when the ledger says.
+
+    Where `check_belongs` objects to one model, this tells a model that was created again from the registry of somebody else.
+    If the only model on record was created again, nothing tells.
+    """
+    for name, record in creations_on_record(ledger.entries()).items():
+        created = registry.created(name)
+        if created is not None and created.model is not None and created.model == record.created_at:
+            return True
+    return False
 
 
 def _difference(record: CreationOnRecord, created: Created) -> str | None:

@@ -56,7 +56,7 @@ def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKe
         raise SigningKeyError(
             f"the key of {known.facts.owner} has none of the roles that policy '{policy.name}' asks: {roles}"
         )
-    author = ModelHistory(ledger.entries(readiness.binding.name)).author(readiness.binding.to_version)
+    author = readiness.author
     if author is not None and person(author) == person(known.facts.owner):
         raise RefusedError(f"{known.facts.owner} registered this version; somebody else has to approve it")
     shown = next((each for each in readiness.judgement.results if each.rule == PAGES), None)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from coordpath_governance.errors import CoordpathError, LedgerError, RefusedError
-from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Intent, Promotion, Refusal, Registration
+from coordpath_governance.errors import CoordpathError, ForeignRegistryError, LedgerError, RefusedError
+from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Promotion, Refusal, Registration
 from coordpath_governance.policy.document import USUAL_ALIAS
 from coordpath_governance.review.adopted import guarding_policies, policy_for
-from coordpath_governance.review.belonging import check_belongs
+from coordpath_governance.review.belonging import check_belongs, is_own_registry
 from coordpath_governance.review.emergency import roll_back
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.lookalikes import looks_like, same_to_a_database
@@ -112,9 +112,19 @@ class Guard:
                 raise RefusedError(reason)
 
     def registered(self, registry: AliasRegistry, name: str, version: str, actor: Actor) -> None:
-        """Record a new version and, if so configured, make its report. Never fails: it just cannot be promoted then."""
+        """Record a new version and, if so configured, make its report. Never fails: it just cannot be promoted then.
+
+        Of a model that was created again, which no policy-admin has adopted yet, it is recorded who registered a version:
+        otherwise a registration of the old model would seem to be about it. Of another registry nothing is recorded.
+        """
         try:
-            check_belongs(self.ledger, registry, name)
+            again: ForeignRegistryError | None = None
+            try:
+                check_belongs(self.ledger, registry, name)
+            except ForeignRegistryError as error:
+                if not is_own_registry(self.ledger, registry):
+                    raise
+                again = error
             created = registry.created(name, version) or Created(None)
             digest = None
             if self.is_guarded(name):
@@ -129,7 +139,9 @@ class Guard:
                 version_created_at=created.version,
             )
             self.ledger.record("registration", facts, model=name)
-            if self.report is not None:
+            if again is not None:
+                _LOG.warning("coordpath: version %s of %r was registered without report: %s", version, name, again)
+            elif self.report is not None:
                 self.report(name, version)
         except Exception as error:  # noqa: BLE001 - creating a version must not fail because of what we do about it
             _LOG.warning("coordpath: version %s of %r was registered without record or report: %s", version, name, error)
@@ -139,10 +151,7 @@ class Guard:
         guarded = {ALWAYS_GUARDED}
         for adopted in guarding_policies(self.ledger):
             guarded |= set(adopted.policy.aliases) if adopted.policy.matches(name) else set()
-        history = ModelHistory(self.ledger.entries(name))
-        guarded |= {facts.binding.alias for _, facts in history.of(Intent)}
-        guarded |= {facts.alias for _, facts in history.of(Adoption)}
-        return frozenset(guarded)
+        return frozenset(guarded | ModelHistory(self.ledger.entries(name)).aliases)
 
     def usual_alias(self, name: str) -> str:
         """The alias that is meant if none is named."""

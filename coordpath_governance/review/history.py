@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from coordpath_governance.ledger.declarations import author_of
+from coordpath_governance.ledger.authors import author_of
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
     Adoption,
@@ -64,9 +64,15 @@ class ModelHistory:
             if isinstance(facts, kind):
                 yield entry, facts
 
-    def author(self, version: str) -> str | None:
-        """Who registered a version, if the server or a key vouched for it; of several, the newest registration."""
-        return author_of(self.entries, version)
+    @property
+    def aliases(self) -> frozenset[str]:
+        """Every alias that a promotion was begun for or that was adopted; they stay guarded whatever policies say later."""
+        begun = {facts.binding.alias for _, facts in self.of(Intent)}
+        return frozenset(begun | {facts.alias for _, facts in self.of(Adoption)})
+
+    def author(self, version: str, model_created_at: int | None = None, version_created_at: int | None = None) -> str | None:
+        """Who registered a version, if the server or a key vouched for it; see `author_of`."""
+        return author_of(self.entries, version, model_created_at, version_created_at)
 
     def report(self, version: str, champion: str | None) -> tuple[Entry, ReportMade] | None:
         """The newest report on a version, if there is one on the change from this champion rather than another."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +18,7 @@ from coordpath_governance.reports.document import GateRule, GateWord
 from coordpath_governance.review.approvals import Tally, objection_to, tally
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.pages import page_states
+from coordpath_governance.review.ports import Created
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,14 +37,14 @@ __all__ = ["Readiness", "assess_readiness", "bind", "gate_word", "record_verdict
 
 @dataclass(frozen=True)
 class Readiness:
-    """What the gate says of one change, and why."""
+    """What the gate says of one change, and why. ``author`` registered the version; None if nobody vouches for who did."""
 
     binding: Binding
     judgement: Judgement
     tally: Tally
     waivers: tuple[Entry, ...]
     rejections: tuple[str, ...]
-    author_known: bool
+    author: str | None
 
     @property
     def verdict(self) -> Literal["pass", "review", "fail"]:
@@ -61,7 +62,7 @@ class Readiness:
             return self.judgement.reason
         if self.tally.missing:
             void = f" Not counted: {'; '.join(self.tally.void)}." if self.tally.void else ""
-            why = "" if self.author_known else " One more than otherwise, since nobody vouches for who registered it."
+            why = "" if self.author is not None else " One more than otherwise, since nobody vouches for who registered it."
             return f"Still needed: {', '.join(self.missing)}.{why}{void}"
         undecided = sum(each.result in ("review", "unknown") for each in self.judgement.results)
         people = len(self.tally.counted)
@@ -91,12 +92,16 @@ class Readiness:
 
 @dataclass(frozen=True)
 class BoundChange:
-    """A change with everything it is bound to. ``champion_gone``: the champion's files are not there any more."""
+    """A change with everything it is bound to. ``champion_gone``: the champion's files are not there any more.
+
+    ``created``: when the registry created the model and the version; by that a registration is known to be about them.
+    """
 
     binding: Binding
     document: ChangeReportDocument
     made_at: str
     champion_gone: bool = False
+    created: Created = field(default_factory=lambda: Created(None))
     pages: Mapping[str, PageState] | None = None
 
 
@@ -151,18 +156,19 @@ def bind(
         report=report.report,
         policy=adopted.sha256,
     )
-    return BoundChange(binding, document, entry.at, gone, page_states(registry, name, report))
+    created = registry.created(name, version) or Created(None)
+    return BoundChange(binding, document, entry.at, gone, created, page_states(registry, name, report))
 
 
 def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history: ModelHistory) -> Readiness:
     """Rules, waivers and approvals together, at the ledger's time."""
     now, ring = ledger.now(), ledger.keyring()
     binding = bound.binding
-    waivers = _valid_waivers(policy, history, binding, ring, now)
+    author = history.author(binding.to_version, bound.created.model, bound.created.version)
+    waivers = _valid_waivers(policy, history, binding, ring, now, author)
     gate = _gate_facts(ledger, bound.document, policy, history, binding.alias, now, bound.made_at)
     gate = replace(gate, champion_gone=bound.champion_gone, pages=bound.pages)
     judgement = judge(policy, bound.document, gate, frozenset(rule for rule, _ in waivers))
-    author = history.author(binding.to_version)
     approvals, rejections, void = [], [], []
     for entry, known, facts in _newest_by_person(history.decisions(binding), ring):
         if isinstance(facts, Rejection):
@@ -179,7 +185,7 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
         involved[author] = "registered the version"
     counted = tally(places, approvals, involved, void)
     consumed = tuple(entry for _, entry in waivers)
-    return Readiness(binding, judgement, counted, consumed, tuple(rejections), author is not None)
+    return Readiness(binding, judgement, counted, consumed, tuple(rejections), author)
 
 
 def record_verdict(ledger: Ledger, readiness: Readiness, history: ModelHistory) -> None:
@@ -242,11 +248,10 @@ def _newest_by_person(
 
 
 def _valid_waivers(
-    policy: Policy, history: ModelHistory, binding: Binding, ring: KeyRing, now: str
+    policy: Policy, history: ModelHistory, binding: Binding, ring: KeyRing, now: str, author: str | None
 ) -> tuple[tuple[str, Entry], ...]:
     """Rules waived by somebody whom the policy lets, and the entries that say so; an author waives nothing."""
     found: dict[str, Entry] = {}
-    author = history.author(binding.to_version)
     for entry, facts in history.waivers(binding):
         known = ring.keys[entry.key]
         if objection_to(entry, facts, known, history, now, policy.waivers.longest_days) is not None:

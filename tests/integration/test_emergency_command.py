@@ -65,6 +65,8 @@ def test_rolling_back_reviewing_and_what_is_said_meanwhile(office, tmp_path):
     [
         ({"reason": None}, "needs a --reason"),
         ({"reason": " "}, "needs a --reason"),
+        ({"reason": "\udcff"}, "is not valid UTF-8"),
+        ({"reason": "x" * 4001}, "--reason has 4001 characters; the ledger holds up to 4000"),
         ({"owner": None}, "needs your signature"),
     ],
 )

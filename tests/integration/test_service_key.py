@@ -126,3 +126,12 @@ def test_only_a_policy_admin_rotates_and_nothing_is_left_behind(coordpath, place
     (tmp_path / "new.key").write_text("there")
     assert rotate(coordpath, tmp_path).code == 2
     assert len(running.entries()) == 3
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("reason", "why"), [("\udcff", "is not valid UTF-8"), ("x" * 4001, "has 4001 characters")])
+def test_a_reason_that_the_ledger_cannot_hold_adds_no_key(coordpath, place, running, tmp_path, reason, why):
+    done = rotate(coordpath, tmp_path, "--reason", reason)
+    assert (done.code, why in done.plain) == (2, True), done.plain
+    assert len(running.entries()) == 3
+    assert not (tmp_path / "new.key").exists()

@@ -34,7 +34,7 @@ class Swept:
         at = 2 if arguments[0] in ("key", "policy", "audit") else 1
         return self._coordpath(*arguments[:at], "--ledger", self.url, *arguments[at:])
 
-    def adopt_policy(self, name="swept", **reference):
+    def adopt_policy(self, name="swept", aliases=("champion",), **reference):
         rows = self.store.rows.csv
         pinned = {"sha256": open_source(rows).sha256, "uri": str(rows), "role": "holdout", "target": "price"}
         path = self.folder / f"{uuid.uuid4().hex}.json"
@@ -44,6 +44,7 @@ class Swept:
             "models": [self.name, f"{self.name} *"],
             "reference": {**pinned, **reference},
             "rules": self.rules,
+            "aliases": list(aliases),
             "materiality": [{"class": "any", "approvals": [{"role": "validator"}]}],
         }
         path.write_text(json.dumps(policy), encoding="utf-8")
@@ -120,6 +121,16 @@ def test_a_move_outside_is_found_and_nothing_is_explained_from_it(swept):
         assert "the ledger knows version 1 under 'champion', the registry had version 2" in said.plain
     assert swept.events().count("outside move") == 1
     assert swept.events().count("report") == 2
+
+
+def test_a_move_of_an_alias_that_only_an_earlier_policy_guarded_is_found(swept):
+    swept.champion()
+    swept.adopt_policy(aliases=["production"])
+    assert swept.findings()[1] == 0
+    swept.set_champion(swept.name, "2")
+    findings, code = swept.findings()
+    assert (code, findings[0]["kind"]) == (1, "moved")
+    assert "the ledger knows version 1 under 'champion', the registry had version 2" in findings[0]["text"]
 
 
 def test_a_champion_whose_files_were_changed(store, coordpath, tmp_path):

@@ -5,6 +5,8 @@ import json
 import pytest
 from helpers.office import Office
 
+from coordpath_governance.canonical import sha256_hex
+from coordpath_governance.ledger.events import PolicyAdopted, Proposal
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.signing.keys import PrivateKey
@@ -302,3 +304,15 @@ def test_a_key_with_proof_is_seconded_with_it(two):
     shown = two.second(entry, "Sue")
     assert (shown.code, "with its owner's proof of 20" in shown.out, "naming nobody" in shown.out) == (0, True, False)
     assert two.ledger.entries()[-1].facts.proof.owner == "Bob"
+
+
+def test_a_proposal_that_cannot_be_read_does_not_hide_the_others(two):
+    body = PolicyAdopted(policy=sha256_hex(b"{}"), name="unreadable", models=("a",))
+    proposal = Proposal(event="policy adopted", body=body.model_dump(mode="json"))
+    bad = two.ledger.append("proposal", proposal, PrivateKey.load(two.file("Ann")), blob=b"{}").seq
+    entry = proposed(two.new("Bob", "validator", by="Ann"))
+    listed = two.run("second")
+    assert listed.code == 1
+    assert f"Do not second entry {bad}: the proposed policy " in listed.plain
+    assert f"Entry {entry} of " in listed.plain
+    assert "of Bob, with the roles validator" in listed.plain

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordpath_governance.errors import EXIT_UNKNOWN, ForeignRegistryError, RefusedError
+from coordpath_governance.errors import EXIT_UNKNOWN, ForeignRegistryError, RefusedError, ReviewNeededError
 from coordpath_governance.ledger.consistency import contradictions
 from coordpath_governance.ledger.events import Adoption, Intent, Promotion
 from coordpath_governance.review.belonging import check_belongs
@@ -217,3 +217,54 @@ def test_leaving_the_times_out_gains_nothing(champion_world):
     assert faked(champion_world, model_created_at=None, version_created_at=None) == []
     with pytest.raises(ForeignRegistryError):
         check_belongs(champion_world.ledger, same_names(), NAME)
+
+
+def registers(world, version, author):
+    world.guard.registered(world.registry, NAME, version, Actor(author, "server"))
+
+
+def created_again(world, *, other):
+    """Eve's version 1 was promoted; the model was created again, Bob registered a version 1, and an admin adopted that."""
+    world.registry.set[NAME] = {}
+    registers(world, "1", "Eve")
+    world.report("1")
+    world.approve("1")
+    world.promote("1")
+    if other:
+        world.registry.set[OTHER] = {"champion": "1"}
+        adopt(world, OTHER)
+    world.registry.set[NAME] = {}
+    world.registry.models[NAME] = ANOTHER_TIME
+    world.registry.versions[NAME, "1"] = CREATED + 5000
+    registers(world, "1", "Bob")
+    adopt(world, NAME, created_again=True)
+    world.report("1")
+    return world
+
+
+def test_nobody_approves_their_own_version_of_a_model_that_was_created_again(world):
+    created_again(world, other=True)
+    assert [entry.facts.author for entry in world.ledger.entries(NAME) if entry.event == "registration"] == ["Eve", "Bob"]
+    with pytest.raises(RefusedError, match="Bob registered this version"):
+        world.approve("1")
+    world.approve("1", world.person("Cleo", "validator"))
+    world.promote("1")
+    assert world.registry.set[NAME] == {"champion": "1"}
+
+
+def test_where_it_cannot_be_recorded_who_registered_it_nobody_is_known(world):
+    created_again(world, other=False)
+    world.approve("1")
+    with pytest.raises(ReviewNeededError, match="nobody vouches for who registered it"):
+        world.promote("1")
+    world.approve("1", world.person("Cleo", "validator"))
+    world.promote("1")
+    assert world.registry.set[NAME] == {"champion": "1"}
+
+
+def test_a_version_that_another_version_replaced_outside_has_no_known_author(world):
+    world.registry.set[NAME] = {}
+    registers(world, "1", "Eve")
+    world.registry.versions[NAME, "1"] = CREATED + 5000
+    world.report("1")
+    assert world.ask("1").readiness.author is None
