@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -73,7 +74,10 @@ def export(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
     ledger = read_ledger(**where)
     entries = ledger.entries()
     write_evidence(out, export_lines(ledger.id, entries, ledger.blobs))
-    say(f"{len(entries)} entries of ledger {ledger.id} are in {out}; check them with: coordpath audit verify {out}")
+    say(
+        f"{len(entries)} entries of ledger {ledger.id} are in {out}; "
+        f"check them with: coordpath audit verify {quote(str(out))}"
+    )
 
 
 @command.command("anchor")
@@ -88,7 +92,8 @@ def anchor(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
     head = ledger.entries()[-1]
     write_evidence(out, [make_anchor(ledger.id, head, ledger.now(), key)])
     ledger.record("anchor", Anchor(seq=head.seq, hash=head.hash))
-    say(f"Entry {head.seq} is anchored in {out}; keep this file elsewhere, and check with: coordpath audit verify --anchor")
+    say(f"Entry {head.seq} is anchored in {out}; keep this file elsewhere.")
+    say(f"Check the ledger with: coordpath audit verify --anchor {quote(str(out))}")
 
 
 def _tell(found: Audit, as_json: bool, missing_triggers: Sequence[str] = (), red: Sequence[str] = ()) -> int:

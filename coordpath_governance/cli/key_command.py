@@ -19,6 +19,7 @@ from coordpath_governance.cli.second_command import say_proposed
 from coordpath_governance.cli.service_key import rotate_service
 from coordpath_governance.cli.signing_options import (
     key_option,
+    ledger_exists,
     ledger_options,
     load_key,
     open_ledger,
@@ -89,6 +90,10 @@ def new(
         return _add_public(open_ledger(**where, create=False), PublicKey.from_text(public), owner, roles, proof, key)
     if proof is not None:
         raise UsageError("--proof goes with --public TEXT: a key that is made here needs no proof")
+    if not ledger_exists(**where) and ADMIN not in {role.strip() for role in roles}:
+        raise UsageError(
+            f"the first key of a ledger is a {ADMIN}'s, who signs for itself: `coordpath key new OWNER --role {ADMIN}`"
+        )
     ledger = open_ledger(**where)
     made = new_key()
     body = KeyAdded(key=_facts(made.public, owner, roles))

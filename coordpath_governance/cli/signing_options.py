@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "find_ledger",
     "key_option",
+    "ledger_exists",
     "ledger_options",
     "load_key",
     "open_ledger",
@@ -69,6 +70,13 @@ def open_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str 
     from coordpath_governance.ledger.store import Ledger
 
     return Ledger.open(_url(ledger, tracking_uri, registry_uri), create=create)
+
+
+def ledger_exists(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> bool:
+    """Whether the ledger that the options name has been begun."""
+    from coordpath_governance.ledger.store import Ledger
+
+    return Ledger.exists(_url(ledger, tracking_uri, registry_uri))
 
 
 def read_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Ledger:

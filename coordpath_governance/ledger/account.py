@@ -111,7 +111,7 @@ def _body(entry: Entry, records: Records) -> dict[str, Any]:
 
 def _fields(body: dict[str, Any], depth: int, records: Records) -> Iterator[tuple[int, str, str]]:
     for name, value in body.items():
-        label = _LABELS.get(name, name.replace("_", " "))
+        label = _LABELS.get(name, name if "." in name else name.replace("_", " "))
         if isinstance(value, dict):
             yield depth, label, ""
             yield from _fields(value, depth + 1, records)

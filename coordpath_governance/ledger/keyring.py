@@ -107,7 +107,7 @@ class KeyRing:
         if needed is None and known.facts.roles == (SERVICE,):
             return f"a '{entry.event}' is a person's to sign, not the service's"
         if needed is not None and needed not in known.facts.roles:
-            return f"the key of {known.facts.owner} lacks the role '{needed}' that a '{entry.event}' needs"
+            return f"the key of {known.facts.owner} lacks the role '{needed}', which the event '{entry.event}' needs"
         return self._lacks_a_second(entry, known)
 
     def _lacks_a_second(self, entry: Entry, signer: KnownKey) -> str | None:

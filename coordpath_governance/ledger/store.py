@@ -117,8 +117,8 @@ class Ledger:
         known = None if self.service is None else self.keyring().keys[self.service.public.id]
         if known is not None and known.revoked is not None:
             raise LedgerError(
-                f"{self.service!r} was the service key of '{self.url}' and is revoked by entry {known.revoked}: set "
-                f"{SERVICE_KEY_VARIABLE} to the file of the new one and start again"
+                f"the key {known.facts.id[:12]} was the service key of '{self.url}'; entry {known.revoked} revoked it: "
+                f"set {SERVICE_KEY_VARIABLE} to the file of the new one and start again"
             )
         return self.service
 

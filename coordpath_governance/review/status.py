@@ -115,7 +115,7 @@ def _decided(
 def _replaced(entry: Entry) -> str:
     facts = entry.facts
     to = facts.to_version if isinstance(facts, Promotion) else entry.body["version"]
-    return f" {f'Version {to}' if to else 'Nothing'} is in its place since {entry.at[:_DAY]}."
+    return f" {f'Version {to}' if to else 'Nothing'} has been in its place since {entry.at[:_DAY]}."
 
 
 def _doubt(history: ModelHistory, alias: str) -> str:

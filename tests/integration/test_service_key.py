@@ -46,11 +46,11 @@ def test_the_new_key_records_and_the_old_one_no_longer(coordpath, place, running
     assert f"The old one, {old.public.id[:12]}, is revoked by entry 6" in done.plain
     assert f"Start the registry again with COORDPATH_SERVICE_KEY={tmp_path / 'new.key'}" in done.plain
     for ledger in (running, place.open()):
-        with pytest.raises(LedgerError, match="is revoked by entry 6: set COORDPATH_SERVICE_KEY to the file of the new one"):
+        with pytest.raises(LedgerError, match="entry 6 revoked it: set COORDPATH_SERVICE_KEY to the file of the new one"):
             ledger.record("refusal", REFUSAL, model="fraud")
         assert len(ledger.entries()) == 6
     stopped = coordpath("audit", "anchor", "-o", tmp_path / "after.json")
-    assert (stopped.code, "is revoked by entry 6" in stopped.plain) == (4, True)
+    assert (stopped.code, "entry 6 revoked it" in stopped.plain) == (4, True)
     monkeypatch.setenv("COORDPATH_SERVICE_KEY", str(tmp_path / "new.key"))
     assert place.open(service_key=tmp_path / "new.key").record("refusal", REFUSAL, model="fraud").seq == 7
     assert coordpath("audit", "anchor", "-o", tmp_path / "after.json").code == 0

@@ -62,7 +62,7 @@ def test_tags_description_report_terminal_and_gate_agree_after_every_decision(of
     office.approve("2", "Bob", "Cleo")
     assert office.run("promote", name, "2").code == 0
     assert shown(office, "2")[1] == "promoted"
-    assert shown(office, "1")[2].endswith(f"Version 2 is in its place since {day}.")
+    assert shown(office, "1")[2].endswith(f"Version 2 has been in its place since {day}.")
 
 
 def test_the_sweep_puts_right_what_somebody_wrote_and_keeps_a_persons_text(office):

@@ -556,7 +556,9 @@ def test_its_status_is_red_until_others_have_approved_it(rolled):
     status = version_status(rolled.ledger, NAME, "1")
     assert (status.verdict, status.decision) == ("pass", "emergency")
     assert "reviewed and approved" in status.text
-    assert version_status(rolled.ledger, NAME, "2").text.endswith(f"Version 1 is in its place since {status.word[-10:]}.")
+    assert version_status(rolled.ledger, NAME, "2").text.endswith(
+        f"Version 1 has been in its place since {status.word[-10:]}."
+    )
 
 
 def test_its_record_says_that_one_person_did_it_alone(rolled):

@@ -82,7 +82,7 @@ def test_a_promotion_says_who_approved_what_was_waived_and_why(champion_world):
     assert found.text.startswith("By Olga; approved by Bob (validator); waived: ")
     assert "(Rita: agreed with finance)" in found.text
     assert found.report.champion == "1"
-    assert status(world, "1").text.endswith(f" Version 2 is in its place since {day(world)}.")
+    assert status(world, "1").text.endswith(f" Version 2 has been in its place since {day(world)}.")
     assert short(world, "1")[:2] == ("pass", "promoted")
 
 
@@ -117,11 +117,11 @@ def test_a_move_outside_the_gate_is_said_and_an_adoption_names_who_and_why(champ
     found = status(world, "2")
     assert (found.verdict, found.decision, found.word) == (None, "adopted", f"Taken under guard as champion on {day(world)}")
     assert found.text == "By Ann; no rule was checked. Reason: looked into."
-    assert status(world, "1").text.endswith(f" Version 2 is in its place since {day(world)}.")
+    assert status(world, "1").text.endswith(f" Version 2 has been in its place since {day(world)}.")
     del world.registry.set[NAME]["champion"]
     world.ledger.record("outside move", move.model_copy(update={"found": None}), model=NAME)
     adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "")
-    assert status(world, "2").text.endswith(f" Nothing is in its place since {day(world)}.")
+    assert status(world, "2").text.endswith(f" Nothing has been in its place since {day(world)}.")
 
 
 def test_the_guard_tells_of_both_versions_and_whatever_that_raises_the_promotion_holds(champion_world, caplog):
