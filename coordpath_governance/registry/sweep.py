@@ -16,6 +16,7 @@ from coordpath_governance.errors import (
     EXIT_NO,
     EXIT_UNKNOWN,
     CoordpathError,
+    FilesGoneError,
     NotFoundError,
     RefusedError,
     StandingFilesGoneError,
@@ -195,8 +196,10 @@ def _look_at_alias(ledger: Ledger, registry: ClientRegistry, name: str, alias: s
 def _look_at_pages(registry: ClientRegistry, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:
     """The newest report on each change to a version that is still there, compared with the files that are attached."""
     newest: dict[tuple[str, str | None], ReportMade] = {}
-    for _, made in ModelHistory(ledger.entries(name)).of(ReportMade):
-        newest[made.version, made.champion] = made
+    history = ModelHistory(ledger.entries(name))
+    for _, made in history.of(ReportMade):
+        if not history.retired(made.version):
+            newest[made.version, made.champion] = made
     for (version, champion), made in sorted(newest.items(), key=lambda each: (int(each[0][0]), int(each[0][1] or 0))):
         if int(version) not in versions:
             continue
@@ -208,11 +211,25 @@ def _look_at_pages(registry: ClientRegistry, ledger: Ledger, name: str, versions
         if "not known" in states.values():
             yield Swept("failed", name, f"the report attached to version {version} cannot be reached")
         changed = changed_pages(states)
-        if changed:
+        if changed and set(states.values()) == {"missing"} and _files_are_gone(registry, name, version):
+            if version not in (history.standing(alias).version for alias in history.aliases):
+                text = f"the files of version {version} are gone, and the attached report with them; the ledger keeps it"
+                yield Swept("unreadable", name, text, version, counts=False)
+        elif changed:
             files = ", ".join(f"{file}: {state}" for file, state in changed.items())
             again = f"coordpath report {quote(name)} --candidate {version} --champion {champion or 'none'}"
             text = f"the attached report on version {version} is not the recorded one ({files}); `{again}` attaches it again"
             yield Swept("changed", name, text)
+
+
+def _files_are_gone(registry: ClientRegistry, name: str, version: str) -> bool:
+    try:
+        registry.digest(name, version)
+    except FilesGoneError:
+        return True
+    except CoordpathError:
+        return False
+    return False
 
 
 def _look_at_decisions(client: Any, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient

@@ -82,7 +82,7 @@ def test_a_bad_problem_is_wrong_use(coordpath, tmp_path, content, says):
         (("solve", "{problem}", "-o", "{folder}"), "is a directory"),
         (("solve", "{problem}", "-o", "{folder}/no/such/path.json"), "cannot write"),
         (("verify", "{folder}/none.json"), "there is no file"),
-        (("verify", "{folder}"), "cannot read"),
+        (("verify", "{folder}"), "there is no change_report.json in"),
         (("verify", "{problem}"), "not a change report: its schema is 'coordpath.problem/1'"),
         (("sovle",), "No such command"),
         (("solve", "--nope"), "No such option"),

@@ -361,7 +361,7 @@ def test_an_emergency_rollback_needs_only_the_registrys_url_and_a_key(guarded, c
     assert done.code == 0, done.err
     assert "the registry let it, and recorded it" in done.plain
     assert guarded.stands(name) == "1"
-    assert guarded.events(name)[-2:] == ["emergency", "promotion"]
+    assert guarded.events(name)[-3:] == ["emergency", "promotion", "decision record"]
     assert "coordpath.request" not in guarded.store.tags(name, 1)
     again = coordpath("promote", name, "2", "--emergency", "--reason", "back", "--key", tmp_path / "ann.pem")
     assert again.code == 1

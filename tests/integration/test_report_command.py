@@ -457,4 +457,4 @@ def test_out_writes_the_three_files_even_when_attaching(store, coordpath, tmp_pa
     ]
     outcome = coordpath("report", name, "--champion", "1", *store.rows.args, "--out", "/dev/null/x")
     assert outcome.code == 2
-    assert "cannot write to '/dev/null/x'" in outcome.plain
+    assert "cannot write '/dev/null/x'" in outcome.plain
