@@ -11,7 +11,7 @@ from coordpath_governance.errors import PolicyError
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Adoption, Approval, Emergency, EmergencyReview, Promotion, Rejection
 from coordpath_governance.ledger.keyring import KeyRing
-from coordpath_governance.ledger.quorum import Place, fill, person, places_for
+from coordpath_governance.ledger.quorum import Place, approvals_by, fill, person, places_for
 from coordpath_governance.ledger.standing import Stood
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.document import Policy
@@ -65,7 +65,8 @@ class EmergencyState:
             after = "" if self.moved_on else "; promote another version through the gate"
             return f"{what}, rejected by {'; '.join(self.rejected_by)}{after}"
         overdue = ", overdue" if moment(now) > moment(self.facts.review_by) else ""
-        return f"{what}, to be reviewed by {self.facts.review_by[:10]}{overdue}"
+        needed = f"; still needed: {', '.join(approvals_by(self.missing))}" if self.missing else ""
+        return f"{what}, to be reviewed by {self.facts.review_by[:10]}{overdue}{needed}"
 
     def words(self, now: str) -> str:
         """The sentence, with the number of its entry."""

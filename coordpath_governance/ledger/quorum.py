@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from coordpath_governance.policy.document import Policy
 
-__all__ = ["Need", "Place", "fill", "person", "places_for"]
+__all__ = ["Need", "Place", "approvals_by", "fill", "person", "places_for"]
 
 
 class Need(Protocol):
@@ -60,6 +61,12 @@ def fill(places: Sequence[Place], people: Mapping[str, frozenset[str]]) -> dict[
     for at in range(len(places)):
         seat(at, set())
     return {at: who for who, at in taken.items()}
+
+
+def approvals_by(places: Iterable[Place]) -> tuple[str, ...]:
+    """Open places in words, such as "2 approvals by owner or validator"."""
+    counts = Counter(" or ".join(place.roles) or "nobody that the policy names" for place in places)
+    return tuple(f"{count} approval{'s' if count > 1 else ''} by {roles}" for roles, count in counts.items())
 
 
 def person(name: str) -> str:

@@ -34,6 +34,7 @@ Attest = Callable[[dict[str, str], str], bytes]
 """Makes attestation.json over the SHA-256 of each of the report's files, at a time: same files and time, same bytes."""
 
 _TAG_OF_COMPLETENESS = "coordpath.report_sha256"
+_TAG_OF_PLACE = "coordpath.report_path"
 _BEING_REPLACED = "being replaced"
 
 
@@ -135,12 +136,18 @@ def put_again(
     candidate: ModelPointer,
     recorded: Mapping[str, bytes],
 ) -> Attached:
-    """Put a report's recorded files back beside a version about which everything else has been said."""
+    """Put a report's recorded files back beside a version about which everything else has been said.
+
+    The tags go on naming the report that they named.
+    """
+    folder, digest = report_folder(champion, candidate), sha256_hex(recorded[REPORT_FILE])
+    with attaching(f"reading the tags of {candidate.uri}"):
+        tags = client.get_model_version(candidate.name, candidate.version).tags
     replaced = put_files(client, champion, candidate, recorded)
-    digest = sha256_hex(recorded[REPORT_FILE])
+    named = digest if tags.get(_TAG_OF_PLACE) == folder else tags.get(_TAG_OF_COMPLETENESS, digest)
     with attaching(f"tagging {candidate.uri}"):
-        client.set_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS, digest)
-    return Attached(report_folder(champion, candidate), digest, new=True, replaced=replaced)
+        client.set_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS, named)
+    return Attached(folder, digest, new=True, replaced=replaced)
 
 
 def _write(
@@ -176,7 +183,7 @@ def _tags(
     document = report.document
     return {
         VERDICT_TAG: verdict.verdict,
-        "coordpath.report_path": folder,
+        _TAG_OF_PLACE: folder,
         "coordpath.champion_version": "none" if champion is None else str(champion.version or champion.uri),
         "coordpath.status": document.path.status,
         "coordpath.steps": str(len(document.path.steps)),

@@ -89,7 +89,8 @@ class GovernedModel:
         """Attach the recorded files again where others are in their place; decisions about the report stay.
 
         None if they are as recorded or cannot be looked at, and if the newest report on this change no longer counts: then a
-        new one is to be made. A version that was promoted keeps its own, and is not judged again.
+        new one is to be made. A version that was promoted keeps its own, and is not judged again; nor does a report on
+        another change than the newest say anything of the version now.
         """
         name, version = str(candidate.name), str(candidate.version)
         history, registry = ModelHistory(self.ledger.entries(name)), ClientRegistry(self.client)
@@ -101,7 +102,8 @@ class GovernedModel:
         report = ChangeReport.from_bytes(files[REPORT_FILE])
         if registry.digest(name, version) != made.candidate_digest:
             return None
-        if history.kept(version) is not None:
+        newest = [each for _, each in history.of(ReportMade) if each.version == version][-1]
+        if history.kept(version) is not None or newest != made:
             return report, None, put_again(self.client, champion, candidate, files)
         applied = report.document.assessment.policy
         if applied is None or applied.sha256 != self.adopted.sha256:

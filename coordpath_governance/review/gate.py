@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.canonical import sha256_hex
@@ -12,7 +13,7 @@ from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.review.emergency import open_under
 from coordpath_governance.review.history import ModelHistory
-from coordpath_governance.review.pages import REPORT_FILE, recorded_files, rendered_pages
+from coordpath_governance.review.pages import REPORT_FILE, changed_pages, page_states, recorded_files, rendered_pages
 from coordpath_governance.review.promotion import stands_already
 from coordpath_governance.review.readiness import assess_readiness, bind, record_verdict
 from coordpath_governance.review.reconcile import look
@@ -64,7 +65,7 @@ def ask_gate(
     try:
         history = look(ledger, registry, name, alias)
         if stands_already(registry, history, name, alias, version):
-            return _standing(ledger, name, alias, version)
+            return _standing(ledger, registry, history, name, alias, version)
         bound = bind(ledger, registry, adopted, name, alias, version, history)
         readiness = assess_readiness(ledger, bound, adopted.policy, history)
     except RefusedError as error:
@@ -74,11 +75,18 @@ def ask_gate(
     return Answer(readiness.verdict, readiness.reason, alias, readiness)
 
 
-def _standing(ledger: Ledger, name: str, alias: str, version: str) -> Answer:
-    """Of what stands already: whether it does so by an emergency rollback that nobody has reviewed.
+def _standing(ledger: Ledger, registry: AliasRegistry, history: ModelHistory, name: str, alias: str, version: str) -> Answer:
+    """Of what stands already: whether an emergency rollback waits for its review, and whether its report was changed.
 
     What was promoted through the gate since is not red itself; the answer names the review that is still open.
     """
+    made = history.decided_on(alias, version)
+    changed = changed_pages(page_states(registry, name, made)) if made is not None else {}
+    if made is not None and changed:
+        files = ", ".join(f"{file}: {state}" for file, state in changed.items())
+        again = f"coordpath report {quote(name)} --candidate {version} --champion {made.champion or 'none'}"
+        reason = f"its report is not the recorded one (pages: {files}); `{again}` attaches it again"
+        return Answer("fail", f"Version {version} is '{alias}', but {reason}.", alias)
     states = open_under(ledger, name, alias)
     words = [each.words(ledger.now()) for each in states]
     if all(each.moved_on for each in states):

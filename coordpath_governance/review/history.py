@@ -116,6 +116,15 @@ class ModelHistory:
         """What was intended, by the hash of the entry."""
         return {entry.hash: facts for entry, facts in self.of(Intent)}
 
+    def decided_on(self, alias: str, version: str) -> ReportMade | None:
+        """The report on which the newest promotion of a version to an alias was decided; None for any other standing."""
+        for _, promotion in reversed([*self.of(Promotion)]):
+            if (promotion.alias, promotion.to_version) == (alias, version):
+                intent = self.intents.get(promotion.intent)
+                reports = [made for _, made in self.of(ReportMade) if intent and made.report == intent.binding.report]
+                return reports[-1] if reports else None
+        return None
+
     def open_intent(self, alias: str) -> tuple[Entry, Intent | Emergency] | None:
         """A promotion that was begun and neither done nor found to have gone elsewhere."""
         waiting: tuple[Entry, Intent | Emergency] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +10,7 @@ from coordpath_governance.errors import FilesGoneError, RefusedError
 from coordpath_governance.ledger.declarations import Vouched, vouched_sides
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
-from coordpath_governance.ledger.quorum import person, places_for
+from coordpath_governance.ledger.quorum import approvals_by, person, places_for
 from coordpath_governance.policy.judge import GateFacts, Judgement, judge
 from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.document import GateRule, GateWord
@@ -74,8 +73,7 @@ class Readiness:
     @property
     def missing(self) -> tuple[str, ...]:
         """The approvals still needed, in words."""
-        counts = Counter(" or ".join(place.roles) or "nobody that the policy names" for place in self.tally.missing)
-        return tuple(f"{count} approval{'s' if count > 1 else ''} by {roles}" for roles, count in counts.items())
+        return approvals_by(self.tally.missing)
 
     def facts(self) -> VerdictGiven:
         """As the ledger records it."""

@@ -175,3 +175,19 @@ def test_a_changed_decision_is_named_by_the_sweep_and_put_back(office):
     page.unlink()
     assert office.run("sweep").code == 0
     assert page.read_bytes() == before
+
+
+def test_an_older_report_that_is_put_back_says_nothing_of_the_version_now(office):
+    assert office.run("report", office.name, "--candidate", "3").code == 0
+    office.approve("2", "Bob", "Cleo")
+    assert office.run("promote", office.name, "2").code == 0
+    assert office.run("report", office.name, "--candidate", "3").code == 0
+    tags, description = office.store.tags(office.name, "3"), office.store.description(office.name, "3")
+    assert tags["coordpath.champion_version"] == "2"
+    folder = office.folder_of("3", "v1-to-v3")
+    before = files(folder)
+    (folder / HTML).write_bytes(b"<p>All is well.</p>")
+    assert office.run("report", office.name, "--candidate", "3", "--champion", "1").code == 0
+    assert files(folder) == before
+    assert office.store.tags(office.name, "3") == tags
+    assert office.store.description(office.name, "3") == description

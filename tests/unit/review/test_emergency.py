@@ -94,8 +94,8 @@ def test_it_is_red_until_others_have_reviewed_it(rolled):
 
 def test_after_the_days_it_is_overdue(rolled):
     later = (datetime.now(timezone.utc) + timedelta(days=4)).isoformat()
-    assert state(rolled).sentence(later).endswith(", overdue")
-    assert not state(rolled).sentence(rolled.ledger.now()).endswith(", overdue")
+    assert state(rolled).sentence(later).endswith(", overdue; still needed: 1 approval by validator")
+    assert "overdue" not in state(rolled).sentence(rolled.ledger.now())
 
 
 def test_a_rejected_rollback_is_red_until_another_version_is_promoted(rolled):

@@ -154,3 +154,15 @@ def test_only_pages_of_ours_are_pages():
     assert ReportMade(**facts).pages is None
     with pytest.raises(ValueError, match="pages"):
         ReportMade(**facts, pages={"../verdict.json": "0" * 64})
+
+
+def test_the_gate_finds_a_changed_page_of_what_stands_already(champion_world):
+    world = champion_world
+    world.approve("2")
+    world.promote("2")
+    assert world.ask("2").verdict == "pass"
+    beside(world)[HTML] += b" "
+    answer = world.ask("2")
+    assert (answer.verdict, answer.exit_code) == ("fail", 1)
+    assert f"pages: {HTML}: changed" in answer.reason
+    assert "--candidate 2 --champion 1` attaches it again" in answer.reason
