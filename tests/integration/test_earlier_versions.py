@@ -1,4 +1,4 @@
-"""What version 0.1 recorded is verified, gated, reviewed, promoted and loaded by the present one."""
+"""What earlier versions recorded is verified, gated, reviewed, promoted and loaded by the present one."""
 
 import shutil
 import sqlite3
@@ -12,7 +12,9 @@ from helpers.mlflow_store import use
 
 from coordpath_governance.registry.verified import load_verified
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "governance-0.1"
+GOLDEN = Path(__file__).parents[1] / "golden"
+ENTRIES = {"governance-0.1": 44, "governance-0.1-second": 61}
+REPORTS = {"governance-0.1": 5, "governance-0.1-second": 5}
 PLACES = {
     "experiments": "artifact_location",
     "runs": "artifact_uri",
@@ -21,13 +23,19 @@ PLACES = {
 }
 
 
+@pytest.fixture(params=ENTRIES)
+def golden(request):
+    """What one version left."""
+    return GOLDEN / request.param
+
+
 @pytest.fixture
-def old(tmp_path, monkeypatch):
-    """The registry and ledger of 0.1, in a folder of their own."""
-    with zipfile.ZipFile(GOLDEN / "registry.zip") as archive:
+def old(golden, tmp_path, monkeypatch):
+    """Its registry and ledger, in a folder of their own."""
+    with zipfile.ZipFile(golden / "registry.zip") as archive:
         archive.extractall(tmp_path)
-    shutil.copy(GOLDEN / "ledger.db", tmp_path / "coordpath-ledger.db")
-    shutil.copy(GOLDEN / "keys" / "test-only-service.pem", tmp_path / "coordpath-ledger.key")
+    shutil.copy(golden / "ledger.db", tmp_path / "coordpath-ledger.db")
+    shutil.copy(golden / "keys" / "test-only-service.pem", tmp_path / "coordpath-ledger.key")
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
         for table, column in PLACES.items():
             database.execute(f"UPDATE {table} SET {column} = replace({column}, 'file:///fixture', ?)", (tmp_path.as_uri(),))
@@ -39,28 +47,28 @@ def old(tmp_path, monkeypatch):
     use(None)
 
 
-def key(owner):
-    return GOLDEN / "keys" / f"test-only-{owner}.pem"
+def reports_of(place):
+    return sorted(place.rglob("change_report.json"))
 
 
-def test_the_ledger_and_its_export_are_intact(old, coordpath):
-    for what in ((), (GOLDEN / "ledger.jsonl",)):
-        done = coordpath("audit", "verify", *what, "--anchor", GOLDEN / "anchor.json")
+def test_the_ledger_and_its_export_are_intact(old, golden, coordpath):
+    for what in ((), (golden / "ledger.jsonl",)):
+        done = coordpath("audit", "verify", *what, "--anchor", golden / "anchor.json")
         assert done.code == 0, done.plain
-        assert "44 entries" in done.plain
+        assert f"{ENTRIES[golden.name]} entries" in done.plain
 
 
-def test_every_report_verifies_with_its_data(old, coordpath):
-    reports = sorted(old.rglob("change_report.json"))
-    assert len(reports) == 5
+def test_every_report_verifies_with_its_data(old, golden, coordpath):
+    reports = reports_of(old)
+    assert len(reports) == REPORTS[golden.name]
     for report in reports:
         assert coordpath("verify", report).code == 0
-        done = coordpath("verify", report, "--data", GOLDEN / f"{report.parents[1].name}.csv")
+        done = coordpath("verify", report, "--data", golden / f"{report.parents[1].name}.csv")
         assert done.code == 0, done.plain
 
 
 def test_a_report_is_about_the_files_of_its_versions_in_the_registry(old, coordpath):
-    report = next(path for path in old.rglob("change_report.json") if path.parent.name == "v1-to-v2")
+    report = next(path for path in reports_of(old) if path.parent.name == "v1-to-v2")
     done = coordpath("verify", report, "--model", "models:/price/2", "--champion-model", "models:/price/1")
     assert done.code == 0, done.plain
     assert "the comparison with the model files" in done.out
@@ -68,18 +76,23 @@ def test_a_report_is_about_the_files_of_its_versions_in_the_registry(old, coordp
     assert coordpath("verify", report, "--model", "models:/price/99").code == 2
 
 
-def test_what_was_approved_is_promoted_and_loaded(old, coordpath):
+def test_what_was_approved_is_promoted_and_loaded(old, golden, coordpath):
     assert load_verified("models:/price@champion") is not None
     assert [coordpath("gate", "price", version).code for version in ("3", "4", "5")] == [1, 0, 3]
     done = coordpath("promote", "price", "4")
     assert done.code == 0, done.plain
     assert str(mlflow.MlflowClient().get_model_version_by_alias("price", "champion").version) == "4"
     assert load_verified("models:/price@champion") is not None
-    assert coordpath("audit", "verify", "--anchor", GOLDEN / "anchor.json").code == 0
+    assert coordpath("audit", "verify", "--anchor", golden / "anchor.json").code == 0
 
 
-def test_what_waits_for_a_review_is_approved_and_promoted(old, coordpath):
-    assert coordpath("review", "price", "5", "--approve", "--comment", "ok", "--key", key("cleo")).code == 0
+def test_what_waits_for_a_review_is_approved_and_promoted(old, golden, coordpath):
+    assert (
+        coordpath(
+            "review", "price", "5", "--approve", "--comment", "ok", "--key", golden / "keys" / "test-only-cleo.pem"
+        ).code
+        == 0
+    )
     done = coordpath("promote", "price", "5")
     assert done.code == 0, done.plain
-    assert coordpath("audit", "verify", "--anchor", GOLDEN / "anchor.json").code == 0
+    assert coordpath("audit", "verify", "--anchor", golden / "anchor.json").code == 0
