@@ -149,7 +149,7 @@ def test_a_report_tells_a_move_only_where_the_rule_is_another():
     """0.3 for the second class becomes 0.7 for the first, which is the same rule, or 0.2, which is another one."""
     target = LABELS["text"][SECOND]
     old = FixedThresholdClassifier(prepared(LogisticRegression()), threshold=0.3, pos_label="good").fit(FRAME, target)
-    for threshold, told in ((0.7, "(“good” from a probability of 0.3 on)"), (0.2, "of 0.3 on before, of 0.8 on now")):
+    for threshold, told in ((0.7, "At the cut-off P(good) ≥ 0.3, "), (0.2, "from P(good) ≥ 0.3 to P(good) ≥ 0.8, ")):
         new = FixedThresholdClassifier(prepared(LogisticRegression(C=0.02)), threshold=threshold, pos_label="default")
         report = explain_change(old, new.fit(FRAME, target), data=FRAME, target=pd.Series(target, name="paid"))
         flips = report.document.impact.flips
