@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from coordpath_governance.errors import CoordpathError
 from coordpath_governance.numbers import count
-from coordpath_governance.rendering.caps import Caps, Shown, cut
+from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.environment import html_environment, markdown_environment
-from coordpath_governance.rendering.policy_view import RESULT_MARKS, RESULT_WORDS, RuleRow
+from coordpath_governance.rendering.policy_view import RuleRow, rule_rows
 from coordpath_governance.rendering.wording import VERDICT_WORDS
 from coordpath_governance.reports.decision import ApprovalGiven, DecisionDocument, RejectionGiven, WaiverGiven
-from coordpath_governance.reports.document import RuleFacts
 
 __all__ = ["DECISION_LAYOUT", "DecisionView", "decision_view", "render_decision_html", "render_decision_markdown"]
 
@@ -24,7 +23,6 @@ _SIZES = (
     Caps(name=80, prose=600, rows=60, lead_rows=0, steps=0, moves=0, entries=30, chart_rows=0, problem=0),
     Caps(name=40, prose=200, rows=20, lead_rows=0, steps=0, moves=0, entries=10, chart_rows=0, problem=0),
 )
-_URGENCY = ("fail", "review", "unknown", "waived", "pass")
 _DIGITS = 12
 _DAY = len("2026-01-31")
 _MINUTE = len("2026-01-31T10:20")
@@ -103,7 +101,6 @@ def decision_view(document: DecisionDocument, caps: Caps) -> DecisionView:
     if document.emergency is not None:
         word, slug, mark = f"Put back as {alias} in an emergency", "review", "◆"
     rules = () if document.verdict is None else document.verdict.rules
-    ordered = sorted(rules, key=lambda rule: _URGENCY.index(rule.result))
     return DecisionView(
         title=f"Decision: {name}, version {document.to_version}, {document.decision}",
         name=name,
@@ -117,7 +114,7 @@ def decision_view(document: DecisionDocument, caps: Caps) -> DecisionView:
         waivers=_people(document.waivers, caps),
         rejections=_people(document.rejections, caps),
         verdict=_verdict(document, caps),
-        rules=Shown(tuple(_row(rule, caps) for rule in ordered[: caps.rows]), max(len(ordered) - caps.rows, 0)),
+        rules=rule_rows(rules, caps),
         facts=_facts(document, caps),
     )
 
@@ -179,18 +176,6 @@ def _verdict(document: DecisionDocument, caps: Caps) -> str:
     return (
         f"Before this decision the gate said: {VERDICT_WORDS[said.verdict]}{kind}; {count(met)} of {count(len(said.rules))} "
         f"checks were met (entry {said.entry})."
-    )
-
-
-def _row(rule: RuleFacts, caps: Caps) -> RuleRow:
-    return RuleRow(
-        rule=caps.label(rule.rule),
-        observed=cut(rule.observed, 2 * caps.name),
-        limit=cut(rule.limit, 2 * caps.name),
-        slug=rule.result,
-        mark=RESULT_MARKS[rule.result],
-        word=RESULT_WORDS[rule.result],
-        reason=cut(rule.reason, 3 * caps.name) if rule.reason else "",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,11 @@ from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown, cut
 from coordpath_governance.reports.document import Assessment, ChangeReportDocument, GateRule, RuleFacts
 
-__all__ = ["RESULT_MARKS", "RESULT_WORDS", "PolicyView", "RuleRow", "policy_view"]
+__all__ = ["RESULT_MARKS", "RESULT_WORDS", "PolicyView", "RuleRow", "policy_view", "rule_rows"]
 
 RESULT_WORDS = {"pass": "met", "review": "needs review", "fail": "not met", "unknown": "not known", "waived": "waived"}
 RESULT_MARKS = {"pass": "✔", "review": "◆", "fail": "✖", "unknown": "?", "waived": "▷"}
+_URGENCY = ("fail", "review", "unknown", "waived", "pass")
 
 ALL_MET = "Every check is met"
 NOT_MET_FIRST = "What is not met comes first"
@@ -56,15 +57,14 @@ def policy_view(document: ChangeReportDocument, caps: Caps) -> PolicyView:
     assessment = document.assessment
     if assessment.policy is None:
         return PolicyView(wording.NO_POLICY, None, "", Shown(()), has_reasons=False, note=None, waivers=None, text=None)
-    ordered = sorted(assessment.rules, key=lambda rule: _URGENCY.index(rule.result))
-    rows = [_row(rule, caps) for rule in ordered[: caps.rows]]
+    rows = rule_rows(assessment.rules, caps)
     text = json.dumps(assessment.policy.document, indent=2, sort_keys=True)
     return PolicyView(
         sentence=f"Policy “{caps.label(assessment.policy.name)}”.",
         sha256=caps.label(assessment.policy.sha256),
         caption=_caption(assessment),
-        rows=Shown(tuple(rows), len(assessment.rules) - len(rows)),
-        has_reasons=any(row.reason for row in rows),
+        rows=rows,
+        has_reasons=any(row.reason for row in rows.entries),
         note=AT_GATE if assessment.gate is None else _said_at_gate(assessment, caps),
         waivers=_waivers(assessment.policy.document, caps),
         text=text if len(text) <= caps.problem else None,
@@ -109,7 +109,11 @@ def _said_at_gate(assessment: Assessment, caps: Caps) -> str | None:
     return f"The gate checks these each time it is asked; when the report was made it said: {said}."
 
 
-_URGENCY = ("fail", "review", "unknown", "waived", "pass")
+def rule_rows(rules: Iterable[RuleFacts], caps: Caps) -> Shown[RuleRow]:
+    """The rules as a table shows them: what is not met comes first."""
+    ordered = sorted(rules, key=lambda rule: _URGENCY.index(rule.result))
+    rows = [_row(rule, caps) for rule in ordered[: caps.rows]]
+    return Shown(tuple(rows), len(ordered) - len(rows))
 
 
 def _row(rule: RuleFacts, caps: Caps) -> RuleRow:
