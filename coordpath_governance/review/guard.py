@@ -206,7 +206,9 @@ class Guard:
                 return f"'{name}' is guarded; under another name it would leave its policy and its ledger behind"
             case "delete model":
                 held = sorted(each for each, found in standing.items() if found)
-                return f"'{name}' has a version under '{held[0]}'; a guarded model is not deleted" if held else None
+                if held:
+                    return f"'{name}' has a version under '{held[0]}'; a guarded model is not deleted"
+                return self._promoted_ever(name)
             case "delete tag" if tag is not None and tag.startswith(OWN_TAGS):
                 return self._own_tag(name, version, tag)
             case "set tag" | "delete tag":
@@ -222,6 +224,17 @@ class Guard:
         return (
             f"version {version} of '{name}' was promoted or adopted (entry {kept.seq} of the ledger); "
             f"`coordpath retire {quote(name)} {version} --reason …` lets it be deleted, on record"
+        )
+
+    def _promoted_ever(self, name: str) -> str | None:
+        """Why a model that nothing stands under is not deleted: its versions would be deleted with it."""
+        kept = ModelHistory(self.ledger.entries(name)).kept_versions
+        if not kept:
+            return None
+        versions = f"version {kept[0]}, which was" if len(kept) == 1 else f"versions {', '.join(kept)}, which were"
+        return (
+            f"deleting '{name}' would delete with it {versions} promoted or adopted; "
+            f"`coordpath retire {quote(name)} VERSION --reason …` lets each be deleted, on record"
         )
 
     def _own_tag(self, name: str, version: str | None, tag: str) -> str | None:
