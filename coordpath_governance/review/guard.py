@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from coordpath_governance.errors import CoordpathError, ForeignRegistryError, LedgerError, RefusedError
+from coordpath_governance.errors import CoordpathError, ForeignRegistryError, LedgerError, RefusedError, UsedError
 from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Promotion, Refusal, Registration
 from coordpath_governance.policy.document import USUAL_ALIAS
 from coordpath_governance.review.adopted import guarding_policies, policy_for
@@ -257,7 +257,10 @@ class Guard:
 
 @dataclass(frozen=True)
 class _Recorded:
-    """Whatever is refused inside is recorded on its way out."""
+    """Whatever is refused inside is recorded on its way out, and so is a fault if somebody signed a request for this.
+
+    A request is used by one entry: by this one, unless there is an intent already.
+    """
 
     ledger: Ledger
     operation: str
@@ -270,17 +273,27 @@ class _Recorded:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, RefusedError):
+        refused = isinstance(error, RefusedError)
+        if not refused and (self.actor.request is None or not isinstance(error, Exception)):
             return
+        reason = str(error) if refused else f"it cannot be told whether this is allowed: {error}"
         refusal = Refusal(
             operation=self.operation,
             alias=self.alias,
             version=self.version,
             actor=self.actor.name,
-            reason=str(error)[:LONGEST_WORDS],
+            reason=reason[:LONGEST_WORDS],
             request=self.actor.request,
         )
         with suppress(LedgerError):
-            newest = self.ledger.entries(self.name)[-1:]
-            if not newest or newest[0].body != refusal.model_dump(mode="json"):
-                self.ledger.record("refusal", refusal, model=self.name)
+            try:
+                self._record(refusal)
+            except UsedError:
+                if refused:
+                    self._record(refusal.model_copy(update={"request": None}))
+
+    def _record(self, refusal: Refusal) -> None:
+        """Record a refusal, unless the newest entry says the same."""
+        newest = self.ledger.entries(self.name)[-1:]
+        if not newest or newest[0].body != refusal.model_dump(mode="json"):
+            self.ledger.record("refusal", refusal, model=self.name)

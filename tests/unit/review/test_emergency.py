@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from coordpath_governance.errors import RefusedError, RegistryError, SignatureError, SigningKeyError, UsageError
+from coordpath_governance.errors import RefusedError, RegistryError, SignatureError, SigningKeyError, UsageError, UsedError
 from coordpath_governance.ledger.emergencies import emergencies, reviewers
 from coordpath_governance.ledger.events import Emergency, EmergencyReview, KeyRevoked, Move, Retention, VersionRetired
 from coordpath_governance.ledger.promotion_requests import open_request
@@ -520,8 +520,12 @@ def test_the_audit_finds_one_to_a_retired_version_and_a_second_one(two):
     assert any("an earlier emergency rollback of this model was not reviewed" in each for each in forged(two))
 
 
-def test_the_audit_finds_a_request_that_was_used_twice(rolled):
+def test_the_audit_finds_a_request_that_was_used_twice(rolled, monkeypatch):
+    """Whoever has the service key need not write with our program, which refuses it."""
     entry = rolled.ledger.entries(NAME)[-2]
+    with pytest.raises(UsedError, match="has used already"):
+        rolled.ledger.record("emergency", entry.facts, model=NAME)
+    monkeypatch.setattr("coordpath_governance.ledger.store._check_used", lambda *_: None)
     rolled.ledger.record("emergency", entry.facts, model=NAME)
     assert any("has used already" in each for each in problems(rolled))
 
