@@ -195,7 +195,7 @@ class Guard:
                 guarded = alias is not None and same_to_a_database(alias) in wanted
                 return f"'{alias}' of '{name}' is guarded; promote another version instead" if guarded else None
             case "transition stage":
-                return f"'{name}' is guarded, and stages would go round its gate; use `coordpath promote`"
+                return f"'{name}' is guarded, and stages would bypass its gate; use `coordpath promote`"
             case "delete version":
                 begun = {each: self._begun(name, each) for each in standing}
                 held = sorted(each for each, found in standing.items() if version in (found, begun[each]))

@@ -78,6 +78,24 @@ def test_one_person_puts_the_previous_champion_back_and_it_is_recorded(rolled):
     assert history.open_intent("champion") is None
 
 
+def test_where_the_version_stands_already_nothing_is_rolled_back(two):
+    """It is refused and recorded, so that nobody can use the signed request when another version stands there."""
+    with pytest.raises(RefusedError, match="version 2 of 'credit' is 'champion' already; there is nothing to roll back"):
+        two.roll_back("2", "2")
+    refusal = two.ledger.entries(NAME)[-1].facts
+    assert (refusal.operation, refusal.actor, refusal.request is None) == ("set alias", "Olga", False)
+    assert champion(two) == "2"
+    assert problems(two) == []
+
+
+def test_the_same_person_may_ask_again_and_another_is_told(rolled):
+    before = rolled.events()
+    rolled.roll_back("1", "1")
+    assert rolled.events() == before
+    with pytest.raises(RefusedError, match="is 'champion' already"):
+        rolled.roll_back("1", "1", rolled.person("Otto", "operations"))
+
+
 def test_it_is_red_until_others_have_reviewed_it(rolled):
     answer = rolled.ask("1")
     assert answer.verdict == "fail"
