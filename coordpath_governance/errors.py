@@ -166,6 +166,10 @@ class RefusedError(CoordpathError, PermissionError):
     exit_code = EXIT_NO
 
 
+class UsedError(RefusedError):
+    """An approval, a waiver, an intent or a request that serves once, and has served."""
+
+
 class StandingFilesGoneError(RefusedError):
     """The files of the version that has a guarded alias are gone; the alias itself is where it should be."""
 

@@ -16,7 +16,7 @@ from coordpath_governance.cli.promotion_document import Asked
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import find_ledger, key_option, ledger_options, load_key
 from coordpath_governance.errors import NotFoundError, RefusedError, UsageError
-from coordpath_governance.registry.guarded_registry import ask_to_promote, guard_behind
+from coordpath_governance.registry.guarded_registry import ask_to_promote, guard_behind, number_at
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.requests import REQUEST_TAG, sign_request
@@ -81,8 +81,12 @@ def command(
         if behind is not None:
             alias = asked.document["alias"] = alias or behind.alias
             wish = _wish(client, name, alias, reason)
+            stood = number_at(client, name, alias)
             ask_to_promote(client, name, number, alias, _request(behind.ledger, name, number, alias, signer, wish))
-            said = f"{name} version {number} is '{alias}': the registry let it, and recorded it in ledger {behind.ledger}."
+            answered = f"the registry let it, and recorded it in ledger {behind.ledger}"
+            if stood == number:
+                answered = f"it was before, and the registry, whose ledger is {behind.ledger}, lets it stay"
+            said = f"{name} version {number} is '{alias}': {answered}."
             said += _what_is_left(name, number, emergency)
             return asked.promoted(said, behind.ledger, judged=not emergency) if as_json else _say(said)
         governed = open_governed(name, ledger, tracking_uri, registry_uri)

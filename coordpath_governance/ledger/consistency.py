@@ -25,7 +25,7 @@ from coordpath_governance.ledger.events import (
     Waiver,
 )
 
-__all__ = ["contradictions", "ledger_name"]
+__all__ = ["contradictions", "ledger_name", "used_before"]
 
 
 def ledger_name(entries: Sequence[Entry]) -> str:
@@ -41,6 +41,19 @@ def contradictions(entries: Iterable[Entry]) -> Iterator[tuple[int, str]]:
         for what in account.objections(entry, entry.facts):
             yield entry.seq, what
         account.take(entry)
+
+
+def used_before(chain: Iterable[Entry], facts: Body) -> tuple[str, int] | None:
+    """What an entry with these facts would use for the second time, and the entry that used it; None if nothing.
+
+    ``chain`` are the earlier entries of its model: approvals, waivers, intents and requests are all about one model.
+    """
+    wanted = set(_uses(facts))
+    if wanted:
+        for entry in chain:
+            for used in wanted.intersection(_uses(entry.facts)):
+                return used, entry.seq
+    return None
 
 
 class _Account:

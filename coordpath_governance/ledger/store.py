@@ -16,10 +16,17 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from coordpath_governance.canonical import sha256_hex
-from coordpath_governance.errors import LedgerConflictError, LedgerError, LedgerMissingError, SigningKeyError, UsageError
+from coordpath_governance.errors import (
+    LedgerConflictError,
+    LedgerError,
+    LedgerMissingError,
+    SigningKeyError,
+    UsageError,
+    UsedError,
+)
 from coordpath_governance.ledger import rows
 from coordpath_governance.ledger.chain import Chain, named_blobs
-from coordpath_governance.ledger.consistency import ledger_name
+from coordpath_governance.ledger.consistency import ledger_name, used_before
 from coordpath_governance.ledger.database import Database
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
 from coordpath_governance.ledger.events import EVENTS, SERVICE, Body, KeyFacts, LedgerCreated, weighs
@@ -94,7 +101,8 @@ class Ledger:
         ``after`` is the ``model_seq`` of the model's newest entry that the caller has seen (0: none): `LedgerConflictError`
         if there are newer ones. ``since`` is the ``seq`` that the caller has seen: `LedgerConflictError` if a policy, a key
         or anything that weighs for this model came later; refusals and verdicts do not count. `SigningKeyError` if the key
-        may not sign this, `LedgerError` if the database's clock is behind the newest entry.
+        may not sign this, `UsedError` if the event uses what another has used already, `LedgerError` if the database's
+        clock is behind the newest entry.
         """
         if not isinstance(body, EVENTS.get(event, ())):
             raise UsageError(f"a '{event}' is recorded with the body of one, not with {type(body).__name__}")
@@ -104,6 +112,7 @@ class Ledger:
                     chain = self._caught_up(connection)
                     entry = self._next(connection, chain, event, body, key.public.id, model)
                     _check_seen(chain, entry, after, since)
+                    _check_used(chain, entry)
                     self._keep(connection, body, blob)
                     signed = sign_entry(entry, key)
                     rows.insert_entry(connection, signed)
@@ -250,6 +259,16 @@ def _check_seen(chain: Chain, entry: Entry, after: int | None, since: int | None
             raise LedgerConflictError(
                 f"a '{later.event}' was recorded since we looked (entry {later.seq}, seen: {since}); look again"
             )
+
+
+def _check_used(chain: Chain, entry: Entry) -> None:
+    """`UsedError` if the entry uses an approval, waiver, intent or request for the second time.
+
+    Whoever decided on the entry has looked; only here nobody else can be faster.
+    """
+    used = used_before((each for each in chain.entries if each.model == entry.model), entry.facts)
+    if used is not None:
+        raise UsedError(f"it uses {used[0][:12]}, which entry {used[1]} has used already")
 
 
 def _check_body(entry: Entry) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, NotFoundError, RefusedError, RegistryError, ReviewNeededError
 from coordpath_governance.registry.connection import registry_errors
 
-__all__ = ["EXIT_FIELD", "GUARD_ALIAS", "GUARD_FIELD", "GuardBehind", "ask_to_promote", "guard_behind"]
+__all__ = ["EXIT_FIELD", "GUARD_ALIAS", "GUARD_FIELD", "GuardBehind", "ask_to_promote", "guard_behind", "number_at"]
 
 GUARD_ALIAS = "coordpath-guard"
 """An alias that clients look up to learn whether a registry is guarded; none ever has it."""
@@ -72,6 +72,15 @@ def ask_to_promote(
         found = str(client.get_model_version_by_alias(name, alias).version)
     if found != version:
         raise RegistryError(f"{doing}: it was accepted, but '{alias}' is version {found} now; somebody else was faster")
+
+
+def number_at(client: Any, name: str, alias: str) -> str | None:  # noqa: ANN401 - MlflowClient
+    """The version that has an alias now; None if none has it."""
+    try:
+        with registry_errors(f"looking up the alias '{alias}' of '{name}'"):
+            return str(client.get_model_version_by_alias(name, alias).version)
+    except NotFoundError:
+        return None
 
 
 def _fields(error: RegistryError | NotFoundError) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from coordpath_governance.ledger.emergencies import (
     rejected_since,
     reviewers,
 )
-from coordpath_governance.ledger.events import Emergency, EmergencyReview, Move
+from coordpath_governance.ledger.events import Emergency, EmergencyReview, Move, Promotion
 from coordpath_governance.ledger.quorum import person
 from coordpath_governance.ledger.standing import Stood, stood_before
 from coordpath_governance.ledger.times import moment
@@ -51,6 +51,7 @@ _TURNS = 5
 def roll_back(ledger: Ledger, registry: AliasRegistry, asked: Requested, wish: EmergencyWish) -> None:
     """Put back what stood under the alias before; `RefusedError` with the reason if this person may not, or not now.
 
+    If the version has the alias already, that is refused too, unless this person's own rollback put it there.
     The rollback is recorded only if neither policies nor keys nor anything about the model changed since it was looked at.
     """
     request = asked.request
@@ -59,7 +60,9 @@ def roll_back(ledger: Ledger, registry: AliasRegistry, asked: Requested, wish: E
         seen = ledger.head()
         history = reconcile(ledger, registry, name, alias, asked.actor)
         if stands_already(registry, history, name, alias, version):
-            return
+            if _rolled_back_by(history, alias, asked.signer.facts.owner):
+                return
+            raise RefusedError(f"version {version} of '{name}' is '{alias}' already; there is nothing to roll back")
         adopted = policy_for(ledger, name)
         terms = _terms(adopted, asked.signer, alias)
         before = _previous(ledger, registry, history, request.alias, version, wish, name)
@@ -89,6 +92,13 @@ def roll_back(ledger: Ledger, registry: AliasRegistry, asked: Requested, wish: E
         complete(ledger, registry, name, entry, body, "at once")
         return
     raise busy(name)
+
+
+def _rolled_back_by(history: ModelHistory, alias: str, owner: str) -> bool:
+    """Whether what stands under the alias was put there by an emergency rollback of this person, and nothing else since."""
+    theirs = {entry.hash for entry, facts in history.of(Emergency) if person(facts.actor) == person(owner)}
+    newest = [entry.facts for entry in history.entries if entry.seq == history.last_move(alias)]
+    return any(isinstance(facts, Promotion) and facts.intent in theirs for facts in newest)
 
 
 def _terms(adopted: AdoptedPolicy, signer: KnownKey, alias: str) -> EmergencyTerms:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from coordpath_governance.errors import CoordpathError, ForeignRegistryError, LedgerError, RefusedError
+from coordpath_governance.errors import CoordpathError, ForeignRegistryError, LedgerError, RefusedError, UsedError
 from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Promotion, Refusal, Registration
 from coordpath_governance.policy.document import USUAL_ALIAS
 from coordpath_governance.review.adopted import guarding_policies, policy_for
@@ -195,7 +195,7 @@ class Guard:
                 guarded = alias is not None and same_to_a_database(alias) in wanted
                 return f"'{alias}' of '{name}' is guarded; promote another version instead" if guarded else None
             case "transition stage":
-                return f"'{name}' is guarded, and stages would go round its gate; use `coordpath promote`"
+                return f"'{name}' is guarded, and stages would bypass its gate; use `coordpath promote`"
             case "delete version":
                 begun = {each: self._begun(name, each) for each in standing}
                 held = sorted(each for each, found in standing.items() if version in (found, begun[each]))
@@ -206,7 +206,9 @@ class Guard:
                 return f"'{name}' is guarded; under another name it would leave its policy and its ledger behind"
             case "delete model":
                 held = sorted(each for each, found in standing.items() if found)
-                return f"'{name}' has a version under '{held[0]}'; a guarded model is not deleted" if held else None
+                if held:
+                    return f"'{name}' has a version under '{held[0]}'; a guarded model is not deleted"
+                return self._promoted_ever(name)
             case "delete tag" if tag is not None and tag.startswith(OWN_TAGS):
                 return self._own_tag(name, version, tag)
             case "set tag" | "delete tag":
@@ -222,6 +224,17 @@ class Guard:
         return (
             f"version {version} of '{name}' was promoted or adopted (entry {kept.seq} of the ledger); "
             f"`coordpath retire {quote(name)} {version} --reason …` lets it be deleted, on record"
+        )
+
+    def _promoted_ever(self, name: str) -> str | None:
+        """Why a model that nothing stands under is not deleted: its versions would be deleted with it."""
+        kept = ModelHistory(self.ledger.entries(name)).kept_versions
+        if not kept:
+            return None
+        versions = f"version {kept[0]}, which was" if len(kept) == 1 else f"versions {', '.join(kept)}, which were"
+        return (
+            f"deleting '{name}' would delete with it {versions} promoted or adopted; "
+            f"`coordpath retire {quote(name)} VERSION --reason …` lets each be deleted, on record"
         )
 
     def _own_tag(self, name: str, version: str | None, tag: str) -> str | None:
@@ -244,7 +257,10 @@ class Guard:
 
 @dataclass(frozen=True)
 class _Recorded:
-    """Whatever is refused inside is recorded on its way out."""
+    """Whatever is refused inside is recorded on its way out, and so is a fault if somebody signed a request for this.
+
+    A request is used by one entry: by this one, unless there is an intent already.
+    """
 
     ledger: Ledger
     operation: str
@@ -257,17 +273,27 @@ class _Recorded:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, RefusedError):
+        refused = isinstance(error, RefusedError)
+        if not refused and (self.actor.request is None or not isinstance(error, Exception)):
             return
+        reason = str(error) if refused else f"it cannot be told whether this is allowed: {error}"
         refusal = Refusal(
             operation=self.operation,
             alias=self.alias,
             version=self.version,
             actor=self.actor.name,
-            reason=str(error)[:LONGEST_WORDS],
+            reason=reason[:LONGEST_WORDS],
             request=self.actor.request,
         )
         with suppress(LedgerError):
-            newest = self.ledger.entries(self.name)[-1:]
-            if not newest or newest[0].body != refusal.model_dump(mode="json"):
-                self.ledger.record("refusal", refusal, model=self.name)
+            try:
+                self._record(refusal)
+            except UsedError:
+                if refused:
+                    self._record(refusal.model_copy(update={"request": None}))
+
+    def _record(self, refusal: Refusal) -> None:
+        """Record a refusal, unless the newest entry says the same."""
+        newest = self.ledger.entries(self.name)[-1:]
+        if not newest or newest[0].body != refusal.model_dump(mode="json"):
+            self.ledger.record("refusal", refusal, model=self.name)

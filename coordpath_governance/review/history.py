@@ -162,6 +162,12 @@ class ModelHistory:
                 found = None
         return found
 
+    @property
+    def kept_versions(self) -> tuple[str, ...]:
+        """All versions that were ever under an alias and not retired since, in the order of their numbers."""
+        once = {facts.to_version for _, facts in self.of(Promotion)} | {facts.version for _, facts in self.of(Adoption)}
+        return tuple(sorted((each for each in once if each is not None and self.kept(each)), key=int))
+
     def retired(self, version: str) -> bool:
         """Whether somebody retired a version that was not put under an alias again."""
         return self.kept(version) is None and any(facts.version == version for _, facts in self.of(VersionRetired))

@@ -8,10 +8,23 @@ from collections.abc import Iterable
 __all__ = ["looks_like", "same_to_a_database"]
 
 _SAME_SHAPE = str.maketrans(
-    "авеёєіїјкмнорсѕтухһԁԛԝӏҁզոսցհքօյѵґ" + "αβγδεζηικλμνορςστυφχωϲϳ" + "ıɑɡɩⅼƖɭʟʜɴʀʏᴀᴄᴇᴏᴘᴠᴡᴢłøðþđħŋ",
-    "abeeeiijkmhopcstyxhdqwlcznughpojvr" + "abydezniklmvopcstuoxwcj" + "iagiiiilhnryaceopvwzlodpdhn",
+    "авеёєіїјкмнорсѕтухһԁԛԝӏҁզոսցհքօյѵґ"
+    "αβγδεζηικλμνορςστυφχωϲϳ"
+    "ⲁⲃⲅⲇⲉⲍⲏⲓⲕⲗⲙⲛⲟⲡⲣⲥⲧⲩⲫⲭⲱ"
+    "ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"
+    "ᎠᎡᎢᎥᎩᎪᎬᎳᎷᎻᎾᏀᏁᏃᏐᏒᏙᏚᏞᏟᏢᏦᏫᏴ"
+    "ᐯᑌᑎᑕᑭᒍᒪᓰᔕᕼᖇᖴᗅᗩᗝᗪᗯᗰᗷ᙭"
+    "ıɑɡɩⅼƖɭʟʜɴʀʏᴀᴄᴇᴏᴘᴠᴡᴢłøðþđħŋ",
+    "abeeeiijkmhopcstyxhdqwlcznughpojvr"
+    "abydezniklmvopcstuoxwcj"
+    "abrdezhiklmnonpctyoxw"
+    "bpddtgkjczfmnlsrvhwxyaeiou"
+    "driiyaewmhognzirvslcpkob"
+    "vuncpjlishrfaaodwmbx"
+    "iagiiiilhnryaceopvwzlodpdhn",
 )
-"""Letters of Cyrillic, Armenian, Greek and rarer Latin ones, each with the plain letter that it looks like."""
+"""Letters of Cyrillic, Armenian, Greek, Coptic, Lisu, Cherokee, Canadian syllabics and rarer Latin ones, each with the
+plain letter that it looks like."""
 
 _SAME_TO_THE_EYE = str.maketrans("01l|", "oiii")
 

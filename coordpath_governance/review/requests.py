@@ -1,7 +1,8 @@
 """A request to promote that a person signed, for a registry whose server does not know who asks.
 
 The client puts the envelope into the version tag `coordpath.request` and then sets the alias. The guarded registry takes the
-tag away, checks it and records its signer as the actor. A request is used once, whatever the answer was.
+tag away, checks it and records its signer as the actor. A request is used once, whatever the answer was; only one that asks
+for what stands there already, and is no emergency rollback, leaves no entry.
 """
 
 from __future__ import annotations

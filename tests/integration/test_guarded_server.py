@@ -335,7 +335,10 @@ def test_promote_asks_the_registry_which_decides_records_and_says_at_once(guarde
     back = coordpath("report", waiting, "--candidate", "1", "--ledger", guarded.ledger_url, *guarded.store.rows.args)
     assert back.code == 0, back.err
     approved_by_all(guarded, coordpath, tmp_path, waiting, "1")
-    assert coordpath("promote", waiting, "1").code == 0
+    assert "recorded it in ledger" in coordpath("promote", waiting, "1").plain
+    again = coordpath("promote", waiting, "1")
+    assert again.code == 0
+    assert "version 1 is 'champion': it was before" in again.plain
     assert promotions(guarded, waiting) == [("ann", "key", "at once"), (None, None, "at once")]
     audited = coordpath("audit", "verify", "--ledger", guarded.ledger_url)
     assert "intact" in audited.out, audited.out
@@ -352,6 +355,9 @@ def test_an_emergency_rollback_needs_only_the_registrys_url_and_a_key(guarded, c
     approved_by_all(guarded, coordpath, tmp_path, name)
     assert coordpath("promote", name, "2").code == 0
     new_key().save(tmp_path / "stranger.pem")
+    already = coordpath("promote", name, "2", "--emergency", "--reason", "it fails", "--key", tmp_path / "ann.pem")
+    assert already.code == 1
+    assert "is 'champion' already; there is nothing to roll back" in already.plain
     back = ("promote", name, "1", "--emergency", "--reason", "it fails", "--key")
     stranger = coordpath(*back, tmp_path / "stranger.pem")
     assert stranger.code == 1

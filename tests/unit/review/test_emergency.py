@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from coordpath_governance.errors import RefusedError, RegistryError, SignatureError, SigningKeyError, UsageError
+from coordpath_governance.errors import RefusedError, RegistryError, SignatureError, SigningKeyError, UsageError, UsedError
 from coordpath_governance.ledger.emergencies import emergencies, reviewers
 from coordpath_governance.ledger.events import Emergency, EmergencyReview, KeyRevoked, Move, Retention, VersionRetired
 from coordpath_governance.ledger.promotion_requests import open_request
@@ -76,6 +76,24 @@ def test_one_person_puts_the_previous_champion_back_and_it_is_recorded(rolled):
     history = ModelHistory(rolled.ledger.entries(NAME))
     assert history.standing("champion").version == "1"
     assert history.open_intent("champion") is None
+
+
+def test_where_the_version_stands_already_nothing_is_rolled_back(two):
+    """It is refused and recorded, so that nobody can use the signed request when another version stands there."""
+    with pytest.raises(RefusedError, match="version 2 of 'credit' is 'champion' already; there is nothing to roll back"):
+        two.roll_back("2", "2")
+    refusal = two.ledger.entries(NAME)[-1].facts
+    assert (refusal.operation, refusal.actor, refusal.request is None) == ("set alias", "Olga", False)
+    assert champion(two) == "2"
+    assert problems(two) == []
+
+
+def test_the_same_person_may_ask_again_and_another_is_told(rolled):
+    before = rolled.events()
+    rolled.roll_back("1", "1")
+    assert rolled.events() == before
+    with pytest.raises(RefusedError, match="is 'champion' already"):
+        rolled.roll_back("1", "1", rolled.person("Otto", "operations"))
 
 
 def test_it_is_red_until_others_have_reviewed_it(rolled):
@@ -520,8 +538,12 @@ def test_the_audit_finds_one_to_a_retired_version_and_a_second_one(two):
     assert any("an earlier emergency rollback of this model was not reviewed" in each for each in forged(two))
 
 
-def test_the_audit_finds_a_request_that_was_used_twice(rolled):
+def test_the_audit_finds_a_request_that_was_used_twice(rolled, monkeypatch):
+    """Whoever has the service key need not write with our program, which refuses it."""
     entry = rolled.ledger.entries(NAME)[-2]
+    with pytest.raises(UsedError, match="has used already"):
+        rolled.ledger.record("emergency", entry.facts, model=NAME)
+    monkeypatch.setattr("coordpath_governance.ledger.store._check_used", lambda *_: None)
     rolled.ledger.record("emergency", entry.facts, model=NAME)
     assert any("has used already" in each for each in problems(rolled))
 

@@ -3,6 +3,7 @@
 import pytest
 
 from coordpath_governance.errors import ForeignRegistryError, LedgerError, RefusedError, RegistryError
+from coordpath_governance.review.decisions import adopt_standing, retire
 from coordpath_governance.review.ports import Actor
 
 NAME = "credit"
@@ -76,6 +77,22 @@ def test_deleted_and_made_again(champion_world):
 
 
 def test_an_empty_guarded_model_may_be_deleted(world):
+    forbid(world, "delete model")
+
+
+def test_a_model_is_not_deleted_with_versions_that_were_promoted(champion_world):
+    """Not even where nothing has the alias any more: what was served must be there to be looked at."""
+    world = champion_world
+    world.approve("2")
+    world.promote("2")
+    del world.registry.set[NAME]["champion"]
+    with pytest.raises(RefusedError, match=r"with it versions 1, 2, which .* `coordpath retire credit VERSION --reason …`"):
+        forbid(world, "delete model")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "nothing is served")
+    retire(world.ledger, world.registry, NAME, "1", world.admin, "its data were withdrawn")
+    with pytest.raises(RefusedError, match="with it version 2, which was promoted"):
+        forbid(world, "delete model")
+    retire(world.ledger, world.registry, NAME, "2", world.admin, "its data were withdrawn")
     forbid(world, "delete model")
 
 

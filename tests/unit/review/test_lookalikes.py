@@ -31,6 +31,10 @@ GUARDED = ("champion", "production-eu")
         "cham\u200bpion",
         "champiₒn",
         "chამpion".replace("ა", "ა"),  # Georgian letters, for which there is no plain one
+        "ꓚꓧꓮꓟꓑꓲꓳꓠ",  # Lisu
+        "ⲥⲏⲁⲙⲣⲓⲟⲛ",  # Coptic
+        "ᏟᎻᎪᎷᏢᏐᏫᏁ",  # Cherokee
+        "ᑕᕼᗩᗰᑭᓰᗝᑎ",  # Canadian syllabics
         "production-еu",
         "Prοduction-EU",
     ],
@@ -40,7 +44,21 @@ def test_what_looks_like_a_guarded_alias(alias):
 
 
 @pytest.mark.parametrize(
-    "alias", ["challenger", "champions", "champ", "чемпион", "победитель", "冠军", "shadow", "", "production-us", "εὕρηκα"]
+    "alias",
+    [
+        "challenger",
+        "champions",
+        "champ",
+        "чемпион",
+        "победитель",
+        "冠军",
+        "ꓚꓲꓠꓑꓮꓟꓲꓮ",
+        "ᐃᓄᒃᑎᑐᑦᑕᖅ",
+        "shadow",
+        "",
+        "production-us",
+        "εὕρηκα",
+    ],
 )
 def test_what_does_not(alias):
     assert not looks_like(alias, GUARDED)

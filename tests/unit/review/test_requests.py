@@ -6,10 +6,12 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from coordpath_governance.canonical import canonical_bytes
-from coordpath_governance.errors import RefusedError
+from coordpath_governance.errors import RefusedError, RegistryError
 from coordpath_governance.ledger.consistency import contradictions
 from coordpath_governance.ledger.events import KeyRevoked
 from coordpath_governance.ledger.verify import audit
+from coordpath_governance.review import guard
+from coordpath_governance.review.decisions import adopt_standing
 from coordpath_governance.review.ports import Actor
 from coordpath_governance.review.requests import REQUEST_TYPE, sign_request
 from coordpath_governance.signing.envelope import seal
@@ -121,3 +123,74 @@ def test_an_audit_finds_a_request_that_was_used_twice(approved):
     entries = approved.ledger.entries()
     twice = [*entries, entries[-2]]
     assert any("has used already" in what for _, what in contradictions(twice))
+
+
+def test_a_request_that_met_a_fault_is_used_too(approved):
+    """Whoever saw the tag cannot put it back when the registry answers again."""
+    text = signed(approved)
+    approved.registry.broken["digest"] = RegistryError("down")
+    with pytest.raises(RegistryError, match="down"):
+        promote(approved, text)
+    refusal = approved.ledger.entries(NAME)[-1].facts
+    assert (refusal.actor, refusal.reason) == ("Bob", "it cannot be told whether this is allowed: down")
+    with pytest.raises(RefusedError, match=r"entry \d+ has used it already"):
+        promote(approved, text)
+    assert approved.registry.set[NAME]["champion"] == "1"
+
+
+def test_a_promotion_that_a_fault_stopped_halfway_uses_its_request_once(approved):
+    """The intent has used it; whoever comes next finishes that."""
+    approved.registry.broken["set_alias"] = RegistryError("down")
+    with pytest.raises(RegistryError, match="down"):
+        promote(approved, signed(approved))
+    assert approved.events()[-1] == "intent"
+    promote(approved, signed(approved))
+    assert intact(approved)
+
+
+def test_a_promotion_that_was_overtaken_uses_its_request_once(approved):
+    """Its intent has used the request: the refusal that follows does not name it again, and the ledger stays intact."""
+    plain = approved.registry.set_alias
+
+    def slow(name, alias, version):
+        approved.registry.set_alias = plain
+        adopt_standing(approved.ledger, approved.registry, NAME, "champion", approved.admin, "as it is")
+        plain(name, alias, version)
+
+    approved.registry.set_alias = slow
+    with pytest.raises(RefusedError, match="was overtaken"):
+        promote(approved, signed(approved))
+    refusal = approved.ledger.entries(NAME)[-1].facts
+    assert (refusal.operation, refusal.actor, refusal.request) == ("set alias", "Bob", None)
+    assert intact(approved)
+
+
+@pytest.mark.parametrize("ready", [False, True])
+def test_two_workers_with_the_same_request_use_it_once(champion_world, monkeypatch, ready):
+    """Both have taken the tag and found the request unused; the other is faster, and was refused."""
+    world = champion_world
+    text = signed(world)
+    check = guard.requested_by
+
+    def slow(*arguments):
+        asked = check(*arguments)
+        monkeypatch.setattr(guard, "requested_by", check)
+        with pytest.raises(RefusedError, match="may not become 'champion' yet"):
+            promote(world, text)
+        if ready:
+            world.approve("2")
+        else:
+            with pytest.raises(RefusedError):
+                world.guard.forbid(world.registry, "rename model", NAME, Actor(), new_name="away")
+        return asked
+
+    monkeypatch.setattr(guard, "requested_by", slow)
+    with pytest.raises(RefusedError, match="has used already" if ready else "may not become 'champion' yet"):
+        promote(world, text)
+    assert world.registry.set[NAME]["champion"] == "1"
+    assert intact(world)
+
+
+def intact(world):
+    entries, damaged = world.ledger.stored()
+    return audit(entries, world.ledger.blobs, (), damaged).intact
