@@ -21,6 +21,7 @@ from coordpath_governance.registry.decision_files import put_decision
 from coordpath_governance.registry.declared import declared_in
 from coordpath_governance.registry.pinned import pinned_reference, pinned_settings
 from coordpath_governance.registry.recalled import recalled_in
+from coordpath_governance.registry.shown import show_version
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.version_report import report_on_versions
 from coordpath_governance.registry.versions import ModelPointer
@@ -113,21 +114,23 @@ class GovernedModel:
         if not changed_pages(states):
             there = Attached(folder_between(name, made.champion, version), made.report, new=False)
             known = "not known" not in states.values() and history.stands_by(version, made.champion) == made
-            return (report, self._asked(name, alias, version), there) if stands and known else None
+            return (report, self._shown(name, alias, version), there) if stands and known else None
         if registry.digest(name, version) != made.candidate_digest:
             return None
         newest = [each for _, each in history.of(ReportMade) if each.version == version][-1]
         if history.kept(version) is not None or newest != made:
             attached = put_again(self.client, champion, candidate, files)
-            return report, self._asked(name, alias, version) if stands else None, attached
+            return report, self._shown(name, alias, version) if stands else None, attached
         applied = report.document.assessment.policy
         if applied is None or applied.sha256 != self.adopted.sha256:
             return None
         return report, *self._attach(champion, candidate, report, alias, files)
 
-    def _asked(self, name: str, alias: str, version: str) -> Answer:
-        """What the gate says of a version that stands there already."""
-        return ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version, record=False)
+    def _shown(self, name: str, alias: str, version: str) -> Answer:
+        """What the gate says of a version that stands there already; tags and description say it too."""
+        answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version, record=False)
+        show_version(self.client, self.ledger, name, version, lambda: answer)
+        return answer
 
     def _as_recorded(
         self, report: ChangeReport, champion: ModelPointer | None, candidate: ModelPointer

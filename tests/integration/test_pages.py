@@ -216,8 +216,12 @@ def test_what_stands_keeps_the_report_by_which_it_was_promoted(office):
     assert (gate.code, swept.code) == (1, 1)
     assert f"{HTML}: changed" in gate.plain
     assert f"{HTML}: changed" in swept.plain
+    assert office.store.tags(office.name, "2")["coordpath.verdict"] == "fail"
+    assert "The gate says now: Version 2 is 'champion', but" in office.store.description(office.name, "2")
     mended = office.run(*command, "--gate")
     assert (mended.code, "Attached again to" in mended.plain) == (0, True), mended.plain
+    assert office.store.tags(office.name, "2")["coordpath.verdict"] == "pass"
+    assert "The gate says now" not in office.store.description(office.name, "2")
     assert files(folder) == before
     assert [office.run(*each).code for each in (("gate", office.name, "2"), ("sweep",), ("audit", "verify"))] == [0, 0, 0]
 
