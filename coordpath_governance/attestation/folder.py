@@ -21,9 +21,18 @@ from coordpath_governance.reports.decision import DecisionDocument
 from coordpath_governance.reports.verify import Check
 from coordpath_governance.review.pages import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, rendered_pages
 
-__all__ = ["DECISION_FILE", "DECISION_FILES", "PAGES", "FolderChecks", "check_folder", "read_folder"]
+__all__ = [
+    "DECISION_FILE",
+    "DECISION_FILES",
+    "PAGES",
+    "VERDICT_FILES",
+    "FolderChecks",
+    "check_folder",
+    "on_another_report",
+    "read_folder",
+]
 
-PAGES, DECISION_FILES = "the pages", "the decision's files"
+PAGES, VERDICT_FILES, DECISION_FILES = "the pages", "the verdict's files", "the decision's files"
 DECISION_FILE = "decision.json"
 _LEVEL = "pages"
 _DECISION_PAGES = ("decision.html", "decision.md")
@@ -37,6 +46,7 @@ _WHO = f"who signed {ATTESTATION_FILE} (compare its keyid with `coordpath key li
 _NOT_ATTESTED = (
     f"whether the pages are those that were attached: there is no {ATTESTATION_FILE}, and nobody signs {VERDICT_FILE}"
 )
+_WHAT = f"what {VERDICT_FILE} says: nobody signs it ({_LEDGER})"
 _WHO_DECIDED = f"who signed the decision, and whether the ledger says the same ({_LEDGER})"
 
 
@@ -81,16 +91,18 @@ def check_folder(files: Mapping[str, bytes], report: ChangeReport) -> FolderChec
         findings = tuple(_other(files, name, read)) if name in files else ()
         checks += [Check(_LEVEL, f"the report's files are those of {name}", findings)] if findings else []
     open_points.append(_WHO if ATTESTATION_FILE in files else _NOT_ATTESTED)
+    open_points += [_WHAT] if VERDICT_FILE in files else []
     version, what = report.document.tool.version, "the pages are laid out from the report"
     if version == __version__:
         checks.append(Check(_LEVEL, what, tuple(_laid_out_otherwise(files, report))))
     else:
         open_points.append(f"whether {what}: the report names version {version}, this is {__version__}")
         unchecked += [PAGES] if {HTML_PAGE, MARKDOWN_PAGE} & set(files) else []
+    unchecked += [VERDICT_FILES] if {VERDICT_FILE, ATTESTATION_FILE} & set(files) else []
     if {DECISION_FILE, *_DECISION_PAGES, DECISION_ATTESTATION} & set(files):
         findings = tuple(_of_decision(files, report))
         checks += [Check(_LEVEL, "the decision's files fit each other and the report", findings)] if findings else []
-        open_points.append(_WHO_DECIDED)
+        open_points += [_WHO_DECIDED, *(() if findings else on_another_report(files, report.sha256))]
         unchecked.append(DECISION_FILES)
     return FolderChecks(tuple(checks), tuple(open_points), tuple(unchecked))
 
@@ -115,8 +127,22 @@ def _of_decision(files: Mapping[str, bytes], report: ChangeReport) -> Iterator[s
             yield f"{name} is missing"
         elif attested.get(name) != sha256_hex(files[name]):
             yield f"{name} was changed: {DECISION_ATTESTATION} names another SHA-256"
-    if document.digests.report not in (None, report.sha256):
-        yield f"{DECISION_FILE} is about another report, of SHA-256 {document.digests.report[:12]}…"
+    subject = report.document.subject
+    change = (subject.name, subject.champion.version if subject.champion else None, subject.candidate.version)
+    if (document.name, document.from_version, document.to_version) != change:
+        yield f"{DECISION_FILE} is about another change than the report"
+
+
+def on_another_report(files: Mapping[str, bytes], report: str) -> tuple[str, ...]:
+    """What to say of a decision that can be read and is about another report than the one of this SHA-256.
+
+    That is how it is after a rejection: the next report on the change lies beside the record of the rejection.
+    """
+    about = DecisionDocument.from_bytes(files[DECISION_FILE]).digests.report
+    if about in (None, report):
+        return ()
+    other = f"{DECISION_FILE} is about another one on this change, SHA-256 {about[:12]}…"
+    return (f"what was decided about this report: {other}",)
 
 
 def _other(files: Mapping[str, bytes], name: str, read: Callable[[Any], Mapping[str, str]]) -> Iterator[str]:

@@ -222,7 +222,9 @@ def _mend(governed: Any, client: Any, name: str, alias: str, options: dict[str, 
     if out is not None:
         _write(out, report)
         say(f"\nWritten to {visible(str(out))}")
-    return _tell_where(governed, answer, report, candidate, attached, "Other files were in its place. Attached again to")
+    there = "It stands by this report. Already attached to"
+    how = "Other files were in its place. Attached again to" if attached.new else there
+    return _tell_where(governed, answer, report, candidate, attached, how)
 
 
 def _check_dates(options: dict[str, Any]) -> None:

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE, read_attestation
 from coordpath_governance.attestation.decision import DECISION_ATTESTATION
-from coordpath_governance.attestation.folder import DECISION_FILE, DECISION_FILES, PAGES
+from coordpath_governance.attestation.folder import DECISION_FILE, DECISION_FILES, PAGES, VERDICT_FILES, on_another_report
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import ReportFormatError, SignatureError
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import SERVICE, DecisionRecorded, ReportMade
+from coordpath_governance.ledger.events import SERVICE, DecisionRecorded, ReportMade, RuleOutcome, VerdictGiven
 from coordpath_governance.ledger.records import Records
 from coordpath_governance.reports.decision import DecisionDocument
 from coordpath_governance.reports.document import ChangeReportDocument
@@ -24,7 +26,7 @@ __all__ = ["FilesOnRecord", "files_on_record"]
 _LEVEL = "ledger"
 _DIGITS = 12
 _OLD = "whether the pages are those that were attached: no entry names pages of this report, and the service signed none"
-_REST = f"the rules and what is missing in {VERDICT_FILE}: nobody signs them (compare them with the verdict in the ledger)"
+_REST = f"the rules and what is missing in {VERDICT_FILE}: nobody signs them, and no verdict in the ledger says the same"
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class FilesOnRecord:
 def files_on_record(records: Records, files: Mapping[str, bytes], document: ChangeReportDocument) -> FilesOnRecord:
     """What an audited export says of the files beside the report of ``document``, by name (it is one of them)."""
     checks, open_points, vouched = [], [], set()
-    made = [facts for _, facts in _recorded(records, ReportMade) if facts.report == sha256_hex(files[REPORT_FILE])]
+    report = sha256_hex(files[REPORT_FILE])
+    made = [facts for _, facts in _recorded(records, ReportMade) if facts.report == report]
     statement: dict[str, Any] | None = None
     if ATTESTATION_FILE in files:
         try:
@@ -50,12 +53,18 @@ def files_on_record(records: Records, files: Mapping[str, bytes], document: Chan
         checks.append(Check(_LEVEL, f"the ledger's service signed {ATTESTATION_FILE}, about these files", findings))
         statement = None if findings else statement
     if VERDICT_FILE in files:
-        open_points.append(_REST)
         if statement is not None:
             what = f"{VERDICT_FILE} says what the service attested"
             checks.append(Check(_LEVEL, what, tuple(_verdict_otherwise(files[VERDICT_FILE], statement["predicate"]))))
         else:
             open_points.append(f"the verdict in {VERDICT_FILE}: no attestation of the ledger's service says the same")
+    given = [facts for _, facts in _recorded(records, VerdictGiven) if facts.binding.report == report]
+    if statement is not None and _verdict_is_on_record(given, statement["predicate"], files.get(VERDICT_FILE), document):
+        vouched.add(VERDICT_FILES)
+    elif VERDICT_FILE in files:
+        open_points.append(_REST)
+    elif statement is not None:
+        open_points.append(f"the verdict in {ATTESTATION_FILE}: no verdict in the ledger says the same")
     recorded = [facts.pages for facts in made if facts.pages is not None]
     if recorded:
         pages = Check(_LEVEL, "the pages are those that the ledger recorded", tuple(_other_pages(files, recorded)))
@@ -68,7 +77,10 @@ def files_on_record(records: Records, files: Mapping[str, bytes], document: Chan
     if DECISION_FILE in files:
         decision = Check(_LEVEL, _OF_DECISION, tuple(_decided_otherwise(records, files, document)))
         checks.append(decision)
-        vouched |= {DECISION_FILES} if decision.passed else set()
+        if decision.passed:
+            vouched.add(DECISION_FILES)
+            open_points += on_another_report(files, report)
+            open_points += _decided_since(records, sha256_hex(files[DECISION_FILE]))
     return FilesOnRecord(tuple(checks), tuple(open_points), frozenset(vouched))
 
 
@@ -77,7 +89,8 @@ _OF_DECISION = "the decision's files are those that the ledger recorded, about t
 
 def _recorded(records: Records, kind: type[Any]) -> list[tuple[Entry, Any]]:
     """Entries of a kind that are to be believed."""
-    return [(entry, entry.facts) for entry in records.entries if isinstance(entry.facts, kind) and records.is_sound(entry)]
+    sound = [entry for entry in records.entries if records.is_sound(entry)]
+    return [(entry, facts) for entry in sound if isinstance(facts := entry.facts, kind)]
 
 
 def _service_keys(records: Records) -> dict[str, Any]:
@@ -114,11 +127,66 @@ def _verdict_otherwise(content: bytes, attested: Mapping[str, Any]) -> Iterator[
             yield f"{name}: {VERDICT_FILE} says {str(value)[:80]!r}, {ATTESTATION_FILE} says {str(stated[name])[:80]!r}"
 
 
+def _verdict_is_on_record(
+    given: Sequence[VerdictGiven], attested: Mapping[str, Any], content: bytes | None, document: ChangeReportDocument
+) -> bool:
+    """Whether one of the verdicts ``given`` in the ledger on this report is the attested one, and verdict.json's in all."""
+    policy = attested["policy"]
+    said = (attested["verdict"], attested["materiality"], None if policy is None else policy["sha256"])
+    fitting = [each for each in given if (each.verdict, each.materiality, each.binding.policy) == said]
+    if content is None:
+        return bool(fitting)
+    try:
+        raw = read_json(content, VERDICT_FILE, SignatureError)
+        rules = tuple(RuleOutcome.model_validate(rule) for rule in raw["rules"])
+        subject = type(document.subject).model_validate(raw["subject"])
+        missing, others = f"Still needed: {', '.join(raw['missing'])}.", (raw["made_at"], raw["tool"])
+    except (SignatureError, ValidationError, KeyError, TypeError):
+        return False
+    if subject != document.subject or others != (attested["made_at"], attested["tool"]):
+        return False
+    if (attested["verdict"] == "pass" and raw["missing"]) or (
+        attested["verdict"] == "review" and not attested["reason"].startswith(missing)
+    ):
+        return False
+    return any((each.rules, each.binding.alias) == (rules, raw.get("alias")) for each in fitting)
+
+
 def _other_pages(files: Mapping[str, bytes], recorded: Sequence[Mapping[Any, str]]) -> Iterator[str]:
     """A report that was recorded again was laid out again: the pages of each time are its pages."""
     for name in (HTML_PAGE, MARKDOWN_PAGE):
         if name in files and sha256_hex(files[name]) not in {pages.get(name) for pages in recorded}:
             yield f"{name} has SHA-256 {sha256_hex(files[name])[:_DIGITS]}…, which no entry on this report names"
+
+
+def _decided_since(records: Records, decision: str) -> Iterator[str]:
+    """The newest record of a later decision on the same change than the one whose document has this SHA-256."""
+    found = [
+        (entry, facts, kept)
+        for entry, facts in _recorded(records, DecisionRecorded)
+        if (kept := _kept_decision(records, facts)) is not None
+    ]
+    mine = next(((entry, kept) for entry, facts, kept in found if facts.decision == decision), None)
+    if mine is None:
+        return
+    change = _change_of(mine[1])
+    later = [entry for entry, _, kept in found if _change_of(kept) == change and kept.entry > mine[1].entry]
+    if later:
+        yield f"what was decided since: entry {later[-1].seq} records a newer decision on this change"
+
+
+def _kept_decision(records: Records, facts: DecisionRecorded) -> DecisionDocument | None:
+    content = records.blobs.get(facts.decision)
+    if content is None or sha256_hex(content) != facts.decision:
+        return None
+    try:
+        return DecisionDocument.from_bytes(content)
+    except ReportFormatError:
+        return None
+
+
+def _change_of(decision: DecisionDocument) -> tuple[str, str | None, str]:
+    return decision.name, decision.from_version, decision.to_version
 
 
 def _decided_otherwise(records: Records, files: Mapping[str, bytes], document: ChangeReportDocument) -> Iterator[str]:
@@ -138,5 +206,5 @@ def _decided_otherwise(records: Records, files: Mapping[str, bytes], document: C
         return
     subject = document.subject
     change = (subject.name, subject.champion.version if subject.champion else None, subject.candidate.version)
-    if (decision.name, decision.from_version, decision.to_version) != change:
+    if _change_of(decision) != change:
         yield f"{DECISION_FILE} is about another change than the report"

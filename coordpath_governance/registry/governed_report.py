@@ -6,18 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from coordpath_governance.attestation.attest import attest
+from coordpath_governance.errors import UsageError
 from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.registry.attach import Attached, attach, put_again, put_files
+from coordpath_governance.registry.beside import folder_between
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.decision_files import put_decision
 from coordpath_governance.registry.declared import declared_in
 from coordpath_governance.registry.pinned import pinned_reference, pinned_settings
 from coordpath_governance.registry.recalled import recalled_in
+from coordpath_governance.registry.shown import show_version
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.version_report import report_on_versions
 from coordpath_governance.registry.versions import ModelPointer
@@ -34,6 +38,9 @@ from coordpath_governance.review.status import version_status
 from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = ["GovernedModel"]
+
+_DIGITS = 12
+"""Of a SHA-256 in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +85,11 @@ class GovernedModel:
     ) -> tuple[Answer, Attached]:
         """Record the report, ask the gate, attach everything. Done again, it changes nothing.
 
-        Raises `ForeignRegistryError`, and does nothing, if the ledger belongs to another registry.
+        Does nothing and raises `ForeignRegistryError` if the ledger belongs to another registry, `UsageError` if the version
+        stands by another report on this change: that one stays beside it.
         """
         check_belongs(self.ledger, ClientRegistry(self.client), str(candidate.name))
+        _check_replaces_nothing_approved(ModelHistory(self.ledger.entries(str(candidate.name))), report)
         return self._attach(champion, candidate, report, alias, record_report(self.ledger, report))
 
     def mend(
@@ -90,25 +99,38 @@ class GovernedModel:
 
         None if they are as recorded or cannot be looked at, and if the newest report on this change no longer counts: then a
         new one is to be made. A version that was promoted keeps its own, and is not judged again; nor does a report on
-        another change than the newest say anything of the version now.
+        another change than the newest say anything of the version now. Of a version that stands under ``alias`` no report is
+        made again: the files are told to be there.
         """
         name, version = str(candidate.name), str(candidate.version)
         history, registry = ModelHistory(self.ledger.entries(name)), ClientRegistry(self.client)
         check_belongs(self.ledger, registry, name)
         made = _report_between(history, champion, candidate)
         files = None if made is None else recorded_files(self.ledger, made)
-        if made is None or files is None or not changed_pages(page_states(registry, name, made)):
+        states = None if made is None else page_states(registry, name, made)
+        if made is None or files is None or states is None:
             return None
-        report = ChangeReport.from_bytes(files[REPORT_FILE])
+        report, stands = ChangeReport.from_bytes(files[REPORT_FILE]), history.standing(alias).version == version
+        if not changed_pages(states):
+            there = Attached(folder_between(name, made.champion, version), made.report, new=False)
+            known = "not known" not in states.values() and history.stands_by(version, made.champion) == made
+            return (report, self._shown(name, alias, version), there) if stands and known else None
         if registry.digest(name, version) != made.candidate_digest:
             return None
         newest = [each for _, each in history.of(ReportMade) if each.version == version][-1]
         if history.kept(version) is not None or newest != made:
-            return report, None, put_again(self.client, champion, candidate, files)
+            attached = put_again(self.client, champion, candidate, files)
+            return report, self._shown(name, alias, version) if stands else None, attached
         applied = report.document.assessment.policy
         if applied is None or applied.sha256 != self.adopted.sha256:
             return None
         return report, *self._attach(champion, candidate, report, alias, files)
+
+    def _shown(self, name: str, alias: str, version: str) -> Answer:
+        """What the gate says of a version that stands there already; tags and description say it too."""
+        answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version, record=False)
+        show_version(self.client, self.ledger, name, version, lambda: answer)
+        return answer
 
     def _as_recorded(
         self, report: ChangeReport, champion: ModelPointer | None, candidate: ModelPointer
@@ -174,9 +196,29 @@ class GovernedModel:
 
 
 def _report_between(history: ModelHistory, champion: ModelPointer | None, candidate: ModelPointer) -> ReportMade | None:
-    """The newest recorded report on exactly this change between registered versions of one model."""
+    """The report on exactly this change between registered versions of one model: the newest, or what stands by it."""
     if champion is not None and champion.name != candidate.name:
         return None
     before = None if champion is None else champion.version
+    stands_by = history.stands_by(str(candidate.version), before)
+    if stands_by is not None:
+        return stands_by
     known = history.report(str(candidate.version), before)
     return known[1] if known is not None and known[1].champion == before else None
+
+
+def _check_replaces_nothing_approved(history: ModelHistory, report: ChangeReport) -> None:
+    """`UsageError` if another report would take the place of the one by which a version was promoted and stands now."""
+    subject = report.document.subject
+    candidate, champion = subject.candidate, subject.champion
+    if champion is not None and champion.name != candidate.name:
+        return
+    made = history.stands_by(str(candidate.version), None if champion is None else champion.version)
+    if made is None or made.pages is None or made.report == report.sha256:
+        return
+    again = f"coordpath report {quote(subject.name)} --candidate {made.version} --champion {made.champion or 'none'}"
+    raise UsageError(
+        f"version {made.version} of '{subject.name}' was promoted by another report on this change, of SHA-256 "
+        f"{made.report[:_DIGITS]}…, and that one stays beside it: `{again}` attaches it again if it was changed. To look at "
+        "this one, add --no-attach --out FOLDER --data FILE --target COL"
+    )

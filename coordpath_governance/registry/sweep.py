@@ -194,12 +194,15 @@ def _look_at_alias(ledger: Ledger, registry: ClientRegistry, name: str, alias: s
 
 
 def _look_at_pages(registry: ClientRegistry, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:
-    """The newest report on each change to a version that is still there, compared with the files that are attached."""
+    """The report on each change to a version that is still there, compared with the files that are attached.
+
+    It is the newest one, or the one by which the version was promoted to where it stands now.
+    """
     newest: dict[tuple[str, str | None], ReportMade] = {}
     history = ModelHistory(ledger.entries(name))
     for _, made in history.of(ReportMade):
         if not history.retired(made.version):
-            newest[made.version, made.champion] = made
+            newest[made.version, made.champion] = history.stands_by(made.version, made.champion) or made
     for (version, champion), made in sorted(newest.items(), key=lambda each: (int(each[0][0]), int(each[0][1] or 0))):
         if int(version) not in versions:
             continue

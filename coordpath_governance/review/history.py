@@ -125,6 +125,14 @@ class ModelHistory:
                 return reports[-1] if reports else None
         return None
 
+    def stands_by(self, version: str, champion: str | None) -> ReportMade | None:
+        """The report on exactly this change by which the version was promoted to where it stands now; None if it was not."""
+        for alias in sorted(self.aliases):
+            made = self.decided_on(alias, version) if self.standing(alias).version == version else None
+            if made is not None and made.champion == champion:
+                return made
+        return None
+
     def open_intent(self, alias: str) -> tuple[Entry, Intent | Emergency] | None:
         """A promotion that was begun and neither done nor found to have gone elsewhere."""
         waiting: tuple[Entry, Intent | Emergency] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.ledger.emergencies import EmergencyState, emergencies
@@ -35,7 +35,7 @@ class VersionStatus:
 
 
 def version_status(ledger: Ledger, name: str, version: str, ask: Callable[[], Answer] | None = None) -> VersionStatus | None:
-    """The status of a version. ``ask`` asks the gate, and is called only if nothing was decided that still counts.
+    """The status of a version. ``ask`` asks the gate, unless the version was replaced and not reported on since.
 
     None if there is nothing to be said: neither report nor decision, or nobody to ask. A version that was promoted and
     replaced since is judged anew only from the next report on it.
@@ -48,7 +48,8 @@ def version_status(ledger: Ledger, name: str, version: str, ask: Callable[[], An
         rollback = _rollback(ledger, history, ring, decided)
         if rollback is not None:
             return _rolled_back(rollback, ledger.now(), replaced, reports[-1][1] if reports else None)
-        return _decided(history, ring, decided, replaced, [facts for _, facts in reports])
+        status = _decided(history, ring, decided, replaced, [facts for _, facts in reports])
+        return status if replaced is not None else _as_the_gate_says(status, history, str(decided.body["alias"]), ask)
     if not reports or ask is None:
         return None
     return _judged(ask(), ring, reports[-1][1])
@@ -110,6 +111,20 @@ def _decided(
         said.append(f"waived: {', '.join(waivers)}")
     report = next((each for each in reversed(reports) if each.report == intent.binding.report), newest)
     return VersionStatus("pass", "promoted", f"Promoted to {where}", f"{'; '.join(said)}.{later}", report)
+
+
+def _as_the_gate_says(
+    status: VersionStatus, history: ModelHistory, alias: str, ask: Callable[[], Answer] | None
+) -> VersionStatus:
+    """Of what was promoted and stands: it stays promoted, but is red where the gate is."""
+    if status.decision != "promoted":
+        return status
+    if history.standing(alias).doubt is not None:
+        return replace(status, verdict="fail")
+    answer = None if ask is None else ask()
+    if answer is None or answer.alias != alias or answer.verdict != "fail":
+        return status
+    return replace(status, verdict="fail", text=f"{status.text} The gate says now: {answer.reason}")
 
 
 def _replaced(entry: Entry) -> str:

@@ -50,7 +50,15 @@ def test_a_promotion_leaves_its_record_beside_the_report(office, coordpath):
     assert "decision record" in logged.plain
     verified = coordpath("verify", folder)
     assert verified.code == 0, verified.out
-    assert "the decision's files are those that were attested" in verified.plain
+    assert verified.out.splitlines()[-1].endswith(
+        "; the verdict's files were not checked; the decision's files were not checked"
+    )
+    exported = office.folder / "export.jsonl"
+    assert office.run("audit", "export", "-o", exported).code == 0
+    verified = coordpath("verify", folder, "--ledger", exported)
+    assert verified.code == 0, verified.out
+    assert "the decision's files are those that the ledger recorded, about this change" in verified.plain
+    assert not verified.out.splitlines()[-1].endswith("were not checked")
     (folder / "decision.html").write_bytes(b"<p>All is well.</p>")
     changed = coordpath("verify", folder)
     assert changed.code == 1

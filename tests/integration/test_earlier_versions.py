@@ -1,5 +1,7 @@
 """What earlier versions recorded is verified, gated, reviewed, promoted and loaded by the present one."""
 
+import base64
+import json
 import shutil
 import sqlite3
 import zipfile
@@ -10,6 +12,7 @@ import mlflow
 import pytest
 from helpers.mlflow_store import use
 
+from coordpath_governance.ledger.events import EVENTS
 from coordpath_governance.registry.verified import load_verified
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -96,3 +99,24 @@ def test_what_waits_for_a_review_is_approved_and_promoted(old, golden, coordpath
     done = coordpath("promote", "price", "5")
     assert done.code == 0, done.plain
     assert coordpath("audit", "verify", "--anchor", golden / "anchor.json").code == 0
+
+
+def recorded_fields(export):
+    """Event and field of every body in an export."""
+    header, *lines = export.read_bytes().splitlines()
+    for line in lines[: json.loads(header)["entries"]]:
+        entry = json.loads(base64.b64decode(json.loads(line)["payload"]))
+        yield entry["event"], None
+        yield from ((entry["event"], field) for field in entry["body"])
+
+
+def test_the_export_of_what_came_since_is_intact(coordpath):
+    done = coordpath("audit", "verify", GOLDEN / "governance-0.1-third" / "ledger.jsonl")
+    assert done.code == 0, done.plain
+
+
+def test_every_event_and_every_field_of_it_is_in_some_fixture():
+    """Whoever changes a recorded body adds a fixture of what was recorded before and of what is recorded now."""
+    seen = {each for export in GOLDEN.glob("governance-*/ledger.jsonl") for each in recorded_fields(export)}
+    known = {(event, field) for event, body in EVENTS.items() for field in (None, *body.model_fields)}
+    assert known == seen

@@ -191,3 +191,57 @@ def test_an_older_report_that_is_put_back_says_nothing_of_the_version_now(office
     assert files(folder) == before
     assert office.store.tags(office.name, "3") == tags
     assert office.store.description(office.name, "3") == description
+
+
+def test_what_stands_keeps_the_report_by_which_it_was_promoted(office):
+    """Another report in its place would make the gate red for good, and the one that people approved would be gone."""
+    assert office.run("report", office.name, "--candidate", "2", "--reason", "new quarter").code == 0
+    office.approve("2", "Bob", "Cleo")
+    assert office.run("promote", office.name, "2").code == 0
+    folder, count = office.folder_of("2", "v1-to-v2"), len(office.reports())
+    before = files(folder)
+    command = ("report", office.name, "--candidate", "2", "--champion", "1")
+    there = office.run(*command, "--gate")
+    assert (there.code, "It stands by this report. Already attached to" in there.plain) == (0, True), there.plain
+    other = office.run(*command, "--reason", "a typo")
+    assert (other.code, "was promoted by another report on this change" in other.plain) == (2, True), other.plain
+    assert office.run(*command, "--json").code == 2
+    assert (files(folder), len(office.reports())) == (before, count)
+    out = office.folder / "out"
+    aside = ("--no-attach", "--out", out, "--data", office.store.rows.csv, "--target", "price")
+    assert office.run(*command, "--reason", "a typo", *aside).code == 0
+    for name, content in files(out).items():
+        (folder / name).write_bytes(content)
+    gate, swept = office.run("gate", office.name, "2"), office.run("sweep")
+    assert (gate.code, swept.code) == (1, 1)
+    assert f"{HTML}: changed" in gate.plain
+    assert f"{HTML}: changed" in swept.plain
+    assert office.store.tags(office.name, "2")["coordpath.verdict"] == "fail"
+    assert "The gate says now: Version 2 is 'champion', but" in office.store.description(office.name, "2")
+    mended = office.run(*command, "--gate")
+    assert (mended.code, "Attached again to" in mended.plain) == (0, True), mended.plain
+    assert office.store.tags(office.name, "2")["coordpath.verdict"] == "pass"
+    assert "The gate says now" not in office.store.description(office.name, "2")
+    assert files(folder) == before
+    assert [office.run(*each).code for each in (("gate", office.name, "2"), ("sweep",), ("audit", "verify"))] == [0, 0, 0]
+
+
+def test_a_later_report_on_what_stands_does_not_take_its_place(office):
+    """Ledgers in which one was recorded, before that was refused."""
+    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.review.gate import record_report
+
+    office.approve("2", "Bob", "Cleo")
+    assert office.run("promote", office.name, "2").code == 0
+    folder, out = office.folder_of("2", "v1-to-v2"), office.folder / "out"
+    before = files(folder)
+    command = ("report", office.name, "--candidate", "2", "--champion", "1")
+    aside = ("--no-attach", "--out", out, "--data", office.store.rows.csv, "--target", "price")
+    assert office.run(*command, "--reason", "a typo", *aside).code == 0
+    record_report(office.ledger, ChangeReport.from_bytes((out / "change_report.json").read_bytes()))
+    for name, content in files(out).items():
+        (folder / name).write_bytes(content)
+    assert (office.run("gate", office.name, "2").code, office.run("sweep").code) == (1, 1)
+    assert office.run(*command).code == 0
+    assert files(folder) == before
+    assert (office.run("gate", office.name, "2").code, office.run("sweep").code) == (0, 0)

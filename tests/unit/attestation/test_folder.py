@@ -43,9 +43,10 @@ def test_an_untouched_folder_holds_and_says_what_was_not_looked_at(files, report
     checked = check_folder(files, report)
     assert [(check.what, check.passed) for check in checked.checks] == [("the pages are laid out from the report", True)]
     assert [point.partition(",")[0] for point in checked.not_rechecked] == [
-        "who signed attestation.json (compare its keyid with `coordpath key list`"
+        "who signed attestation.json (compare its keyid with `coordpath key list`",
+        "what verdict.json says: nobody signs it (give --ledger EXPORT)",
     ]
-    assert checked.unchecked == ()
+    assert checked.unchecked == ("the verdict's files",)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -90,7 +91,7 @@ def test_files_that_name_a_forged_page_do_not_vouch_for_it(files, report, monkey
     files["verdict.json"] = canonical_bytes({"files": digests})
     files["attestation.json"] = canonical_bytes({"payload": payload, "signatures": []})
     checked = check_folder(files, report)
-    assert (checked.checks, checked.unchecked) == ((), ("the pages",))
+    assert (checked.checks, checked.unchecked) == ((), ("the pages", "the verdict's files"))
 
 
 def test_without_verdict_and_attestation_that_is_said(files, report):

@@ -1,6 +1,7 @@
 """Forged files beside a genuine report: an export of the ledger has the digests of all of them."""
 
 import base64
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -64,8 +65,40 @@ def verdict(case, **changes):
     return canonical_bytes(said | changes)
 
 
+def attach_verdict(case, attested=None, **changes):
+    """verdict.json and attestation.json of the newest recorded verdict, as a report leaves them."""
+    given = [each.facts for each in case.world.ledger.entries(NAME) if each.event == "verdict"][-1]
+    told = Assessment(verdict=given.verdict, reason="all is met", materiality=given.materiality)
+    policy, document = given.binding.policy, case.report.document
+    said = {
+        "verdict": given.verdict,
+        "materiality": given.materiality,
+        "policy_sha256": policy,
+        "alias": given.binding.alias,
+        "rules": [rule.model_dump(mode="json") for rule in given.rules],
+        "missing": [],
+        "subject": document.subject.model_dump(mode="json"),
+        "made_at": NOW,
+        "tool": document.tool.model_dump(mode="json"),
+    }
+    case.files["verdict.json"] = verdict(case, **said | changes)
+    digests = {name: sha256_hex(case.files[name]) for name in REPORT}
+    case.files["attestation.json"] = attest(
+        document,
+        digests,
+        case.world.ledger.service,
+        made_at=NOW,
+        assessment=told.model_copy(update=attested or {}),
+        policy=policy,
+        ledger=case.world.ledger.id,
+    )
+
+
+NOT_CHECKED = "; the verdict's files were not checked"
+
+
 def test_the_files_as_they_were_attached_hold(case):
-    case.files |= {"attestation.json": case.attest(), "verdict.json": verdict(case)}
+    attach_verdict(case)
     code, out = case.run()
     assert code == 0, out
     for said in (
@@ -77,12 +110,96 @@ def test_the_files_as_they_were_attached_hold(case):
         assert f"ok        ledger: {said}\n" in out
     assert out.splitlines()[-1].endswith("the data were not rechecked")
     assert "who signed" not in out
+    assert "nobody signs" not in out
+    del case.files["verdict.json"]
+    assert case.run()[1].splitlines()[-1].endswith("the data were not rechecked")
+    del case.files["attestation.json"]
+    assert case.run()[1].splitlines()[-1].endswith("the data were not rechecked")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rules": []},
+        {"missing": ["1 approval by the board"]},
+        {"subject": {}},
+        {"made_at": "2020-01-01T00:00:00Z"},
+        {"alias": "other"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_what_nobody_signed_of_a_verdict_is_compared_with_the_ledger(case, changes):
+    attach_verdict(case, **changes)
+    code, out = case.run()
+    assert (code, out.splitlines()[-1].endswith(NOT_CHECKED)) == (0, True), out
+    assert "not rechecked: the rules and what is missing in verdict.json" in out
+
+
+def test_a_verdict_that_the_gate_did_not_give_is_not_said_to_be_checked(case):
+    """Whoever has an old key of the service can attest one."""
+    attach_verdict(case, attested={"materiality": "minor"})
+    del case.files["verdict.json"]
+    code, out = case.run()
+    assert (code, out.splitlines()[-1].endswith(NOT_CHECKED)) == (0, True), out
+    assert "not rechecked: the verdict in attestation.json" in out
+
+
+def test_the_approvals_that_a_verdict_asks_for_are_those_that_were_attested(case):
+    world = case.world
+    world.register("2")
+    world.report("2", "1")
+    world.ask("2")
+    files = {name: world.registry.files[NAME, "1", "2"][name] for name in REPORT}
+    case.files, case.report = files, ChangeReport.from_bytes(files["change_report.json"])
+    missing = ["1 approval by validator"]
+    attach_verdict(case, {"reason": "Still needed: 1 approval by validator. One more."}, missing=missing)
+    attested = {"reason": "Still needed: 1 approval by validator. One more."}
+    for said, checked in ((missing, True), ([], False)):
+        attach_verdict(case, attested, reason=attested["reason"], missing=said)
+        code, out = case.run()
+        assert (code, out.splitlines()[-1].endswith(NOT_CHECKED)) == (0, not checked), out
+
+
+def test_the_next_report_lies_beside_the_record_of_a_rejection(case):
+    """That is how a folder is when people want another report; nothing in it is wrong."""
+    world = case.world
+    world.register("2")
+    world.report("2", "1")
+    world.reject("2", comment="no")
+    record_decisions(world.ledger, NAME)
+    rejection = newest_decision(world.ledger, NAME, "2")[1]
+    world.report("2", "1", sources=("read from the model's files (a pickle, as data)", "read from the model's files"))
+    case.files = {name: world.registry.files[NAME, "1", "2"][name] for name in REPORT} | rejection
+    for ledger in (True, False):
+        code, out = case.run(ledger)
+        assert code == 0, out
+        assert "not rechecked: what was decided about this report: decision.json is about another one on this change" in out
+    world.approve("2")
+    world.promote("2")
+    record_decisions(world.ledger, NAME)
+    code, out = case.run()
+    newest = [each.seq for each in world.ledger.entries(NAME) if each.event == "decision record"][-1]
+    assert f"not rechecked: what was decided since: entry {newest} records a newer decision on this change" in out
+    case.files |= newest_decision(world.ledger, NAME, "2")[1]
+    code, out = case.run()
+    assert (code, "what was decided" in out) == (0, False), out
+
+
+def test_an_entry_that_is_not_what_its_event_says_is_a_mismatch(case, monkeypatch):
+    """Entries that are not sound are not read at all."""
+    first, *others = case.world.ledger.entries()
+    forged = replace(first, body={**first.body, "ledger": "not a name"})
+    monkeypatch.setattr(type(case.world.ledger), "entries", lambda *_: (forged, *others))
+    refused(case, "NOT intact")
 
 
 def test_without_the_ledger_the_last_line_says_that_the_decision_was_not_checked(case):
     code, out = case.run(ledger=False)
     assert code == 0, out
     assert out.splitlines()[-1].endswith("; the decision's files were not checked")
+    case.files |= {"attestation.json": case.attest(), "verdict.json": verdict(case, verdict="fail")}
+    last = case.run(ledger=False)[1].splitlines()[-1]
+    assert last.endswith("; the verdict's files were not checked; the decision's files were not checked")
     assert "not rechecked: who signed the decision" in out
 
 

@@ -1,5 +1,7 @@
 """What is said of a version now: the gate's word until something is decided, and then the decision."""
 
+from dataclasses import replace
+
 from coordpath_governance.ledger.events import OutsideMove
 from coordpath_governance.review.decisions import adopt_standing
 from coordpath_governance.review.guard import Guard
@@ -112,6 +114,7 @@ def test_a_move_outside_the_gate_is_said_and_an_adoption_names_who_and_why(champ
     move = OutsideMove(alias="champion", expected="1", found="2", reason="seen")
     world.ledger.record("outside move", move, model=NAME)
     assert status(world, "1").text.endswith(" The alias champion was moved outside the gate since.")
+    assert (short(world, "1")[:2], world.ask("1").verdict) == (("fail", "promoted"), "fail")
     world.registry.set[NAME]["champion"] = "2"
     adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "looked into")
     found = status(world, "2")
@@ -122,6 +125,20 @@ def test_a_move_outside_the_gate_is_said_and_an_adoption_names_who_and_why(champ
     world.ledger.record("outside move", move.model_copy(update={"found": None}), model=NAME)
     adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "")
     assert status(world, "2").text.endswith(f" Nothing has been in its place since {day(world)}.")
+
+
+def test_what_stands_is_red_where_the_gate_is(champion_world):
+    world = champion_world
+    world.approve("2")
+    world.promote("2")
+    assert short(world, "2")[:2] == ("pass", "promoted")
+    world.registry.files[NAME, "1", "2"]["change_report.html"] += b" "
+    found = status(world, "2")
+    assert (found.verdict, found.word) == ("fail", f"Promoted to champion on {day(world)}")
+    assert found.text.endswith(f" The gate says now: {world.ask('2').reason}")
+    elsewhere = replace(world.ask("2"), alias="shadow")
+    assert version_status(world.ledger, NAME, "2", lambda: elsewhere).verdict == "pass"
+    assert version_status(world.ledger, NAME, "2").verdict == "pass"
 
 
 def test_the_guard_tells_of_both_versions_and_whatever_that_raises_the_promotion_holds(champion_world, caplog):
