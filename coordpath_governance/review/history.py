@@ -119,7 +119,7 @@ class ModelHistory:
     def decided_on(self, alias: str, version: str) -> ReportMade | None:
         """The newest report on the change that the newest promotion of a version to an alias decided; None without one.
 
-        It is the one beside the version: a report that was made again after the promotion takes the place of the earlier one.
+        It is the one beside the version: a report made again after the promotion takes the place of the earlier one.
         """
         for _, promotion in reversed([*self.of(Promotion)]):
             if (promotion.alias, promotion.to_version) == (alias, version):
