@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from coordpath_governance.errors import CoordpathError, UsageError
+from coordpath_governance.errors import CoordpathError, NotFoundError, UsageError
 
-__all__ = ["write_file", "write_new", "writing"]
+__all__ = ["reading", "write_file", "write_new", "writing"]
 
 _DISK = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
 """What a disk may do to a file that was named rightly."""
@@ -29,6 +29,22 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         kind = CoordpathError if error.errno in _DISK else UsageError
         raise kind(f"cannot write '{path}': {error.strerror or error}") from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what the system says while ``path`` is read into an error of ours.
+
+    Raises `NotFoundError` if there is no such file, `CoordpathError` (exit code 4) if the disk fails; else `UsageError`: the
+    name is too long or that of a folder, or nobody gave us the right to read it.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no file '{path}'") from None
+    except OSError as error:
+        kind = CoordpathError if error.errno in _DISK else UsageError
+        raise kind(f"cannot read '{path}': {error.strerror or error}") from error
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -5,25 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from coordpath_governance.errors import LedgerError, NotFoundError
-from coordpath_governance.files import write_new
+from coordpath_governance.files import reading, write_new
 from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
 
 __all__ = ["read_anchors", "write_evidence"]
 
 
 def read_anchors(paths: Sequence[Path]) -> list[AnchorFile]:
-    """Anchor files, unopened. Raises `NotFoundError` or `LedgerError` for one that cannot be read."""
+    """Anchor files, unopened. Raises as `reading` does, or `LedgerError` for one that is no anchor."""
     return [_anchor(path) for path in paths]
 
 
 def _anchor(path: Path) -> AnchorFile:
-    try:
+    with reading(path):
         return read_anchor(path.read_bytes(), f"'{path}'")
-    except FileNotFoundError:
-        raise NotFoundError(f"there is no file '{path}'") from None
-    except OSError as error:
-        raise LedgerError(f"cannot read '{path}': {error.strerror}") from error
 
 
 def write_evidence(path: Path, lines: Iterable[bytes]) -> None:

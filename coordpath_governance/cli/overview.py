@@ -12,7 +12,6 @@ from coordpath_governance.models.formats import recalled_from
 from coordpath_governance.numbers import CostColumn, cost_column, is_within_noise, pair, significant
 from coordpath_governance.rendering.caps import HTML_CAPS
 from coordpath_governance.rendering.family import family_words
-from coordpath_governance.rendering.flips_view import flips_view
 from coordpath_governance.rendering.origin_view import moment_text
 from coordpath_governance.rendering.wording import step_name
 from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
@@ -25,6 +24,10 @@ __all__ = ["show_overview"]
 
 _NAME_WIDTH = 40
 _DIGITS = 12
+_NOISE = "~"
+
+_LEAST_NAME = 14
+"""Characters of a step's name that stay on one line in a terminal of 80 columns."""
 
 
 def show_overview(document: ChangeReportDocument, *, verdict: bool = True) -> None:
@@ -47,6 +50,8 @@ def show_overview(document: ChangeReportDocument, *, verdict: bool = True) -> No
     if document.path.steps:
         console.print()
         console.print(_table(document))
+        if any(is_within_noise(step.delta, step.delta_se) for step in document.path.steps):
+            console.print(f"{_NOISE} within noise: these rows cannot tell it from no change")
     if document.glm is not None:
         for line in _beside_the_cost(document):
             console.print(line)
@@ -79,6 +84,7 @@ def _table(document: ChangeReportDocument) -> Table:
         table.add_column(
             header, justify="right" if header in ("step", "from", "to") else "left", no_wrap=header != "what moves"
         )
+    table.columns[1].min_width = _LEAST_NAME
     table.add_column(f"{_cost_name(document)}{column.suffix}", justify="right", no_wrap=True)
     table.add_column("change", justify="right", no_wrap=True)
     table.add_row("", "start", "", "", column.cost(path.start_cost), "")
@@ -93,16 +99,13 @@ def _cost_name(document: ChangeReportDocument) -> str:
 
 
 def _beside_the_cost(document: ChangeReportDocument) -> Iterator[str]:
-    """Discrimination, as far as it is known, and decisions that flip."""
+    """Discrimination, as far as it is known. Decisions that flip are in the summary."""
     old, new = document.impact.champion, document.impact.candidate
     if isinstance(old, GlmMetrics) and isinstance(new, GlmMetrics):
         figures = (("AUC", old.auc, new.auc), ("Gini", old.gini, new.gini))
         known = [f"{name} {' → '.join(pair(a, b))}" for name, a, b in figures if a is not None and b is not None]
         if known:
             yield ", ".join(known)
-    flips = flips_view(document, HTML_CAPS[0])
-    if flips.known:
-        yield " ".join(flips.sentences)
 
 
 def _what(step: StepFacts) -> str:
@@ -118,5 +121,5 @@ def _delta(step: StepFacts, column: CostColumn) -> str:
     """The change of the cost and its standard error, in the power of ten that the heading of the costs names."""
     mark = "▲ " if step.worsens else ""
     error = "" if step.delta_se is None else f" ± {significant(column.scaled(step.delta_se), 2)}"
-    noise = " (within noise)" if is_within_noise(step.delta, step.delta_se) else ""
-    return f"{mark}{column.delta(step.delta)}{error}{noise}"
+    noise = f"{_NOISE} " if is_within_noise(step.delta, step.delta_se) else ""
+    return f"{noise}{mark}{column.delta(step.delta)}{error}"

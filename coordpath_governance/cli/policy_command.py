@@ -175,7 +175,7 @@ def _kind(model: str, tracking_uri: str | None, registry_uri: str | None) -> tup
             return kind, f"Its limits are for the kind of model that is registered: {kind}."
     except CoordpathError as error:
         why = str(error)
-    return "linear", f"Its limits are for linear models; --kind classifier or rate writes others. Not looked up: {why}"
+    return "linear", f"Its limits are for linear models; --kind classifier or rate writes others. Kind not known: {why}"
 
 
 def _remarks(policy: Policy, ledger: Ledger | None, where: Mapping[str, str | None]) -> tuple[Remark, ...]:

@@ -15,7 +15,8 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from coordpath_governance.canonical import canonical_bytes, read_json
-from coordpath_governance.errors import LedgerError, NotFoundError
+from coordpath_governance.errors import LedgerError
+from coordpath_governance.files import reading
 from coordpath_governance.ledger.entries import ENTRY_TYPE, Entry
 from coordpath_governance.ledger.events import Sha256
 from coordpath_governance.ledger.reading import read_entry
@@ -79,16 +80,12 @@ def export_lines(ledger: str, entries: Sequence[Entry], blobs: Mapping[str, byte
 
 
 def read_export(path: Path) -> Exported:
-    """Read what `export_lines` wrote; `LedgerError` if the file is of another kind or cut short."""
-    try:
+    """Read what `export_lines` wrote. Raises `LedgerError` if it is of another kind or cut short, and as `reading` does."""
+    with reading(path):
         if path.stat().st_size > _MAX_BYTES:
             raise LedgerError(f"'{path}' has more than {_MAX_BYTES} bytes; check it against the database instead")
         with path.open("rb") as file:
             return _read(iter(file), str(path))
-    except FileNotFoundError:
-        raise NotFoundError(f"there is no file '{path}'") from None
-    except OSError as error:
-        raise LedgerError(f"cannot read '{path}': {error.strerror}") from error
 
 
 def _read(lines: Iterator[bytes], where: str) -> Exported:

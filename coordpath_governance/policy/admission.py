@@ -120,6 +120,17 @@ def _model_columns(around: Circumstances) -> Iterator[Remark]:
             )
 
 
+def _target(around: Circumstances) -> Iterator[Remark]:
+    """No report is made on a target that is an input of the model."""
+    target = around.policy.reference.target
+    for name, model in around.models.items():
+        if target in model.columns:
+            yield _objection(
+                f"reference.target: '{target}' is also an input of the registered model {name}, so no report could be made: "
+                "name the right column"
+            )
+
+
 def _never_judged(around: Circumstances) -> Iterator[Remark]:
     """A limit that no report could ever be compared with leaves every change to a person, or refuses it."""
     rules = dict(around.policy.named_rules())
@@ -199,6 +210,7 @@ CHECKS: tuple[Check, ...] = (
     _pinned_bytes,
     _pinned_columns,
     _model_columns,
+    _target,
     _never_judged,
     _offsets,
     _threshold,

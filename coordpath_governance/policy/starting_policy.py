@@ -37,6 +37,8 @@ facts: {}
 #  tier: "2"
 #  developer: Team A
 #  validator: Team B
+#  monitoring: accuracy, every month
+#  rollback: promote the version before
 
 # The data that every change is judged on: these bytes, in this role, whatever the author would prefer.
 reference:
@@ -56,7 +58,7 @@ reference:
 rules:
   # relative: share of the champion's cost, 0.02 is 2 %%; within_errors: within so many standard errors it counts as none
   final_cost_increase: {relative: 0.02, within_errors: 3}
-  # share of the path's cost, 0.05 is 5 %%
+  # share of what an order could still change, 0.05 is 5 %%
   gap: {most: 0.05, otherwise: review}
   # number of slopes and curves; at_least: share of the largest standardised coefficient, smaller ones may change sign
   sign_flips: {most: 0, at_least: 0.1, otherwise: review}
@@ -78,7 +80,7 @@ rules:
 #  sign_constraints: {features: {income: positive, debt: negative}}
 #  frozen_features: {features: [postcode]}
 #  mean_score_shift: {overall: 0.1, by_segment: 0.2}        # units of the score
-# What an author says with `coordpath report --reason`; a report that registering makes has none.
+# What an author says when registering (tags coordpath.reason ...) or with `coordpath report --reason`.
 #  required_facts: {facts: [reason]}
 
 # Classes of change, the most severe first; one applies when any of its observations reaches the value, or is not known.

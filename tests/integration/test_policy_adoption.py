@@ -154,10 +154,10 @@ def test_init_for_a_model_that_is_not_there_yet_or_a_registry_that_is_not(office
     monkeypatch.chdir(tmp_path)
     office.name = "not registered yet"
     line, policy = kind_line(office)
-    assert line.startswith("# Its limits are for linear models; --kind classifier or rate writes others. Not looked up: ")
+    assert line.startswith("# Its limits are for linear models; --kind classifier or rate writes others. Kind not known: ")
     assert "not registered yet" in line
     assert policy.rules.standardised_change.relative is not None
     for uri in (f"sqlite:///{tmp_path / 'none.db'}", "file:./mlruns", "mlruns"):
-        assert kind_line(office, "--tracking-uri", uri)[0].endswith("Not looked up: no registry was asked")
+        assert kind_line(office, "--tracking-uri", uri)[0].endswith("Kind not known: no registry was asked")
     assert not (tmp_path / "none.db").exists()
     assert not (tmp_path / "mlruns").exists()

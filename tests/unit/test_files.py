@@ -4,8 +4,8 @@ import errno
 
 import pytest
 
-from coordpath_governance.errors import CoordpathError, UsageError
-from coordpath_governance.files import write_file, write_new, writing
+from coordpath_governance.errors import CoordpathError, NotFoundError, UsageError
+from coordpath_governance.files import reading, write_file, write_new, writing
 
 
 def test_a_file_is_written_over_and_a_new_one_is_not(tmp_path):
@@ -41,6 +41,22 @@ def test_a_name_that_cannot_be_written_is_wrong_use(tmp_path, name):
 )
 def test_a_disk_that_is_full_or_fails_is_no_wrong_use(tmp_path, number, kind, code):
     with pytest.raises(kind, match=r"cannot write '.*file': ") as raised, writing(tmp_path / "file"):
+        raise OSError(number, "what the system says")
+    assert raised.value.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "code"),
+    [
+        (errno.ENOENT, NotFoundError, 2),
+        (errno.ENAMETOOLONG, UsageError, 2),
+        (errno.EISDIR, UsageError, 2),
+        (errno.EACCES, UsageError, 2),
+        (errno.EIO, CoordpathError, 4),
+    ],
+)
+def test_what_keeps_us_from_reading_is_said(tmp_path, number, kind, code):
+    with pytest.raises(kind, match=r"(cannot read|there is no file) '.*file'") as raised, reading(tmp_path / "file"):
         raise OSError(number, "what the system says")
     assert raised.value.exit_code == code
 

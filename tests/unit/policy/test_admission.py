@@ -99,6 +99,12 @@ def test_columns_that_the_data_do_not_have(said, reference, named):
     assert said(reference=reference, sha256="5" * 64) == ([], [])
 
 
+def test_a_target_that_is_an_input_of_a_model(said):
+    (objection,), _ = said(reference={"target": "a"}, **DATA, **standing("linear"))
+    assert objection.startswith("reference.target: 'a' is also an input of the registered model rents, so no report could")
+    assert said(reference={"target": "y"}, **DATA, **standing("linear")) == ([], [])
+
+
 def test_columns_that_a_model_needs(said):
     (objection,), _ = said(columns=("b", "y"), **standing("linear"))
     assert objection.startswith("reference: the model 'rents' needs columns that the data do not have: a;")

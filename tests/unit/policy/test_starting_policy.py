@@ -22,6 +22,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from coordpath_governance import explain_change
 from coordpath_governance.errors import UsageError
+from coordpath_governance.policy.document import ModelFacts
 from coordpath_governance.policy.judge import judge
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.policy.starting_policy import KINDS, exact_pattern, kind_of, starting_policy
@@ -215,6 +216,17 @@ def test_it_asks_nothing_that_registering_cannot_give_and_uses_documented_roles(
     assert {name for name, _ in policy.named_rules()}.isdisjoint({"required_facts", "change_since_validation"})
     roles = {need.role for each in policy.materiality for need in each.approvals} | set(policy.waivers.roles)
     assert roles == {"validator", "owner", "risk"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_comments_say_what_is_so(kind):
+    """A reason can be given when registering, and `gap` is a share of what an order could still change."""
+    text = starting_policy("risk", kind=kind)
+    assert "when registering (tags coordpath.reason ...) or with `coordpath report --reason`" in text
+    lines = text.splitlines()
+    assert "what an order could still change" in lines[lines.index("  gap: {most: 0.05, otherwise: review}") - 1]
+    commented = {line[1:].strip().partition(":")[0] for line in lines if line.startswith("#  ")}
+    assert set(ModelFacts.model_fields) <= commented
 
 
 @pytest.mark.parametrize("kind", KINDS)
