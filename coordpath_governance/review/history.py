@@ -117,16 +117,12 @@ class ModelHistory:
         return {entry.hash: facts for entry, facts in self.of(Intent)}
 
     def decided_on(self, alias: str, version: str) -> ReportMade | None:
-        """The newest report on the change that the newest promotion of a version to an alias decided; None without one.
-
-        It is the one beside the version: a report made again after the promotion takes the place of the earlier one.
-        """
+        """The report on which the newest promotion of a version to an alias was decided; None for any other standing."""
         for _, promotion in reversed([*self.of(Promotion)]):
             if (promotion.alias, promotion.to_version) == (alias, version):
                 intent = self.intents.get(promotion.intent)
-                reports = [made for _, made in self.of(ReportMade) if made.version == version]
-                decided = [made.champion for made in reports if intent and made.report == intent.binding.report]
-                return [made for made in reports if made.champion == decided[-1]][-1] if decided else None
+                reports = [made for _, made in self.of(ReportMade) if intent and made.report == intent.binding.report]
+                return reports[-1] if reports else None
         return None
 
     def stands_by(self, version: str, champion: str | None) -> ReportMade | None:

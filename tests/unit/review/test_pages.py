@@ -166,15 +166,3 @@ def test_the_gate_finds_a_changed_page_of_what_stands_already(champion_world):
     assert (answer.verdict, answer.exit_code) == ("fail", 1)
     assert f"pages: {HTML}: changed" in answer.reason
     assert "--candidate 2 --champion 1` attaches it again" in answer.reason
-
-
-def test_a_newer_report_on_what_stands_already_is_no_changed_page(champion_world):
-    world = champion_world
-    world.approve("2")
-    world.promote("2")
-    world.adopt_policy(facts={"owner": "Credit Risk"})
-    world.report("2", "1")
-    assert newest_report(world).facts.report != _reports(world)[-2][1].facts.report
-    assert world.ask("2").verdict == "pass"
-    beside(world)[HTML] += b" "
-    assert world.ask("2").verdict == "fail"
