@@ -54,7 +54,7 @@ def answer_document(answer: Answer, adopted: AdoptedPolicy, ledger: Ledger, name
         "from_version": readiness.binding.from_version,
         "rules": [rule.model_dump(mode="json") for rule in readiness.facts().rules],
         "missing": list(readiness.missing),
-        "approvals": [_decision(entry, ring) for entry in readiness.tally.counted],
+        "approvals": [_decision(entry, ring) for entry in readiness.tally.given],
         "waivers": [{"rule": entry.body["rule"], **_decision(entry, ring)} for entry in readiness.waivers],
         "not_counted": list(readiness.tally.void),
     }

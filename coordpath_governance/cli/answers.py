@@ -47,7 +47,7 @@ def show_readiness(readiness: Readiness, adopted: AdoptedPolicy, ledger: Ledger)
     say()
     show_rules(readiness.judgement.results)
     keys = ledger.keyring().keys
-    for entry in (*readiness.tally.counted, *readiness.waivers):
+    for entry in (*readiness.tally.given, *readiness.waivers):
         known, until = keys[entry.key].facts, entry.body["expires"][:10]
         what = f"waived '{entry.body['rule']}'" if entry.event == "waiver" else "approved"
         say_line(f"  {what} by {known.owner} ({', '.join(known.roles)}), until {until}, entry {entry.seq}")

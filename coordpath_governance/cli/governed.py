@@ -47,7 +47,14 @@ __all__ = [
 def alias_option(function: Any) -> Any:  # noqa: ANN401 - a click command
     """--alias, as ``alias``: None if it is left to `chosen_alias`."""
     told = f"The guarded alias; default: '{CHAMPION_ALIAS}', or the first that the policy guards if that is not among them."
-    return click.option("--alias", help=told)(function)
+    return click.option("--alias", callback=_not_empty, help=told)(function)
+
+
+def _not_empty(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """The alias, or None if none was given. Raises `UsageError` for an empty one, which a script's unset variable gives."""
+    if value is not None and not value.strip():
+        raise UsageError("--alias: an empty name is no alias; name one, or leave the option away")
+    return value
 
 
 def chosen_alias(alias: str | None, adopted: AdoptedPolicy | None) -> str:

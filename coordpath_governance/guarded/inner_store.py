@@ -109,7 +109,7 @@ def tell_if_advisory(uri: str) -> None:
 @cache
 def _tell_once(scheme: str) -> None:
     _LOG.warning(
-        "coordpath: this process guards its own use of the registry (%s) only: others can go round it. "
-        "What nobody can go round is `mlflow server --registry-store-uri coordpath:…`",
+        "coordpath: this process guards its own use of the registry (%s) only: others can bypass it. "
+        "What nobody can bypass is `mlflow server --registry-store-uri coordpath:…`",
         scheme or "files",
     )

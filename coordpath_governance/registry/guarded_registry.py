@@ -15,7 +15,7 @@ from coordpath_governance.registry.connection import registry_errors
 __all__ = ["EXIT_FIELD", "GUARD_ALIAS", "GUARD_FIELD", "GuardBehind", "ask_to_promote", "guard_behind", "number_at"]
 
 GUARD_ALIAS = "coordpath-guard"
-"""An alias that clients look up to learn whether a registry is guarded; none ever has it."""
+"""An alias that clients look up to learn whether a registry is guarded: a guarded one answers by itself, whatever has it."""
 
 GUARD_FIELD = "coordpath_guard"
 EXIT_FIELD = "coordpath_exit_code"

@@ -24,11 +24,17 @@ __all__ = ["Tally", "objection_to", "tally"]
 
 @dataclass(frozen=True)
 class Tally:
-    """Places filled by approvals, and those still open."""
+    """Approvals that fill places, further ones that nobody had to wait for, and the places still open."""
 
     counted: tuple[Entry, ...]
+    further: tuple[Entry, ...]
     missing: tuple[Place, ...]
     void: tuple[str, ...]
+
+    @property
+    def given(self) -> tuple[Entry, ...]:
+        """Every approval that holds, in the order of the ledger."""
+        return tuple(sorted((*self.counted, *self.further), key=lambda entry: entry.seq))
 
 
 def objection_to(
@@ -54,8 +60,12 @@ def tally(
     approvals: Sequence[tuple[Entry, KnownKey]],
     involved: Mapping[str, str],
     void: Sequence[str],
+    approvers: frozenset[str],
 ) -> Tally:
-    """As many places filled as there can be, each by another person; who is ``involved`` (name → how) fills none."""
+    """As many places filled as there can be, each by another person; who is ``involved`` (name → how) fills none.
+
+    Approvals beyond those are kept too, if their signer has a role of ``approvers``, who approve changes of some class.
+    """
     people: dict[str, tuple[Entry, frozenset[str]]] = {}
     excluded = list(void)
     barred = {person(name): how for name, how in involved.items()}
@@ -67,5 +77,6 @@ def tally(
         people[owner] = (entry, frozenset(known.facts.roles))
     filled = fill(places, {owner: roles for owner, (_, roles) in people.items()})
     counted = tuple(people[owner][0] for owner in filled.values())
+    further = tuple(entry for entry, roles in people.values() if entry not in counted and not roles.isdisjoint(approvers))
     missing = tuple(place for at, place in enumerate(places) if at not in filled)
-    return Tally(counted, missing, tuple(excluded))
+    return Tally(counted, further, missing, tuple(excluded))

@@ -49,7 +49,7 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
             binding=readiness.binding,
             actor=actor.name,
             authenticated_by=actor.authenticated_by,
-            approvals=tuple(entry.hash for entry in readiness.tally.counted),
+            approvals=tuple(entry.hash for entry in readiness.tally.given),
             waivers=tuple(entry.hash for entry in readiness.waivers),
             materiality=readiness.judgement.materiality,
             full_validation=readiness.judgement.full_validation,

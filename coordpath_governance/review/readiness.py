@@ -64,7 +64,7 @@ class Readiness:
             why = "" if self.author is not None else " One more than otherwise, since nobody vouches for who registered it."
             return f"Still needed: {', '.join(self.missing)}.{why}{void}"
         undecided = sum(each.result in ("review", "unknown") for each in self.judgement.results)
-        people = len(self.tally.counted)
+        people = len(self.tally.given)
         approved = f"Approved by {people} {'person' if people == 1 else 'people'}"
         if undecided:
             return f"{approved}, who had to decide what {undecided} of the checks left open."
@@ -181,7 +181,8 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     involved = {ring.keys[entry.key].facts.owner: "waived a rule of it" for _, entry in waivers}
     if author is not None:
         involved[author] = "registered the version"
-    counted = tally(places, approvals, involved, void)
+    approvers = frozenset(need.role for kind in policy.materiality for need in kind.approvals)
+    counted = tally(places, approvals, involved, void, approvers)
     consumed = tuple(entry for _, entry in waivers)
     return Readiness(binding, judgement, counted, consumed, tuple(rejections), author)
 

@@ -143,7 +143,8 @@ def _judged(answer: Answer, ring: KeyRing, report: ReportMade) -> VersionStatus:
         return VersionStatus(answer.verdict, None, _WORDS[answer.verdict], text, report)
     counted, missing = readiness.tally.counted, len(readiness.tally.missing)
     if answer.verdict == "review" and counted:
-        text = f"Approved by {len(counted)} of {len(counted) + missing}: {_signers(counted, ring)}. {text}"
+        also = f", and by {_signers(readiness.tally.further, ring)}" if readiness.tally.further else ""
+        text = f"Approved by {len(counted)} of {len(counted) + missing}: {_signers(counted, ring)}{also}. {text}"
     elif answer.verdict == "pass":
         text = f"{text} Not promoted yet."
     decision: Literal["rejected"] | None = "rejected" if readiness.rejections else None

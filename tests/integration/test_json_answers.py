@@ -79,7 +79,13 @@ def test_a_model_under_no_policy_is_refused_in_the_document(office):
 
 @pytest.mark.parametrize(
     "command",
-    [("gate", "{}", "99"), ("report", "{}", "--candidate", "99"), ("promote", "{}", "99"), ("promote", "other", "1")],
+    [
+        ("gate", "{}", "99"),
+        ("report", "{}", "--candidate", "99"),
+        ("promote", "{}", "99"),
+        ("promote", "other", "1"),
+        ("promote", "{}", "1", "--alias", ""),
+    ],
 )
 def test_after_an_error_standard_output_is_empty(office, command):
     office.adopt_policy()

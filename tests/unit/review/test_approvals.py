@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordpath_governance.errors import RefusedError, ReviewNeededError, SigningKeyError, UsageError
-from coordpath_governance.ledger.events import Approval, KeyRevoked
+from coordpath_governance.ledger.events import Approval, Intent, KeyRevoked
 from coordpath_governance.ledger.quorum import Place, fill
 from coordpath_governance.ledger.times import moment
+from coordpath_governance.ledger.verify import audit
 from coordpath_governance.review.decisions import adopt_standing
+from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.signing.keys import new_key
 
 NAME = "credit"
@@ -109,17 +111,26 @@ def test_a_rejection_stands_even_if_its_key_is_revoked(champion_world):
     assert world.ask("2").verdict == "fail"
 
 
-def test_a_surplus_approval_does_not_outlive_the_promotion(champion_world):
-    """Two approved where one was needed; after a rollback the other is no permission."""
+def test_a_surplus_approval_is_on_record_and_does_not_outlive_the_promotion(champion_world):
+    """Two approved where one was needed: both are named, and after a rollback neither is a permission."""
     world = champion_world
     world.person("Cleo", "validator")
-    world.approve("2")
-    world.approve("2", world.keys["Cleo"])
+    for owner in ("Bob", "Cleo"):
+        world.approve("2", world.keys[owner])
+    answer = world.ask("2")
+    assert answer.reason == "Every rule is met. Approved by 2 people."
+    assert len(answer.readiness.tally.counted) == 1
     world.promote("2")
+    [intent] = [facts for _, facts in ModelHistory(world.ledger.entries(NAME)).of(Intent) if facts.binding.to_version == "2"]
+    used = [entry for entry in world.ledger.entries(NAME) if entry.hash in intent.approvals]
+    assert {world.ledger.keyring().keys[entry.key].facts.owner for entry in used} == {"Bob", "Cleo"}
+    entries, damaged = world.ledger.stored()
+    result = audit(entries, world.ledger.blobs, (), damaged)
+    assert result.intact, result.problems
     world.report("1", "2")
     world.approve("1")
     world.promote("1")
-    with pytest.raises(ReviewNeededError, match="was given before the alias last moved"):
+    with pytest.raises(ReviewNeededError, match="was used by an earlier promotion"):
         world.promote("2")
 
 
