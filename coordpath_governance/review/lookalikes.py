@@ -32,11 +32,11 @@ _SAME_TO_THE_EYE = str.maketrans("01l|", "oiii")
 def looks_like(alias: str, guarded: Iterable[str]) -> bool:
     """Whether a person might take ``alias`` for one of the guarded aliases.
 
-    A foreign letter that we have no plain letter for could look like anything: among plain letters it fits every place.
+    A foreign letter that we have no plain letter for could look like anything: among plain letters it fits every place. A
+    small sign could pass for a letter, or for nothing.
     """
-    mine = _shape(alias)
-    mixed = any(char.isascii() and char.isalpha() for char in mine)
-    return any(_fits(mine, _shape(each), mixed=mixed) for each in guarded)
+    shapes = {_shape(alias), _shape("".join(char for char in _apart(alias) if not _is_small_sign(char)))}
+    return any(_fits(mine, _shape(each)) for each in guarded for mine in shapes)
 
 
 def same_to_a_database(alias: str) -> str:
@@ -46,13 +46,30 @@ def same_to_a_database(alias: str) -> str:
 
 
 def _shape(alias: str) -> str:
-    """What is left to the eye: no capitals, accents or invisible characters, and one letter for all that look like it."""
-    apart = unicodedata.normalize("NFKD", same_to_a_database(alias.translate(_SAME_SHAPE)))
-    plain = "".join(char for char in apart if unicodedata.category(char)[0] not in "MCZ").translate(_SAME_SHAPE)
+    """What is left to the eye: no capitals, accents or invisible characters, and one letter for all that look like it.
+
+    Accents go before capitals: of the iota below a Greek letter, a capital makes a letter.
+    """
+    plain = _apart(same_to_a_database(_apart(alias).translate(_SAME_SHAPE))).translate(_SAME_SHAPE)
     return plain.translate(_SAME_TO_THE_EYE).replace("rn", "m").replace("vv", "w")
 
 
-def _fits(mine: str, theirs: str, *, mixed: bool) -> bool:
+def _apart(alias: str) -> str:
+    """Letters without accents, and nothing that is invisible; some scripts have letters that only fill a place."""
+    return "".join(
+        char
+        for char in unicodedata.normalize("NFKD", alias)
+        if unicodedata.category(char)[0] not in "MCZ" and not unicodedata.name(char, "").endswith(" FILLER")
+    )
+
+
+def _is_small_sign(char: str) -> bool:
+    """An apostrophe or another small sign that counts as a letter."""
+    return unicodedata.name(char, "").startswith("MODIFIER LETTER ")
+
+
+def _fits(mine: str, theirs: str) -> bool:
     if len(mine) != len(theirs):
         return False
+    mixed = any(char.isascii() and char.isalpha() for char in mine)
     return all(one == other or (mixed and not one.isascii()) for one, other in zip(mine, theirs, strict=True))

@@ -30,6 +30,16 @@ GUARDED = ("champion", "production-eu")
         "charnpion",
         "cham\u200bpion",
         "champiₒn",
+        "chᾳmpion",  # Greek alpha with an iota below, an accent that folding capitals makes a letter
+        "CHᾼMPION",
+        "champioῃ",
+        "champioŉ",  # an n with an apostrophe before it
+        "chẚmpion",
+        "championʼ",
+        "champˈon",
+        "champion\u3164",  # letters that show nothing
+        "\u115fcham\u1160pion",
+        "champion\uffa0",
         "chამpion".replace("ა", "ა"),  # Georgian letters, for which there is no plain one
         "ꓚꓧꓮꓟꓑꓲꓳꓠ",  # Lisu
         "ⲥⲏⲁⲙⲣⲓⲟⲛ",  # Coptic
