@@ -155,7 +155,7 @@ def test_a_client_is_told_once_that_its_guard_is_advisory(caplog):
         tell_if_advisory(uri)
     told = [record.getMessage() for record in caplog.records]
     assert [text.partition("(")[2].partition(")")[0] for text in told] == ["https", "files"]
-    assert all("others can go round it" in text for text in told)
+    assert all("others can bypass it" in text for text in told)
 
 
 def test_a_server_is_told_nothing(caplog, monkeypatch):
