@@ -26,6 +26,7 @@ def could_do_alone(entries: Sequence[Entry], keys: KeyRing, policies: Sequence[P
         *_admins(entries, keys),
         *few_admins(keys),
         *(line for policy in policies for line in _approvers(policy, people)),
+        *(line for policy in policies for line in _rollbacks(policy, people)),
         *_adoptions(entries),
         *_service(keys),
         *_without_proof(entries, keys),
@@ -105,6 +106,17 @@ def _approvers(policy: Policy, people: Sequence[KnownKey]) -> Iterator[str]:
     for name in _names(people, tuple(wanted)):
         if person(name) in admins:
             yield f"{name} is a {ADMIN} and may also approve or waive under policy '{policy.name}'."
+
+
+def _rollbacks(policy: Policy, people: Sequence[KnownKey]) -> Iterator[str]:
+    """Who may act first and be reviewed afterwards."""
+    may = () if policy.emergency is None else _names(people, policy.emergency.roles)
+    if policy.emergency is not None and may:
+        days = policy.emergency.days
+        yield (
+            f"Under policy '{policy.name}' {' or '.join(may)} alone could put the previous champion back in an emergency, "
+            f"without report and approvals; others are to review it within {days} day{'s' if days != 1 else ''}."
+        )
 
 
 def _adoptions(entries: Sequence[Entry]) -> Iterator[str]:

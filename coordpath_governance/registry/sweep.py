@@ -77,7 +77,7 @@ class Swept:
 class Scope:
     """What a sweep is about: these models only (all, if none is named), and for reports versions created since (ms).
 
-    Of models that a pattern of ``ignore`` matches, nothing counts but a move.
+    Of models that a pattern of ``ignore`` matches, nothing counts but a move or an open emergency rollback.
     """
 
     models: tuple[str, ...] = ()
@@ -155,7 +155,7 @@ def _look_at_model(
 
 
 def _only_moves(name: str, found: Iterable[Swept]) -> Iterator[Swept]:
-    """What is left of an ignored model: moves, and a line that says what else does not count."""
+    """What is left of an ignored model: moves, emergency rollbacks, and a line that says what else does not count."""
     others = []
     for each in found:
         if each.kind in _MOVED:
@@ -163,7 +163,12 @@ def _only_moves(name: str, found: Iterable[Swept]) -> Iterator[Swept]:
         elif each.kind != "stands":
             others.append(f"{each.kind}: {each.text}")
     said = f"; not counted: {'; '.join(others)}" if others else ""
-    yield Swept("ignored", name, f"as --ignore says, no report was tried and nothing counts but a move{said}", counts=False)
+    yield Swept(
+        "ignored",
+        name,
+        f"as --ignore says, no report was tried and nothing counts but a move or an open emergency rollback{said}",
+        counts=False,
+    )
 
 
 def _look_at_aliases(client: Any, ledger: Ledger, aliases: Iterable[str], name: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
