@@ -13,11 +13,12 @@ import coordpath_governance as cg
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.cli.main import _COMMANDS
 from coordpath_governance.guarded.inner_registry import InnerRegistry
+from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models import LinearModel, NumericTerm
 
 pytestmark = [pytest.mark.server, pytest.mark.no_cover]
 
-PEOPLE = {"Ann": "policy-admin", "Bob": "validator", "Olga": "owner", "Bea": "owner", "Rita": "risk"}
+PEOPLE = {"Ann": "policy-admin", "Bob": "validator", "Olga": "owner", "Bea": "owner", "Rita": "risk", "Sue": "policy-admin"}
 NO_REGISTRY = {"demo", "solve", "verify", "key"}
 """Commands that never ask a registry."""
 
@@ -42,17 +43,21 @@ class Shell:
     def key(self, owner):
         return self.folder / f"{owner}.pem"
 
+    @property
+    def ledger_url(self):
+        return f"sqlite:///{self.folder / 'coordpath-ledger.db'}"
+
     def __call__(self, *arguments, code=0, ledger=True):
         self.used.add(arguments[0])
         if ledger:
-            self._monkeypatch.setenv("COORDPATH_LEDGER", f"sqlite:///{self.folder / 'coordpath-ledger.db'}")
+            self._monkeypatch.setenv("COORDPATH_LEDGER", self.ledger_url)
         else:
             self._monkeypatch.delenv("COORDPATH_LEDGER", raising=False)
         outcome = self._run(*arguments)
         assert outcome.code == code, outcome.plain
         return outcome
 
-    def policy(self, name):
+    def policy(self, name, **changes):
         """A policy file for ``name`` and its unreadable neighbour."""
         document = {
             "schema": "coordpath.policy/1",
@@ -68,6 +73,7 @@ class Shell:
             "materiality": [{"class": "any", "approvals": [{"role": "validator"}, {"role": "owner"}]}],
             "waivers": {"roles": ["risk"]},
             "declarations": {"roles": ["validator", "owner"]},
+            **changes,
         }
         path = self.folder / "policy.json"
         path.write_text(json.dumps(document), encoding="utf-8")
@@ -129,6 +135,12 @@ def test_every_command_does_its_work_against_a_guarded_server(shell):
     assert "coordpath declare" in shell("report", f"{name} unread", code=4).plain
     shell("declare", f"{name} unread", "1", "--coefficients", shell.coefficients(), "--reason", "compared", *keys["Bob"])
     shell("report", f"{name} unread")
+
+    shell("policy", "adopt", shell.policy(name, admins=2), *keys["Ann"])
+    shell("key", "new", "Rob", "--role", "validator", "--out", shell.key("Rob"), "--no-passphrase", *keys["Ann"], code=3)
+    proposal = len(Ledger.open(shell.ledger_url).entries())
+    assert f"Entry {proposal} of" in shell("second").plain
+    shell("second", proposal, *keys["Sue"])
 
     assert "promotion" in shell("audit", "log", name).out
     shell("audit", "export", "-o", shell.folder / "ledger.jsonl")
