@@ -114,6 +114,12 @@ class _StoreClient:
     def get_model_version(self, name: str, version: str) -> Any:  # noqa: ANN401 - ModelVersion
         return self.registry.store.get_model_version(name, version)
 
+    def get_model_version_by_alias(self, name: str, alias: str) -> Any:  # noqa: ANN401 - ModelVersion
+        return self.registry.store.get_model_version_by_alias(name, alias)
+
+    def set_registered_model_alias(self, name: str, alias: str, version: str) -> None:
+        self.registry.store.set_registered_model_alias(name, alias, version)
+
     def get_model_version_download_uri(self, name: str, version: str) -> Any:  # noqa: ANN401 - text
         return self.registry.store.get_model_version_download_uri(name, version)
 

@@ -63,10 +63,13 @@ class Guard:
         """Set an alias; a guarded one only as a promotion that passes the gate.
 
         ``take_request`` takes the signed request away from where its author put it. It says who asks where nobody else
-        vouches for ``actor``, and whether an emergency rollback is asked for; one that does not count is refused.
+        vouches for ``actor``, and whether an emergency rollback is asked for; one that does not count is refused. One for an
+        alias that is not guarded is taken away too: left there, it would stop the next promotion of the version.
         """
         guarded = self.guarded_aliases(name)
         if alias not in guarded and not looks_like(alias, guarded):
+            if take_request is not None:
+                take_request()
             registry.set_alias(name, alias, version)
             return
         check_belongs(self.ledger, registry, name)

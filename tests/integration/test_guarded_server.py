@@ -457,12 +457,49 @@ def test_commands_that_open_the_ledger_themselves_say_so_where_it_is_missing(coo
     assert "--ledger" in said.plain
 
 
+def test_a_client_that_guards_itself_leaves_the_decision_to_the_server(guarded, coordpath, tmp_path, waiting, monkeypatch):
+    """With a ledger or without one: two guards, one behind the other, make one promotion, and nothing has crashed."""
+    client = mlflow.MlflowClient(guarded.uri, f"coordpath:{guarded.uri}")
+    said = refused(client.set_registered_model_alias, waiting, "champion", "2")
+    assert "the registry answered: coordpath refuses 'set alias'" in said
+    approved_by_all(guarded, coordpath, tmp_path, waiting)
+    monkeypatch.setenv("COORDPATH_LEDGER", guarded.ledger_url)
+    monkeypatch.setenv("COORDPATH_KEY", str(tmp_path / "ann.pem"))
+    with_ledger = mlflow.MlflowClient(guarded.uri, f"coordpath:{guarded.uri}")
+    with_ledger.set_registered_model_alias(waiting, "champion", "2")
+    assert guarded.stands(waiting) == "2"
+    assert "coordpath.request" not in guarded.store.tags(waiting, 2)
+    assert promotions(guarded, waiting) == [("ann", "key", "at once")]
+
+
+def test_a_client_that_guards_itself_records_only_what_the_server_could_not(guarded, tmp_path, monkeypatch):
+    """Of several registrations the newest counts, so one without an author would hide whom the server knows."""
+    name = f"free {uuid.uuid4().hex}"
+    monkeypatch.setenv("COORDPATH_LEDGER", guarded.ledger_url)
+    client = mlflow.MlflowClient(guarded.uri, f"coordpath:{guarded.uri}")
+    client.create_registered_model(name)
+    logged = guarded.store.first
+    client.create_model_version(name, logged.uri, logged.run_id, model_id=logged.model_id)
+    assert [entry.body["author"] for entry in guarded.ledger.entries(name)] == [None]
+    guarded.keys["ann"].save(tmp_path / "ann.pem")
+    monkeypatch.setenv("COORDPATH_KEY", str(tmp_path / "ann.pem"))
+    client.create_model_version(name, logged.uri, logged.run_id, model_id=logged.model_id)
+    assert [entry.body["author"] for entry in guarded.ledger.entries(name)] == [None, None, "ann"]
+
+
 def test_a_client_around_the_server_has_no_ledger_and_says_so(guarded, monkeypatch):
     monkeypatch.delenv("COORDPATH_LEDGER", raising=False)
-    client = mlflow.MlflowClient(guarded.uri, f"coordpath:{guarded.uri}")
+    client = mlflow.MlflowClient(guarded.uri, f"coordpath:{guarded.uri}/")
     name = guarded.champion()
     assert client.get_registered_model(name).aliases == {"champion": "1"}
-    assert "COORDPATH_LEDGER" in refused(client.set_registered_model_alias, name, "champion", "2")
+    assert "COORDPATH_LEDGER" in refused(client.delete_registered_model_alias, name, "champion")
+
+
+def test_a_request_for_an_alias_that_is_not_guarded_does_not_stay(guarded, coordpath, tmp_path, waiting):
+    """It would stop the next promotion of the version."""
+    assert coordpath("promote", waiting, "2", "--alias", "shadow", "--key", tmp_path / "ann.pem").code == 0
+    assert guarded.client.get_model_version_by_alias(waiting, "shadow").version == "2"
+    assert "coordpath.request" not in guarded.store.tags(waiting, 2)
 
 
 def test_registering_makes_the_report_at_once(guarded):

@@ -7,7 +7,7 @@ import flask
 import pytest
 
 from coordpath_governance.errors import SigningKeyError
-from coordpath_governance.guarded.actor import KEY_VARIABLE, PASSPHRASE_VARIABLE, current_actor
+from coordpath_governance.guarded.actor import KEY_VARIABLE, PASSPHRASE_VARIABLE, current_actor, own_key
 from coordpath_governance.ledger.events import KeyFacts
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
 from coordpath_governance.review.ports import Actor
@@ -92,6 +92,8 @@ def test_the_owner_of_a_known_key(key):
 def test_a_request_never_borrows_the_servers_key(app, key):
     with app.test_request_context():
         assert current_actor(ring(key)) == Actor()
+        assert own_key() is None
+    assert own_key() is not None
 
 
 def test_an_unknown_or_revoked_key_is_nobodys(key):

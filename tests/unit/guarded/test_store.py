@@ -3,10 +3,12 @@
 import inspect
 import pickle
 import threading
+import types
 
 import pytest
 from mlflow.entities.model_registry import ModelVersionTag, RegisteredModelTag
 from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST
 from mlflow.store._unity_catalog.registry.rest_store import UcModelRegistryStore
 from mlflow.store.model_registry.file_store import FileStore
 from mlflow.store.model_registry.rest_store import RestStore
@@ -15,7 +17,9 @@ from mlflow.store.model_registry.sqlalchemy_workspace_store import WorkspaceAwar
 
 from coordpath_governance.errors import LedgerError, RefusedError
 from coordpath_governance.guarded.store import GuardedStore, guarded
+from coordpath_governance.registry.guarded_registry import GUARD_ALIAS, GUARD_FIELD
 from coordpath_governance.review.ports import Actor
+from coordpath_governance.signing.keys import new_key
 
 IS_PROMPT = "mlflow.prompt.is_prompt"
 NOBODY = Actor()
@@ -228,3 +232,36 @@ def test_a_pickled_store_is_guarded_too(opening):
         again.delete_registered_model("price")
     assert opening.uris == ["http://127.0.0.1:9"]
     assert again._unguarded().tracking_uri == "http://tracking"
+
+
+@pytest.fixture
+def around(memory, monkeypatch):
+    """A guarded store whose own registry guards itself."""
+
+    def by_alias(self, name, alias):
+        if alias == GUARD_ALIAS:
+            told = {GUARD_FIELD: {"ledger": "1" * 32, "alias": "champion"}}
+            raise MlflowException("guarded", error_code=RESOURCE_DOES_NOT_EXIST, **told)
+        return types.SimpleNamespace(version=self.aliases[alias])
+
+    monkeypatch.setattr(memory._inner_class, "get_model_version_by_alias", by_alias, raising=False)
+    return memory
+
+
+def test_of_two_guards_the_one_behind_decides(around, guard, opening, tmp_path, monkeypatch):
+    around.set_registered_model_alias("price", "champion", "2")
+    assert around.calls == [("set_registered_model_alias", "price", "champion", "2")]
+    new_key().save(tmp_path / "key.pem")
+    monkeypatch.setenv("COORDPATH_KEY", str(tmp_path / "key.pem"))
+    around.set_registered_model_alias("price", "champion", "3")
+    (_, _, version, tag), setting = around.calls[1:]
+    assert (version, tag.key, setting[-1]) == ("3", "coordpath.request", "3")
+    assert (guard.asked, opening.uris) == ([], [])
+
+
+def test_of_two_guards_the_one_in_front_records_no_registration_without_author(around, guard, tmp_path, monkeypatch):
+    around.create_model_version("price", "s")
+    new_key().save(tmp_path / "key.pem")
+    monkeypatch.setenv("COORDPATH_KEY", str(tmp_path / "key.pem"))
+    around.create_model_version("price", "s")
+    assert guard.asked == []

@@ -70,6 +70,12 @@ def test_a_request_for_something_else_is_refused_and_nothing_moves(approved, cha
     assert approved.events()[-1] == "refusal"
 
 
+def test_a_request_for_an_alias_that_is_not_guarded_is_taken_away(champion_world):
+    world, taken = champion_world, []
+    world.guard.set_alias(world.registry, NAME, "shadow", "2", Actor(), lambda: taken.append("it"))
+    assert (taken, world.registry.set[NAME]["shadow"]) == (["it"], "2")
+
+
 @pytest.mark.parametrize("hours", [-1, 2])
 def test_a_request_that_has_expired_or_runs_too_long_is_refused(approved, hours):
     now = datetime.now(timezone.utc) + timedelta(hours=hours)
