@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from coordpath_governance.registry.beside import attaching, folder_between
-from coordpath_governance.registry.decision_files import put_decision
+from coordpath_governance.registry.decision_files import put_decisions
 from coordpath_governance.registry.description import described
 from coordpath_governance.rendering import Conclusion, render_conclusion_markdown, render_summary_markdown
 from coordpath_governance.reports.change_report import ChangeReport
@@ -40,7 +40,7 @@ def show_version(
     What was decided is put on record and attached too, if this process can. Raises `AttachError` if the registry refuses,
     and whatever ``ask`` raises.
     """
-    put_decision(client, ledger, name, version)
+    put_decisions(client, ledger, name, version)
     status = version_status(ledger, name, version, ask)
     if status is None:
         return
