@@ -9,7 +9,7 @@ import click
 
 from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.arguments import check_text, check_words
-from coordpath_governance.cli.governed import alias_option, chosen_alias, open_registry, show_or_warn
+from coordpath_governance.cli.governed import alias_option, chosen_alias, open_registry, show_moved
 from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
 from coordpath_governance.errors import UsageError
 
@@ -62,15 +62,19 @@ def command(
         return _adopt_all(registry.client, opened, signer, reason)
     from coordpath_governance.review.adopted import policy_for
     from coordpath_governance.review.decisions import adopt_standing
+    from coordpath_governance.review.history import ModelHistory
 
     alias = chosen_alias(alias, policy_for(opened, name))
+    before = ModelHistory(opened.entries(name)).standing(alias).version
     entry = adopt_standing(opened, registry, name, alias, signer, reason, created_again=created_again)
     what = f"Version {entry.body['version']}" if entry.body["version"] else "No version"
     say_line(f"{what} of {name} is under guard as '{alias}' (entry {entry.seq}); no rule was checked.")
     if entry.body["version"] and entry.body["digest"] is None:
         say_line("Its files are gone and nobody knows what it was: the next version is explained from zero.")
-    if entry.body["version"]:
-        show_or_warn(registry.client, opened, name, entry.body["version"])
+    others = ModelHistory(opened.entries(name)).reported_from(before, entry.body["version"])
+    for concerned in dict.fromkeys((entry.body["version"], before, *others)):
+        if concerned is not None:
+            show_moved(registry, opened, name, concerned)
     return 0
 
 

@@ -15,7 +15,7 @@ from coordpath_governance.ledger.location import LEDGER_VARIABLE
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect
 from coordpath_governance.registry.guarded_registry import guard_behind
-from coordpath_governance.registry.shown import show_version
+from coordpath_governance.registry.shown import show_after_promotion, show_version
 from coordpath_governance.registry.stores import GUARDED_SCHEME
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
 from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
@@ -39,7 +39,7 @@ __all__ = [
     "open_recorded",
     "open_registry",
     "registry_at_hand",
-    "show_or_warn",
+    "show_moved",
     "version_number",
 ]
 
@@ -84,9 +84,9 @@ class Governed:
         """What the gate says now."""
         return ask_gate(self.ledger, self.registry, self.adopted, self.name, alias, version)
 
-    def show(self, version: str, ask: Callable[[], Answer] | None = None, *, quiet: bool = False) -> None:
+    def show(self, version: str, ask: Callable[[], Answer]) -> None:
         """Bring the version's tags and description to what holds now; what was decided holds even if that is refused."""
-        show_or_warn(self.client, self.ledger, self.name, version, ask, quiet=quiet)
+        show_or_warn(lambda: show_version(self.client, self.ledger, self.name, version, ask), version)
 
     def actor(self, key: PrivateKey | None) -> Actor:
         """The owner of a key that the ledger knows; nobody without one."""
@@ -94,22 +94,22 @@ class Governed:
         return Actor(known.facts.owner, "key") if known is not None and known.revoked is None else Actor()
 
 
-def show_or_warn(
-    client: Any,  # noqa: ANN401 - MlflowClient
-    ledger: Ledger,
-    name: str,
-    version: str,
-    ask: Callable[[], Answer] | None = None,
-    *,
-    quiet: bool = False,
-) -> None:
-    """`show_version`, with a line of warning in place of an error; without one where ``quiet``, for a JSON answer."""
+def show_or_warn(show: Callable[[], None], version: str, *, quiet: bool = False) -> None:
+    """Let ``show`` refresh what the registry shows of a version, with a line of warning in place of an error.
+
+    Without one where ``quiet``, for a JSON answer.
+    """
     try:
-        show_version(client, ledger, name, version, ask)
+        show()
     except CoordpathError as error:
         shown = f"what the registry shows of version {version} is out of date, until `coordpath sweep` refreshes it"
         if not quiet:
             say_line(f"Warning: {shown}: {error}")
+
+
+def show_moved(registry: ClientRegistry, ledger: Ledger, name: str, version: str, *, quiet: bool = False) -> None:
+    """Refresh one of the versions that a promotion or adoption concerns; see `show_or_warn`."""
+    show_or_warn(lambda: show_after_promotion(registry, ledger, name, version), version, quiet=quiet)
 
 
 def version_number(client: Any, name: str, which: str) -> str:  # noqa: ANN401 - MlflowClient

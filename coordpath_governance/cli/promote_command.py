@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,14 @@ import click
 from coordpath_governance.cli.answers import say_line, show_answer, show_readiness
 from coordpath_governance.cli.arguments import check_text, check_words
 from coordpath_governance.cli.clock import utc_moment
-from coordpath_governance.cli.governed import Governed, alias_option, open_governed, open_registry, version_number
+from coordpath_governance.cli.governed import (
+    Governed,
+    alias_option,
+    open_governed,
+    open_registry,
+    show_moved,
+    version_number,
+)
 from coordpath_governance.cli.promotion_document import Asked
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import find_ledger, key_option, ledger_options, load_key
@@ -23,6 +31,7 @@ from coordpath_governance.review.requests import REQUEST_TAG, sign_request
 from coordpath_governance.signing.variables import KEY_VARIABLE
 
 if TYPE_CHECKING:
+    from coordpath_governance.review.ports import AliasRegistry
     from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = ["command"]
@@ -98,7 +107,7 @@ def command(
         wish = _wish(client, name, alias, reason)
         request = None if wish is None else _request(governed.ledger.id, name, number, alias, signer, wish)
         take = None if request is None else lambda: request[1]
-        guard = Guard(governed.ledger, after=lambda _registry, _name, changed: governed.show(changed, quiet=as_json))
+        guard = Guard(governed.ledger, after=partial(_show, governed, quiet=as_json))
         guard.set_alias(governed.registry, name, alias, number, governed.actor(signer), take)
         said = f"{name} version {number} is '{alias}'." + _what_is_left(name, number, emergency)
         return asked.promoted(said, governed.ledger.id, governed.ledger, judged=not emergency) if as_json else _say(said)
@@ -106,6 +115,10 @@ def command(
         if not as_json:
             raise
         return asked.refused(error)
+
+
+def _show(governed: Governed, _registry: AliasRegistry, name: str, version: str, *, quiet: bool) -> None:
+    show_moved(governed.registry, governed.ledger, name, version, quiet=quiet)
 
 
 def _say(text: str) -> int:

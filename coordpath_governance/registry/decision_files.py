@@ -1,64 +1,97 @@
-"""The newest decision about a version, attached to it beside the report on the change that was decided."""
+"""The newest decision on each change to a version, attached to it beside the report on the change that was decided."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import AttachError
-from coordpath_governance.ledger.events import DecisionRecorded
+from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.registry.beside import attaching, folder_between, present_beside, write_beside
 from coordpath_governance.registry.versions import point_at
-from coordpath_governance.review.decision_records import newest_decision, record_decisions
+from coordpath_governance.review.decision_records import DECISION_FILES, record_decisions, recorded_decisions
+from coordpath_governance.review.history import ModelHistory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.registry.versions import ModelPointer
 
-__all__ = ["changed_decision_files", "put_decision"]
+__all__ = ["ForeignDecision", "foreign_decisions", "put_decisions"]
 
 
-def put_decision(client: Any, ledger: Ledger, name: str, version: str) -> None:  # noqa: ANN401 - MlflowClient, or what imitates it
-    """Record what decisions about a model lack a record, and attach the newest about a version. Done again, it does nothing.
+@dataclass(frozen=True)
+class ForeignDecision:
+    """Files beside a version that are of no recorded decision on that change; whether one is on record to replace them."""
 
-    Raises `AttachError` if the registry refuses the files.
+    files: tuple[str, ...]
+    on_record: bool
+
+    def told(self, version: str) -> str:
+        """What is wrong, and what becomes of it."""
+        if self.on_record:
+            files = ", ".join(f"{file}: changed" for file in self.files)
+            return (
+                f"the attached decision on version {version} is not the recorded one ({files}); the recorded one replaces it"
+            )
+        return (
+            f"beside version {version} lie files of a decision that is not on record ({', '.join(self.files)}); "
+            "find out who put them there, and remove them"
+        )
+
+
+def put_decisions(client: Any, ledger: Ledger, name: str, version: str) -> None:  # noqa: ANN401 - MlflowClient, or what imitates it
+    """Record what decisions about a model lack a record, and attach the newest on each change to a version.
+
+    Done again, it does nothing. Raises `AttachError` if the registry refuses the files.
     """
     record_decisions(ledger, name)
-    newest = newest_decision(ledger, name, version)
-    if newest is None:
+    newest = {before: files[0] for before, files in _on_record(ledger, name, version).items()}
+    if not newest:
         return
-    document, files = newest
-    folder = folder_between(name, document.from_version, document.to_version)
     with attaching(f"attaching the decision on version {version} of '{name}'"):
         pointer = point_at(client, name, version)
         if pointer.gone is not None or (pointer.model_id is None and pointer.run_id is None):
             return
-        if present_beside(client, pointer, folder, tuple(files)) == files:
-            return
-        write_beside(client, pointer, folder, files)
-        if present_beside(client, pointer, folder, tuple(files)) != files:
-            raise AttachError(f"the decision on version {version} of '{name}' did not read back as it was written")
+        for before, files in newest.items():
+            _put(client, pointer, folder_between(name, before, version), files)
 
 
-def changed_decision_files(client: Any, ledger: Ledger, name: str, version: str) -> tuple[str, ...]:  # noqa: ANN401 - MlflowClient
-    """Files beside a version that are no file of any decision about it that the ledger recorded.
+def _put(client: Any, pointer: ModelPointer, folder: str, files: dict[str, bytes]) -> None:  # noqa: ANN401 - MlflowClient
+    if present_beside(client, pointer, folder, tuple(files)) == files:
+        return
+    write_beside(client, pointer, folder, files)
+    if present_beside(client, pointer, folder, tuple(files)) != files:
+        raise AttachError(f"the decision in {folder} did not read back as it was written")
+
+
+def foreign_decisions(client: Any, ledger: Ledger, name: str, version: str) -> Iterator[ForeignDecision]:  # noqa: ANN401 - MlflowClient
+    """What lies beside a version as a decision, and is none that the ledger recorded on the change it lies with.
 
     An older decision's files are only out of date, and files that are not there may not have been attached yet.
     Raises `RegistryError` if the artifacts cannot be reached.
     """
-    newest = newest_decision(ledger, name, version)
-    if newest is None:
-        return ()
-    document, files = newest
+    recorded = _on_record(ledger, name, version)
+    reported = [made.champion for _, made in ModelHistory(ledger.entries(name)).of(ReportMade) if made.version == version]
+    if not (reported or recorded):
+        return
     pointer = point_at(client, name, version)
     if pointer.gone is not None:
-        return ()
-    folder = folder_between(name, document.from_version, version)
-    present = present_beside(client, pointer, folder, tuple(files))
-    recorded = _recorded_digests(ledger, name, version)
-    return tuple(file for file in files if file in present and sha256_hex(present[file]) not in recorded)
+        return
+    for before in dict.fromkeys((*reported, *recorded)):
+        present = present_beside(client, pointer, folder_between(name, before, version), DECISION_FILES)
+        known = recorded.get(before, [])
+        files = tuple(
+            file for file in DECISION_FILES if file in present and all(present[file] != own[file] for own in known)
+        )
+        if files:
+            yield ForeignDecision(files, bool(known))
 
 
-def _recorded_digests(ledger: Ledger, name: str, version: str) -> set[str]:
-    facts = [each.facts for each in ledger.entries(name) if isinstance(each.facts, DecisionRecorded)]
-    mine = [each for each in facts if each.version == version]
-    return {digest for each in mine for digest in (each.decision, *each.pages.values(), each.attestation)}
+def _on_record(ledger: Ledger, name: str, version: str) -> dict[str | None, list[dict[str, bytes]]]:
+    """The files of every recorded decision about a version, newest first, by the version that the change starts from."""
+    found: dict[str | None, list[dict[str, bytes]]] = {}
+    for document, files in recorded_decisions(ledger, name, version):
+        found.setdefault(document.from_version, []).append(files)
+    return found

@@ -17,7 +17,7 @@ from coordpath_governance.policy.assess import assess
 from coordpath_governance.registry.attach import Attached, attach, put_again, put_files
 from coordpath_governance.registry.beside import folder_between
 from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.decision_files import put_decision
+from coordpath_governance.registry.decision_files import put_decisions
 from coordpath_governance.registry.declared import declared_in
 from coordpath_governance.registry.pinned import pinned_reference, pinned_settings
 from coordpath_governance.registry.recalled import recalled_in
@@ -158,7 +158,7 @@ class GovernedModel:
         verdict = self._told(answer)
         key = self.ledger.signing_key()
         sign = None if key is None else partial(self._attested, report, verdict, key)
-        put_decision(self.client, self.ledger, name, version)
+        put_decisions(self.client, self.ledger, name, version)
         status, now = version_status(self.ledger, name, version, lambda: answer), self.ledger.now()
         attached = attach(
             self.client,

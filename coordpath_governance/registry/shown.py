@@ -6,13 +6,17 @@ No decision relies on it. What a person wrote in the description stays.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coordpath_governance.registry.beside import attaching, folder_between
-from coordpath_governance.registry.decision_files import put_decision
+from coordpath_governance.registry.decision_files import put_decisions
 from coordpath_governance.registry.description import described
 from coordpath_governance.rendering import Conclusion, render_conclusion_markdown, render_summary_markdown
 from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.review.adopted import policy_for
+from coordpath_governance.review.gate import ask_gate
+from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.pages import HTML_PAGE
 from coordpath_governance.review.status import VersionStatus, version_status
 
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.review.gate import Answer
 
-__all__ = ["DECISION_TAG", "VERDICT_TAG", "conclusion_of", "show_version", "status_tags"]
+__all__ = ["DECISION_TAG", "VERDICT_TAG", "conclusion_of", "show_after_promotion", "show_version", "status_tags"]
 
 VERDICT_TAG = "coordpath.verdict"
 DECISION_TAG = "coordpath.decision"
@@ -40,7 +44,7 @@ def show_version(
     What was decided is put on record and attached too, if this process can. Raises `AttachError` if the registry refuses,
     and whatever ``ask`` raises.
     """
-    put_decision(client, ledger, name, version)
+    put_decisions(client, ledger, name, version)
     status = version_status(ledger, name, version, ask)
     if status is None:
         return
@@ -53,6 +57,24 @@ def show_version(
         wanted = described(current, _summary(ledger, name, status))
         if wanted != current:
             client.update_model_version(name, version, description=wanted)
+
+
+def show_after_promotion(registry: Any, ledger: Ledger, name: str, version: str) -> None:  # noqa: ANN401 - an AliasRegistry with MLflow behind it
+    """`show_version` of one of the versions that a promotion concerns. A version that was deleted shows nothing.
+
+    What stands was judged a moment ago; of any other version the gate may say something else now.
+    """
+    created = registry.created(name, version)
+    if created is None or created.version is None:
+        return
+    history = ModelHistory(ledger.entries(name))
+    stands = version in (history.standing(alias).version for alias in history.aliases)
+    show_version(registry.client, ledger, name, version, None if stands else partial(_ask, registry, ledger, name, version))
+
+
+def _ask(registry: Any, ledger: Ledger, name: str, version: str) -> Answer:  # noqa: ANN401 - see above
+    adopted = policy_for(ledger, name)
+    return ask_gate(ledger, registry, adopted, name, adopted.policy.usual_alias, version, record=False)
 
 
 def status_tags(status: VersionStatus, current: dict[str, str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ from coordpath_governance.errors import (
 from coordpath_governance.ledger.events import ReportMade, RuleOutcome
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.decision_files import changed_decision_files
+from coordpath_governance.registry.decision_files import foreign_decisions
 from coordpath_governance.registry.governed_report import GovernedModel
 from coordpath_governance.registry.listing import ListedVersion, registered_names, registered_versions
 from coordpath_governance.registry.shown import show_version
@@ -241,19 +241,17 @@ def _files_are_gone(registry: ClientRegistry, name: str, version: str) -> bool:
 
 
 def _look_at_decisions(client: Any, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
-    """The decision's files beside each version; the recorded ones are attached again when the version is shown."""
+    """The decisions' files beside each version; the recorded ones are attached again when the version is shown."""
     for version in map(str, sorted(versions)):
-        try:
-            changed = changed_decision_files(client, ledger, name, version)
-        except CoordpathError as error:
-            yield Swept("failed", name, str(error))
-            continue
-        if changed:
-            files = ", ".join(f"{file}: changed" for file in changed)
-            text = (
-                f"the attached decision on version {version} is not the recorded one ({files}); the recorded one replaces it"
-            )
-            yield Swept("changed", name, text, version)
+        yield from _look_at_decision(client, ledger, name, version)
+
+
+def _look_at_decision(client: Any, ledger: Ledger, name: str, version: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+    try:
+        for found in foreign_decisions(client, ledger, name, version):
+            yield Swept("changed", name, found.told(version), version)
+    except CoordpathError as error:
+        yield Swept("failed", name, str(error))
 
 
 def _show_what_holds(

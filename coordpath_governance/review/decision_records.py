@@ -13,12 +13,17 @@ from coordpath_governance.rendering.decision_view import DECISION_LAYOUT, render
 from coordpath_governance.reports.decision import DecisionDocument
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["DECISION_FILE", "decision_record", "newest_decision", "record_decisions"]
+__all__ = ["DECISION_FILE", "DECISION_FILES", "decision_record", "newest_decision", "record_decisions", "recorded_decisions"]
 
 DECISION_FILE, _HTML, _MARKDOWN = "decision.json", "decision.html", "decision.md"
+DECISION_FILES = (DECISION_FILE, _HTML, _MARKDOWN, DECISION_ATTESTATION)
+"""All files of a decision, as they lie beside the report."""
+
 _TURNS = 5
 
 
@@ -68,8 +73,8 @@ def decision_record(document: DecisionDocument, service: PrivateKey) -> tuple[De
     return facts, files
 
 
-def newest_decision(ledger: Ledger, name: str, version: str) -> tuple[DecisionDocument, dict[str, bytes]] | None:
-    """The newest recorded decision about a version, with its files by name as the ledger keeps them.
+def recorded_decisions(ledger: Ledger, name: str, version: str) -> Iterator[tuple[DecisionDocument, dict[str, bytes]]]:
+    """Every recorded decision about a version, newest first, with its files by name as the ledger keeps them.
 
     A second record of the same decision is none of ours: the first counts, and the audit names the second.
     """
@@ -81,8 +86,12 @@ def newest_decision(ledger: Ledger, name: str, version: str) -> tuple[DecisionDo
         if facts.version == version:
             digests = {DECISION_FILE: facts.decision, **facts.pages, DECISION_ATTESTATION: facts.attestation}
             files = {file: ledger.blob(digest) for file, digest in digests.items()}
-            return DecisionDocument.from_bytes(files[DECISION_FILE]), files
-    return None
+            yield DecisionDocument.from_bytes(files[DECISION_FILE]), files
+
+
+def newest_decision(ledger: Ledger, name: str, version: str) -> tuple[DecisionDocument, dict[str, bytes]] | None:
+    """The newest recorded decision about a version; see `recorded_decisions`."""
+    return next(recorded_decisions(ledger, name, version), None)
 
 
 def _laid_out(document: DecisionDocument) -> dict[str, bytes]:

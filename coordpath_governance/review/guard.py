@@ -44,7 +44,7 @@ class Guard:
     """Decides over one registry by one ledger.
 
     ``report`` makes the report of a new version, if reports are made at once. ``after`` is called with each version whose
-    standing a promotion changed; whatever it raises, the promotion holds.
+    standing a promotion changed, and those explained from one of them; whatever it raises, the promotion holds.
     """
 
     ledger: Ledger
@@ -87,7 +87,10 @@ class Guard:
                 roll_back(self.ledger, registry, asked, asked.request.emergency)
             else:
                 promote(self.ledger, registry, name, alias, version, actor)
-        for changed in (version, before):
+        others: tuple[str, ...] = ()
+        with suppress(LedgerError):
+            others = ModelHistory(self.ledger.entries(name)).reported_from(before, version)
+        for changed in dict.fromkeys((version, before, *others)):
             if changed is not None:
                 self._tell(registry, name, changed)
 

@@ -80,6 +80,12 @@ class ModelHistory:
         fitting = [each for each in found if each[1].champion == champion] or found
         return fitting[-1] if fitting else None
 
+    def reported_from(self, *champions: str | None) -> tuple[str, ...]:
+        """Versions, not retired, whose newest report explains the change from one of these, by number."""
+        newest = {facts.version: facts.champion for _, facts in self.of(ReportMade)}
+        found = [version for version, before in newest.items() if before in champions and not self.retired(version)]
+        return tuple(sorted(found, key=int))
+
     def decisions(self, binding: Binding) -> tuple[tuple[Entry, Approval | Rejection], ...]:
         """All decisions on exactly this change, oldest first."""
         return tuple(

@@ -42,9 +42,9 @@ def open_guard(inner_uri: str) -> Guard:
 
 def _show(ledger: Ledger, registry: Any, name: str, version: str) -> None:  # noqa: ANN401 - a registry with MLflow behind it
     """Let the registry itself show what was decided."""
-    from coordpath_governance.registry.shown import show_version
+    from coordpath_governance.registry.shown import show_after_promotion
 
-    show_version(registry.client, ledger, name, version)
+    show_after_promotion(registry, ledger, name, version)
 
 
 def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -> None:

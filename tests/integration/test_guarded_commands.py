@@ -108,6 +108,7 @@ def test_every_command_does_its_work_against_a_guarded_server(shell):
         signer = () if owner == "Ann" else keys["Ann"]
         shell("key", "new", owner, "--role", role, "--out", shell.key(owner), "--no-passphrase", *signer)
     shell("policy", "adopt", shell.policy(name), *keys["Ann"])
+    shell("second")
     store.register(name, store.first)
     assert name in shell("scan", ledger=False).plain
     shell("report", name, "--reason", "first")
@@ -115,12 +116,16 @@ def test_every_command_does_its_work_against_a_guarded_server(shell):
     assert "Still needed" in shell("gate", name, "1", code=3).plain
     for owner in ("Bob", "Olga", "Bea"):
         shell("review", name, "1", "--approve", "--comment", "agreed", *keys[owner])
+    store.register(name, store.second)
+    shell("report", name, "--candidate", "2", "--reason", "also from zero")
     answered = json.loads(shell("promote", name, "1", "--json", ledger=False).out)
     assert (answered["promoted"], answered["exit_code"], answered["actor"]) == (True, 0, None)
     assert "the registry let it" in answered["reason"]
     assert str(store.client.get_model_version_by_alias(name, "champion").version) == "1"
 
-    store.register(name, store.second)
+    explained = f"The report on version 2 of '{name}' explains the change from nothing, but version 1 stands"
+    assert explained in store.description(name, "2")
+
     assert "version 2 has its report now" in shell("sweep").plain
     shell("review", name, "2", "--reject", "--comment", "not now", *keys["Bob"])
     assert "Rejected by Bob" in shell("promote", name, "2", code=1, ledger=False).plain

@@ -177,6 +177,44 @@ def test_a_changed_decision_is_named_by_the_sweep_and_put_back(office):
     assert page.read_bytes() == before
 
 
+def test_a_decision_that_nobody_took_is_named_by_the_sweep_until_it_is_removed(office):
+    page = office.folder_of("2", "v1-to-v2") / "decision.html"
+    page.write_bytes(b"<h1>Approved by everybody</h1>")
+    said = (
+        f"changed {office.name}: beside version 2 lie files of a decision that is not on record (decision.html); "
+        "find out who put them there, and remove them"
+    )
+    for _ in range(2):
+        swept = office.run("sweep")
+        assert (swept.code, said in swept.plain) == (1, True), swept.plain
+    assert page.exists()
+    page.unlink()
+    assert office.run("sweep").code == 0
+
+
+def test_the_record_of_an_earlier_change_is_put_back_too_and_is_no_record_of_another(office):
+    reject = ("review", office.name, "2", "--reject", "--comment", "not on these data", "--key", office.key("Bob"))
+    assert office.run(*reject).code == 0
+    page = office.folder_of("2", "v1-to-v2") / "decision.html"
+    before = page.read_bytes()
+    assert office.run("report", office.name, "--candidate", "3").code == 0
+    office.approve("3", "Bob", "Cleo")
+    assert office.run("promote", office.name, "3").code == 0
+    assert office.run("report", office.name, "--candidate", "2").code == 0
+    elsewhere = office.folder_of("2", "v3-to-v2") / "decision.html"
+    elsewhere.write_bytes(before)
+    swept = office.run("sweep")
+    assert (swept.code, "that is not on record (decision.html)" in swept.plain) == (1, True), swept.plain
+    elsewhere.unlink()
+    office.approve("2", "Bob", "Cleo")
+    assert office.run("promote", office.name, "2").code == 0
+    page.write_bytes(b"<h1>Approved by everybody</h1>")
+    swept = office.run("sweep")
+    assert (swept.code, "(decision.html: changed); the recorded one replaces it" in swept.plain) == (1, True), swept.plain
+    assert page.read_bytes() == before
+    assert office.run("sweep").code == 0
+
+
 def test_an_older_report_that_is_put_back_says_nothing_of_the_version_now(office):
     assert office.run("report", office.name, "--candidate", "3").code == 0
     office.approve("2", "Bob", "Cleo")

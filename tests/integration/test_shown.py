@@ -65,6 +65,34 @@ def test_tags_description_report_terminal_and_gate_agree_after_every_decision(of
     assert shown(office, "1")[2].endswith(f"Version 2 has been in its place since {day}.")
 
 
+def test_a_promotion_is_told_of_the_other_candidates_too(office):
+    """What was explained from the version before cannot be promoted any more, whoever approved it."""
+    name = office.name
+    office.champion()
+    office.store.register(name, _third(office.store))
+    assert office.run("report", name, "--candidate", "2").code == 0
+    office.approve("2", "Bob", "Cleo")
+    assert shown(office, "2")[0] == "pass"
+    for version in ("3", "4"):
+        assert office.run("report", name, "--candidate", version).code == 0
+    office.approve("3", "Bob", "Cleo")
+    office.store.client.delete_model_version(name, "4")
+    promoted = office.run("promote", name, "3")
+    assert (promoted.code, "Warning" in promoted.plain) == (0, False), promoted.plain
+    gate = office.run("gate", name, "2")
+    assert gate.code == 1
+    verdict, _, line = shown(office, "2")
+    assert verdict == "fail"
+    said = "The report on version 2 of"
+    assert line.startswith(f"**✖ Fail.** {said}")
+    assert said in gate.plain
+    assert office.run("report", name, "--candidate", "1").code == 0
+    office.approve("1", "Bob", "Cleo")
+    assert office.run("promote", name, "1").code == 0
+    assert shown(office, "2")[0] == "review"
+    assert office.run("gate", name, "2").code == 3
+
+
 def test_the_sweep_puts_right_what_somebody_wrote_and_keeps_a_persons_text(office):
     office.champion()
     name, client = office.name, office.store.client
@@ -98,6 +126,12 @@ def test_waiving_and_adopting_are_shown(office):
     office.approve("2", "Bob", "Cleo")
     assert office.run("promote", office.name, "2").code == 0
     assert shown(office, "2")[2].endswith("; waived: steps (Rita: agreed).")
+    assert office.run("report", office.name, "--candidate", "3").code == 0
+    office.store.client.set_registered_model_alias(office.name, "champion", "1")
+    assert office.run("adopt", office.name, "--reason", "back", "--key", office.key("Ann")).code == 0
+    assert office.run("gate", office.name, "3").code == 1
+    assert shown(office, "3")[2].startswith("**✖ Fail.** The report on version 3 of")
+    assert shown(office, "2")[2].endswith(f"Version 1 has been in its place since {day}.")
 
 
 @pytest.mark.parametrize("refused", ["set_model_version_tag", "update_model_version"])
