@@ -35,6 +35,7 @@ __all__ = [
     "UnknownSetError",
     "UnsupportedModelError",
     "UsageError",
+    "UsedError",
 ]
 
 EXIT_NO = 1

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from coordpath_governance.errors import RefusedError
     from coordpath_governance.ledger.entries import Entry
     from coordpath_governance.ledger.keyring import KeyRing
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.review.adopted import AdoptedPolicy
     from coordpath_governance.review.gate import Answer
 
-__all__ = ["GATE_SCHEMA", "answer_document", "print_json"]
+__all__ = ["GATE_SCHEMA", "answer_document", "print_json", "refusal_document"]
 
 GATE_SCHEMA = "coordpath.gate/1"
 
@@ -26,24 +27,8 @@ def print_json(document: dict[str, Any]) -> None:
 
 def answer_document(answer: Answer, adopted: AdoptedPolicy, ledger: Ledger, name: str, version: str) -> dict[str, Any]:
     """What `coordpath gate --json` prints. Without a judgement, ``materiality`` and its reason are null."""
-    document: dict[str, Any] = {
-        "schema": GATE_SCHEMA,
-        "name": name,
-        "version": version,
-        "alias": answer.alias,
-        "verdict": answer.verdict,
-        "reason": answer.reason,
-        "exit_code": answer.exit_code,
-        "materiality": None,
-        "materiality_reason": None,
-        "policy": {"name": adopted.policy.name, "sha256": adopted.sha256},
-        "from_version": None,
-        "rules": [],
-        "missing": [],
-        "approvals": [],
-        "waivers": [],
-        "not_counted": [],
-    }
+    document = _unjudged(name, version, answer.alias, answer.verdict, answer.reason, answer.exit_code)
+    document["policy"] = {"name": adopted.policy.name, "sha256": adopted.sha256}
     readiness = answer.readiness
     if readiness is None:
         return document
@@ -57,6 +42,32 @@ def answer_document(answer: Answer, adopted: AdoptedPolicy, ledger: Ledger, name
         "approvals": [_decision(entry, ring) for entry in readiness.tally.given],
         "waivers": [{"rule": entry.body["rule"], **_decision(entry, ring)} for entry in readiness.waivers],
         "not_counted": list(readiness.tally.void),
+    }
+
+
+def refusal_document(error: RefusedError, name: str, version: str, alias: str) -> dict[str, Any]:
+    """The same where no one policy matches the model, so that there is no gate that could answer; ``policy`` is null."""
+    return _unjudged(name, version, alias, "fail", str(error), error.exit_code)
+
+
+def _unjudged(name: str, version: str, alias: str, verdict: str, reason: str, exit_code: int) -> dict[str, Any]:
+    return {
+        "schema": GATE_SCHEMA,
+        "name": name,
+        "version": version,
+        "alias": alias,
+        "verdict": verdict,
+        "reason": reason,
+        "exit_code": exit_code,
+        "materiality": None,
+        "materiality_reason": None,
+        "policy": None,
+        "from_version": None,
+        "rules": [],
+        "missing": [],
+        "approvals": [],
+        "waivers": [],
+        "not_counted": [],
     }
 
 

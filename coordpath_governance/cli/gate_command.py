@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from coordpath_governance.cli.answer_document import answer_document, print_json
+from coordpath_governance.cli.answer_document import answer_document, print_json, refusal_document
 from coordpath_governance.cli.answers import show_answer, show_readiness
 from coordpath_governance.cli.arguments import check_text
-from coordpath_governance.cli.governed import alias_option, open_governed
+from coordpath_governance.cli.governed import alias_option, chosen_alias, open_governed, open_registry, version_number
 from coordpath_governance.cli.signing_options import ledger_options
+from coordpath_governance.errors import RefusedError
 
 __all__ = ["command"]
 
@@ -33,7 +34,14 @@ def command(
     VERSION is a number, `latest` or an alias. Exits 0 pass, 1 fail, 3 needs review, 4 cannot tell.
     """
     check_text(name, version, alias)
-    governed = open_governed(name, ledger, tracking_uri, registry_uri)
+    try:
+        governed = open_governed(name, ledger, tracking_uri, registry_uri)
+    except RefusedError as error:
+        if not as_json:
+            raise
+        number = version_number(open_registry(tracking_uri, registry_uri).client, name, version)
+        print_json(refusal_document(error, name, number, chosen_alias(alias, None)))
+        return error.exit_code
     number = governed.version(version)
     answer = governed.ask(number, governed.alias(alias))
     if as_json:

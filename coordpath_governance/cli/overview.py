@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -26,13 +28,15 @@ _NAME_WIDTH = 40
 _DIGITS = 12
 _NOISE = "~"
 
+_WIDEST = 1000
+
 _LEAST_NAME = 14
 """Characters of a step's name that stay on one line in a terminal of 80 columns."""
 
 
 def show_overview(document: ChangeReportDocument, *, verdict: bool = True) -> None:
     """Print what a person wants to see at once; without ``verdict`` where the gate's own answer follows."""
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    console = _console()
     subject = document.subject
     before = subject.champion.label if subject.champion else "zero"
     console.print(Text(f"{visible(subject.name)}: {visible(before)} → {visible(subject.candidate.label)}", style="bold"))
@@ -49,7 +53,7 @@ def show_overview(document: ChangeReportDocument, *, verdict: bool = True) -> No
         console.print(f"The champion's files are gone: its coefficients are those of report {kept[:_DIGITS]} in the ledger.")
     if document.path.steps:
         console.print()
-        console.print(_table(document))
+        _show_steps(console, document)
         if any(is_within_noise(step.delta, step.delta_se) for step in document.path.steps):
             console.print(f"{_NOISE} within noise: these rows cannot tell it from no change")
     if document.glm is not None:
@@ -75,7 +79,29 @@ def _about_the_record(document: ChangeReportDocument) -> Iterator[str]:
         yield f"▲ {visible(remark)}"
 
 
-def _table(document: ChangeReportDocument) -> Table:
+def _show_steps(console: Console, document: ChangeReportDocument) -> None:
+    """The table of the steps, no figure of it cut off.
+
+    Where the terminal is too narrow for standard errors beside the changes, they go below them; where that is too wide as
+    well, lines are longer than the terminal.
+    """
+    table = _table(document)
+    if _width(console, table) > console.width:
+        table = _table(document, errors_below=True)
+    _console(max(console.width, _width(console, table))).print(table)
+
+
+def _console(width: int | None = None) -> Console:
+    """As wide as the terminal, or ``width``."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
+
+
+def _width(console: Console, table: Table) -> int:
+    """The least width at which every column that does not wrap is whole."""
+    return Measurement.get(console, console.options.update(width=_WIDEST), table).minimum
+
+
+def _table(document: ChangeReportDocument, *, errors_below: bool = False) -> Table:
     path = document.path
     costs = [path.start_cost, *(step.cost for step in path.steps)]
     column = cost_column(costs, [step.delta for step in path.steps])
@@ -89,7 +115,12 @@ def _table(document: ChangeReportDocument) -> Table:
     table.add_column("change", justify="right", no_wrap=True)
     table.add_row("", "start", "", "", column.cost(path.start_cost), "")
     for step in path.steps:
-        table.add_row(str(step.k), Text(_what(step)), *_values(step), column.cost(step.cost), _delta(step, column))
+        change = _delta(step, column, error_below=errors_below)
+        table.add_row(str(step.k), Text(_what(step)), *_values(step), column.cost(step.cost), change)
+    for each in table.columns:
+        if each.no_wrap:
+            lines = [line for cell in (each.header, *each.cells) for line in str(cell).splitlines()]
+            each.min_width = max(map(cell_len, lines))
     return table
 
 
@@ -117,9 +148,10 @@ def _values(step: StepFacts) -> tuple[str, str]:
     return pair(step.from_, step.to) if step.from_ is not None and step.to is not None else ("", "")
 
 
-def _delta(step: StepFacts, column: CostColumn) -> str:
+def _delta(step: StepFacts, column: CostColumn, *, error_below: bool) -> str:
     """The change of the cost and its standard error, in the power of ten that the heading of the costs names."""
     mark = "▲ " if step.worsens else ""
-    error = "" if step.delta_se is None else f" ± {significant(column.scaled(step.delta_se), 2)}"
+    between = "\n" if error_below else " "
+    error = "" if step.delta_se is None else f"{between}± {significant(column.scaled(step.delta_se), 2)}"
     noise = f"{_NOISE} " if is_within_noise(step.delta, step.delta_se) else ""
     return f"{noise}{mark}{column.delta(step.delta)}{error}"

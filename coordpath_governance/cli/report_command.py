@@ -118,7 +118,7 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
     metavar="FOLDER",
     help="Also write the report's three files here.",
 )
-@click.option("--no-attach", is_flag=True, help="Do not touch the registry; needs --out.")
+@click.option("--no-attach", is_flag=True, help="Do not touch the registry, nor apply its policy; needs --out.")
 @click.option("--replace", is_flag=True, help="Attach it also where a report about another target is attached.")
 @click.option("--gate", is_flag=True, help="Exit with the verdict's code: 0 pass, 1 fail, 3 review.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (coordpath.report/1) instead of lines.")

@@ -17,6 +17,7 @@ from coordpath_governance.policy.patterns import may_both_match
 from coordpath_governance.policy.results import listed
 from coordpath_governance.policy.starting_policy import UNPINNED
 from coordpath_governance.policy.threshold_class import is_bare_threshold, label_objection, threshold_objections
+from coordpath_governance.reference.levels import class_reader, number_of
 
 if TYPE_CHECKING:
     from coordpath_governance.models.linear_model import LinearModel
@@ -31,7 +32,8 @@ class Circumstances:
 
     ``others`` are the policies in force under other names, ``registered`` the names of all registered models, ``models``
     those of them that the policy matches and that could be read, by name. ``columns`` and ``sha256`` are of the file at
-    ``reference.uri``, ``labels`` a few texts in its target's column. ``roles`` are those of all keys that are not revoked.
+    ``reference.uri``, ``labels`` a few texts in its target's column, ``target_values`` a few values of any type, none of
+    them missing. ``roles`` are those of all keys that are not revoked.
     ``unknown`` tells in sentences what could not be asked, and why.
     """
 
@@ -42,6 +44,7 @@ class Circumstances:
     columns: tuple[str, ...] | None = None
     sha256: str | None = None
     labels: tuple[str, ...] = ()
+    target_values: tuple[object, ...] = ()
     roles: frozenset[str] | None = None
     unknown: tuple[str, ...] = ()
 
@@ -131,6 +134,27 @@ def _target(around: Circumstances) -> Iterator[Remark]:
             )
 
 
+def _target_values(around: Circumstances) -> Iterator[Remark]:
+    """A classifier's target holds its classes; that of every other model holds numbers."""
+    pinned = around.policy.reference
+    certain = pinned.weight is None and pinned.missing == "fail"
+    for name, model in around.models.items():
+        if model.classes:
+            read = class_reader(model.classes)
+            wrong = [str(value) for value in around.target_values if read(value) not in model.classes]
+            wanted = f"is a classifier of {listed(list(model.classes))}"
+        else:
+            wrong = [value for value in around.target_values if isinstance(value, str) and number_of(value) is None]
+            wanted = "predicts numbers"
+        if wrong:
+            told = (
+                f"reference.target: the column '{pinned.target}' holds {listed(wrong)}, and the registered model "
+                f"{name} {wanted}, so no report could be made: name the right column, or write its labels as the "
+                "model knows them"
+            )
+            yield _objection(told) if certain or not model.classes else _note(told)
+
+
 def _never_judged(around: Circumstances) -> Iterator[Remark]:
     """A limit that no report could ever be compared with leaves every change to a person, or refuses it."""
     rules = dict(around.policy.named_rules())
@@ -211,6 +235,7 @@ CHECKS: tuple[Check, ...] = (
     _pinned_columns,
     _model_columns,
     _target,
+    _target_values,
     _never_judged,
     _offsets,
     _threshold,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from coordpath_governance.errors import CoordpathError, NoVersionError, RegistryError
@@ -23,6 +24,7 @@ __all__ = ["circumstances", "standing_model"]
 _MOST = 10
 """So many models are read at most; a pattern may match hundreds."""
 
+_MOST_VALUES = 50
 _MOST_LABELS = 5
 """Values of the target that are told: two are classes of a classifier."""
 
@@ -31,7 +33,7 @@ def circumstances(policy: Policy, client: Any | None, ledger: Ledger | None) -> 
     """Ask whom there is to ask; whoever does not answer is a sentence in ``unknown``, never an error."""
     unknown: list[str] = []
     registered = _registered(client, unknown)
-    columns, sha256, labels = _data(policy, client, unknown)
+    columns, sha256, values, texts = _data(policy, client, unknown)
     return Circumstances(
         policy,
         others=() if ledger is None else tuple(p.policy for p in adopted_policies(ledger) if p.policy.name != policy.name),
@@ -39,7 +41,8 @@ def circumstances(policy: Policy, client: Any | None, ledger: Ledger | None) -> 
         models=_models(policy, client, registered or (), unknown),
         columns=columns,
         sha256=sha256,
-        labels=labels,
+        labels=() if policy.reference.threshold_value is None else _labels(texts),
+        target_values=values,
         roles=None if ledger is None else _roles(ledger),
         unknown=tuple(unknown),
     )
@@ -95,29 +98,38 @@ def _data(
     policy: Policy,
     client: Any | None,  # noqa: ANN401 - MlflowClient
     unknown: list[str],
-) -> tuple[tuple[str, ...] | None, str | None, tuple[str, ...]]:
-    """The columns and the digest of the data at ``reference.uri``, and where a threshold asks for it the target's labels."""
+) -> tuple[tuple[str, ...] | None, str | None, tuple[object, ...], list[str]]:
+    """The columns and the digest of the data at ``reference.uri``, a few values of the target, and those that are texts."""
     uri, target = policy.reference.uri, policy.reference.target
     if uri is None or (client is None and not is_local(uri)):
-        return None, None, ()
+        return None, None, (), []
     try:
         with pinned_source(policy) as source:
             columns = tuple(source.column_names())
-            asked = policy.reference.threshold_value is not None and target in columns
-            return columns, source.sha256, _labels(source, target) if asked else ()
+            values = _values(source, target) if target in columns else ()
+            return columns, source.sha256, values, sorted(value for value in values if isinstance(value, str))
     except CoordpathError as error:
         unknown.append(f"the pinned data were not looked at: {error}")
-        return None, None, ()
+        return None, None, (), []
 
 
-def _labels(source: RowSource, column: str) -> tuple[str, ...]:
-    """The first few texts of a column, in order; empty where it holds numbers."""
+def _values(source: RowSource, column: str) -> tuple[object, ...]:
+    """The first few values of a column that are not missing, in order of their text."""
     values: set[object] = set()
     for chunk in source.chunks([column]):
-        values.update(chunk.column(0).unique().to_pylist())
-        if len(values) > _MOST_LABELS + len(source.null_texts):
+        found = chunk.column(0).unique().to_pylist()
+        values.update(value for value in found if not _is_missing(value) and value not in source.null_texts)
+        if len(values) > _MOST_LABELS:
             break
-    texts = sorted(value for value in values if isinstance(value, str) and value not in source.null_texts)
+    return tuple(sorted(values, key=str)[:_MOST_VALUES])
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _labels(texts: list[str]) -> tuple[str, ...]:
+    """The first few texts; empty where they are all numbers."""
     return () if all(_is_number(text) for text in texts) else tuple(texts[:_MOST_LABELS])
 
 

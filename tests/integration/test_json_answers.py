@@ -1,8 +1,10 @@
 """`--json`: one document on standard output and nothing else; what is an answer, and what is an error without one."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from helpers.office import Office
@@ -75,6 +77,40 @@ def test_a_model_under_no_policy_is_refused_in_the_document(office):
     refused = asked(office, "promote", office.name, "1")
     assert (refused["promoted"], refused["verdict"], refused["exit_code"]) == (False, "fail", 1)
     assert "no policy matches" in refused["reason"]
+    gate = asked(office, "gate", office.name, "latest")
+    assert (gate["schema"], gate["verdict"], gate["exit_code"]) == ("coordpath.gate/1", "fail", 1)
+    assert (gate["name"], gate["version"], gate["alias"]) == (office.name, "2", "champion")
+    assert "no policy matches" in gate["reason"]
+    assert (gate["policy"], gate["materiality"], gate["rules"], gate["missing"]) == (None, None, [], [])
+    office.adopt_policy()
+    assert set(asked(office, "gate", office.name, "2")) == set(gate)
+
+
+DOCUMENTED = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("gate", "{}", "1"),
+        ("report", "{}", "--candidate", "1"),
+        ("promote", "{}", "1", "--dry-run"),
+        ("sweep",),
+        ("audit", "log"),
+        ("audit", "show", "1"),
+        ("audit", "keys"),
+        ("audit", "verify"),
+        ("scan",),
+        ("policy", "list"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_every_key_of_a_document_is_documented(office, command):
+    office.adopt_policy()
+    document = json.loads(office.run(*(part.format(office.name) for part in command), "--json").out)
+    section = next(part for part in DOCUMENTED.split("\n## ") if f"`{document['schema']}`" in part.partition("\n")[0])
+    named = set(re.findall(r"`([a-z_0-9]+)`", section))
+    assert set(document) - {"schema"} - named == set()
 
 
 @pytest.mark.parametrize(

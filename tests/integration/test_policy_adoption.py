@@ -59,6 +59,7 @@ def test_two_policies_without_a_model_in_common_are_told_apart(office):
         ({"reference": {"target": "rent"}}, "reference.target: the data have no column 'rent'"),
         ({"reference": {"sha256": "1" * 64}}, "reference.sha256: the data at"),
         ({"reference": {"exposure": "area"}}, "reference.exposure: the registered model"),
+        ({"reference": {"target": "town"}}, "reference.target: the column 'town' holds"),
     ],
 )
 def test_a_policy_that_does_not_fit_its_model_or_its_data_is_refused(office, changes, what):

@@ -77,6 +77,32 @@ def test_other_bytes_than_those_pinned(said):
     assert objection.startswith(f"reference.sha256: the data at '/data.csv' have the SHA-256 {'6' * 64}")
 
 
+@pytest.mark.parametrize(
+    ("kind", "values", "wrong"),
+    [
+        ("linear", (1.5, 2), None),
+        ("linear", ("1.5", "true"), None),
+        ("linear", ("bad", "good"), "holds bad, good, and the registered model rents predicts numbers"),
+        ("rate", ("3", "many"), "holds many, and the registered model rents predicts numbers"),
+        ("classifier", ("no", "yes"), None),
+        ("classifier", ("no",), None),
+        ("classifier", (0, 1), "holds 0, 1, and the registered model rents is a classifier of no, yes"),
+        ("several", ("x", "z", "v"), "holds v, and the registered model rents is a classifier of x, y, z"),
+    ],
+)
+def test_a_target_that_cannot_be_the_models(said, kind, values, wrong):
+    objections, notes = said(**DATA, **standing(kind), registered=("rents",), target_values=values)
+    assert notes == []
+    assert [wrong in each for each in objections] == ([] if wrong is None else [True])
+
+
+def test_a_strange_label_in_rows_that_may_not_count_is_a_note(said):
+    for reference in ({"weight": "w"}, {"missing": "drop"}):
+        around = {**DATA, **standing("classifier"), "registered": ("rents",), "target_values": ("no", "perhaps")}
+        objections, notes = said(reference=reference, **around)
+        assert (objections, len(notes)) == ([], 1)
+
+
 def test_data_that_are_not_pinned_yet_are_a_note(said):
     objections, (note,) = said(reference={"sha256": UNPINNED}, sha256="6" * 64)
     assert objections == []

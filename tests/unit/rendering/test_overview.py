@@ -66,6 +66,26 @@ def test_in_a_terminal_of_80_columns_names_are_legible(make, capsys, monkeypatch
         assert "~ within noise: these rows cannot tell it from no change" in lines
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
+@pytest.mark.parametrize("name", ["small", "binomial", "poisson", "multinomial"])
+def test_no_figure_is_cut_off_however_narrow_the_terminal_is(make, shown, capsys, monkeypatch, name, width):
+    """Half a number is another number: of "± 5.3×10⁻⁵" nothing may be lost."""
+    small = {"from": -5.423e-5, "to": 8.629e-5, "delta": -6.9e-6, "delta_se": 5.3e-5}
+    path = {"steps": [each.model_dump(by_alias=True) | small for each in make(name).path.steps]}
+
+    def figures(lines):
+        at = next(at for at, line in enumerate(lines) if line.startswith("step"))
+        table = lines[at : next(at for at, line in enumerate(lines) if line.startswith("~ within noise"))]
+        return sorted(word for line in table for word in line.split() if any(letter.isdigit() for letter in word))
+
+    wide = [word for word in figures(shown(name, path=path)) if "×10" in word or "." in word]
+    assert any("×10⁻⁵" in word for word in wide)
+    monkeypatch.setenv("COLUMNS", str(width))
+    show_overview(make(name, path=path))
+    narrow = capsys.readouterr().out.replace("\u00a0", " ").splitlines()
+    assert [word for word in figures(narrow) if "×10" in word or "." in word] == wide
+
+
 def test_changes_and_their_errors_are_in_the_power_of_ten_of_the_heading(make, shown):
     """A cost of millions is told in millions, and so is what it changes by, give or take."""
     path = make("small").path
