@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from coordpath_governance.ledger.declarations import declared_sides
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Declaration, PolicyAdopted, Promotion, ReportMade
+from coordpath_governance.ledger.events import Binding, Declaration, PolicyAdopted, Promotion, ReportMade
 from coordpath_governance.ledger.records import Records
 from coordpath_governance.models.formats import DECLARED, as_read
 from coordpath_governance.reports.document import ChangeReportDocument
@@ -121,12 +121,12 @@ def _check_declared(records: Records, entry: Entry, document: ChangeReportDocume
 
 
 def _naming(records: Records, sha256: str) -> list[Entry]:
-    """Entries bound to the report, and promotions of an intent that is."""
+    """Entries bound to the report, and promotions of an intent that is; an emergency rollback is bound to none."""
     naming: dict[str, Entry] = {}
     for entry in records.entries:
         facts = _facts(records, entry)
         binding = getattr(facts, "binding", None)
         by_intent = isinstance(facts, Promotion) and facts.intent in naming
-        if by_intent or (binding is not None and binding.report == sha256):
+        if by_intent or (isinstance(binding, Binding) and binding.report == sha256):
             naming[entry.hash] = entry
     return list(naming.values())

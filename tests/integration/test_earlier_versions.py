@@ -82,6 +82,15 @@ def test_a_report_is_about_the_files_of_its_versions_in_the_registry(old, coordp
     assert coordpath("verify", report, "--model", "models:/price/99").code == 2
 
 
+def test_the_pages_of_a_report_are_the_recorded_ones_whatever_reports_look_like_now(old, golden, coordpath):
+    for report in reports_of(old):
+        done = coordpath("verify", report.parent)
+        assert done.code == 0, done.plain
+        assert "this is " in done.plain
+        done = coordpath("verify", report.parent, "--ledger", golden / "ledger.jsonl")
+        assert done.code == 0, done.plain
+
+
 def test_what_was_approved_is_promoted_and_loaded(old, golden, coordpath):
     assert load_verified("models:/price@champion") is not None
     assert [coordpath("gate", "price", version).code for version in ("3", "4", "5")] == [1, 0, 3]
