@@ -43,6 +43,7 @@ class VerdictView:
     reason: str
     materiality: str | None
     materiality_reason: str | None
+    when: str | None
     digests: tuple[Digest, ...]
 
 
@@ -133,6 +134,7 @@ def _verdict(document: ChangeReportDocument, caps: Caps) -> VerdictView:
         reason=caps.sentence(assessment.reason),
         materiality=caps.label(assessment.materiality) if assessment.materiality else None,
         materiality_reason=caps.sentence(assessment.materiality_reason) if assessment.materiality_reason else None,
+        when=None if assessment.gate is None else wording.BEFORE_ANY_DECISION,
         digests=tuple(_digest(name, value, caps) for name, value in named),
     )
 

@@ -9,6 +9,7 @@ from coordpath_governance.rendering.family import FamilyWords
 from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
 
 __all__ = [
+    "BEFORE_ANY_DECISION",
     "EMPTY_PATH",
     "GLM_MODEL_WORDS",
     "KIND_WORDS",
@@ -47,6 +48,12 @@ SECTIONS = (
 VERDICT_WORDS = {"not assessed": "Not assessed", "pass": "Pass", "review": "Needs review", "fail": "Fail"}
 
 VERDICT_MARKS = {"not assessed": "○", "pass": "✔", "review": "◆", "fail": "✖"}
+
+BEFORE_ANY_DECISION = (
+    "This is what the gate said when the report was made, before any decision. What was decided about it is in the files "
+    "decision.html and decision.md beside this page, once somebody has decided; coordpath gate says what counts now."
+)
+"""Beside the verdict of a report that a gate has judged: the page is never changed, whatever is decided."""
 
 ROLE_WORDS = {
     "training": "training data: at least one version has seen these rows",

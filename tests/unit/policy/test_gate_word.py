@@ -105,3 +105,12 @@ def test_a_forged_part_does_not_go_with_its_verdict(policy, document):
     assert findings(forge(changed(content, ("assessment", "gate", "rules", 0, "result"), "fail")))
     assert findings(forge(changed(content, ("assessment", "gate"), None)))
     assert findings(forge(changed(content, ("assessment", "verdict"), "pass")))
+
+
+def test_the_pages_say_that_the_verdict_is_from_before_any_decision_where_the_gate_gave_it(policy, document):
+    said = "This is what the gate said when the report was made, before any decision."
+    judged, alone = assess(document, policy, word(report_age="fail")), assess(document, policy)
+    for render in (render_html, render_markdown):
+        assert said in " ".join(render(judged).split())
+        assert "decision.html" in render(judged)
+        assert said not in " ".join(render(alone).split())
