@@ -199,14 +199,14 @@ def test_an_export_is_the_same_each_time_and_is_checked_without_mlflow_or_databa
     assert "it was cut" in cut.stdout
 
 
-def test_what_cannot_be_known_exits_4_and_what_is_not_there_2(coordpath, ledger, tmp_path):
+def test_what_cannot_be_known_exits_4_and_what_is_not_a_file_2(coordpath, ledger, tmp_path):
     (tmp_path / "text").write_text("hello")
     assert coordpath("audit", "verify", tmp_path / "text").code == 4
-    assert coordpath("audit", "verify", tmp_path).code == 4
+    assert coordpath("audit", "verify", tmp_path).code == 2
     assert coordpath("audit", "verify", tmp_path / "none").code == 2
     assert coordpath("audit", "verify", "--anchor", tmp_path / "text").code == 4
     assert coordpath("audit", "verify", "--anchor", tmp_path / "none").code == 2
-    assert coordpath("audit", "verify", "--anchor", tmp_path).code == 4
+    assert coordpath("audit", "verify", "--anchor", tmp_path).code == 2
 
 
 def test_an_unreachable_ledger_exits_4_without_its_password(coordpath):
