@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
