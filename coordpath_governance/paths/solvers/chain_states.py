@@ -25,13 +25,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Searched", "beam_order", "search_chains"]
 
-_PART = 12
+_PART = 6
 """A level may take this part of the work that is left: mostly the first levels are the widest."""
 
 _NONE = np.zeros(1, dtype=np.int64)
 """The word of no integral unit."""
 
-_CHUNK = 1 << 20
+_TRIAL, _SHARE = 5000, 0.8
+"""States after which the pace is known, and the part of the time left that is counted on."""
+
+_MOST_NUMBERS = 30_000_000
+"""States of a level times units, for which there is memory."""
+
+_CHUNK = 1 << 17
 _MERGE = 1 << 20
 _SORTING = 4e-7
 """Seconds to merge a state, on a slow day."""
@@ -39,12 +45,31 @@ _SORTING = 4e-7
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """States of one level; ``total`` is g plus the bound on the rest."""
+    """States of one level.
+
+    ``total`` is g plus the bound on the rest; ``slopes`` are e(S ∪ u) − e(S), infinite for u in S.
+    """
 
     masks: NDArray[np.int64]
     g: NDArray[np.float64]
     excess: NDArray[np.float64]
     total: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Children:
+    """States of the next level, by the row of a parent and the unit that moves."""
+
+    masks: NDArray[np.int64]
+    g: NDArray[np.float64]
+    excess: NDArray[np.float64]
+    total: NDArray[np.float64]
+    parents: NDArray[np.int64]
+    units: NDArray[np.int64]
+
+    def take(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> _Children:
+        return _Children(*(part[chosen] for part in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -67,8 +92,9 @@ def search_chains(task: ChainTask, known: list[ChainedBounds], best: float, work
     level = _first_level(inner)
     history = [(level.masks, level.g)]
     left, least = work // len(units), np.inf
+    pace = _Pace(task)
     for k in range(task.depth):
-        left -= len(level.g)
+        left = pace.allow(left - len(level.g), len(level.g))
         most = left // min(_PART, task.depth - k)
         following = None if most <= 0 or task.expired() else _expand(inner, rests, level, k, min(aim, least), most)
         if following is None:
@@ -77,12 +103,33 @@ def search_chains(task: ChainTask, known: list[ChainedBounds], best: float, work
         least = min(least, dropped)
         if len(level.g) == 0:
             complete = proves and least >= best
-            return Searched(None, min(least, best if proves else aim), work - left * len(units), complete=complete)
+            return Searched(None, min(least, best if proves else aim), pace.work, complete=complete)
         task.report(f"orders up to step {k + 1}", best, min(least, float(level.total.min())))
         history.append((level.masks, level.g))
     order, value = _backtrack(inner, history), float(level.g.min())
-    spent = work - left * len(units)
-    return Searched([units[u] for u in order], min(least, value), spent, complete=least >= value)
+    return Searched([units[u] for u in order], min(least, value), pace.work, complete=least >= value)
+
+
+class _Pace:
+    """How many states there is time for, where there is a deadline; ``work`` is what has been done."""
+
+    def __init__(self, task: ChainTask) -> None:
+        self._task = task
+        self._began = task.patience.left()
+        self._states = 0
+
+    @property
+    def work(self) -> int:
+        """States expanded, times units."""
+        return self._states * self._task.function.size
+
+    def allow(self, left: int, states: int) -> int:
+        """``left``, or as many states as the time that is left allows at the pace so far; ``states`` are expanded now."""
+        before, self._states = self._states, self._states + states
+        if before < _TRIAL or not self._task.patience.timed:
+            return left
+        seconds = self._task.patience.left()
+        return min(left, int(_SHARE * seconds * before / max(self._began - seconds, 1e-9)))
 
 
 def beam_order(task: ChainTask, bounds: ChainedBounds, width: int) -> tuple[int, ...] | None:
@@ -104,7 +151,8 @@ def beam_order(task: ChainTask, bounds: ChainedBounds, width: int) -> tuple[int,
 def _first_level(task: ChainTask) -> _Level:
     """The empty set."""
     start = np.zeros(1)
-    return _Level(empty_set(task.function.size), start, np.array([task.function.e0]), start)
+    slopes = task.function.linear + np.diag(task.function.quadratic)
+    return _Level(empty_set(task.function.size), start, np.array([task.function.e0]), start, slopes[None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,65 +180,65 @@ def _expand(
     Also the least total of those that were left out for that reason. None if the deadline has come.
     """
     size, alpha = task.function.size, float(task.alphas[k])
-    quadratic = 2.0 * task.function.quadratic
-    own = task.function.linear + np.diag(quadratic) / 2.0
+    most = max(1, min(most, _MOST_NUMBERS // size))
     first, *others = rests
-    merged = _Level(level.masks[:0], level.g[:0], level.g[:0], level.g[:0])
-    parts: list[_Level] = []
+    weight = alpha - first.before[k + 1]
+    merged: _Children | None = None
+    parts: list[_Children] = []
     waiting, least = 0, np.inf
     rows_at_once = max(1, _CHUNK // size)
     for begin in range(0, len(level.g), rows_at_once):
         chunk = slice(begin, begin + rows_at_once)
-        masks, here, so_far = level.masks[chunk], level.excess[chunk], level.g[chunk]
-        member = members(masks, size)
-        inside = member.astype(np.float64)
-        change = inside @ quadratic
-        change += own
-        weight = alpha - first.before[k + 1]
-        total = weight * change
+        masks, here, so_far, change = level.masks[chunk], level.excess[chunk], level.g[chunk], level.slopes[chunk]
+        inside = np.isinf(change).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a weight of zero times an infinite slope: no child
+            total = weight * change
         total += first.slopes[k + 1]
         total += (so_far + weight * here + inside @ first.slopes[k + 1] + first.after(k + 1, _NONE)[0])[:, None]
-        total[member] = np.inf
         rows, units = np.nonzero(total < aim)
-        totals = total[rows, units]
         excess = here[rows] + change[rows, units]
         g = so_far[rows] + alpha * excess
-        children = add_unit(masks[rows], units)
+        children = _Children(add_unit(masks[rows], units), g, excess, total[rows, units], rows + begin, units)
         if task.function.lifts is not None:
             raised = alpha * _lifted(task.function.lifts.counting(k + 1), inside, rows, units)
-            g, totals = g + raised, totals + raised
-            left = totals < aim
-            totals, excess, g, children, rows, units = (part[left] for part in (totals, excess, g, children, rows, units))
+            children = replace(children, g=children.g + raised, total=children.total + raised)
+            children = children.take(children.total < aim)
         for bound in others:
-            slopes = bound.slopes[k + 1]
-            rest = (inside @ slopes)[rows] + slopes[units] - bound.before[k + 1] * excess
-            totals = np.maximum(totals, g + rest + bound.after(k + 1, children[:, 0] & bound.low))
-            left = totals < aim
-            totals, excess, g, children, rows, units = (part[left] for part in (totals, excess, g, children, rows, units))
-        parts.append(_Level(children, g, excess, totals))
-        waiting += len(rows)
+            children = _bounded(children, bound, k, inside, begin)
+            children = children.take(children.total < aim)
+        parts.append(children)
+        waiting += len(children.g)
         if waiting > _MERGE:
-            if task.patience.left() < _SORTING * (len(merged.g) + waiting):
+            if task.patience.left() < _SORTING * waiting:
                 return None
-            merged, dropped = _narrow(_merge([merged, *parts]), most)
-            parts, waiting = [], 0
+            merged, dropped = _narrow(_merge(parts if merged is None else [merged, *parts]), most)
+            parts, waiting = [], len(merged.g)
             least = min(least, dropped)
             aim = min(aim, least)
         if task.expired():
             return None
-    if task.patience.left() < _SORTING * (len(merged.g) + waiting):
+    if task.patience.left() < _SORTING * waiting:
         return None
-    merged, dropped = _narrow(_merge([merged, *parts]), most)
-    return merged, min(least, dropped)
+    merged, dropped = _narrow(_merge(parts if merged is None else [merged, *parts]), most)
+    slopes = level.slopes[merged.parents] + 2.0 * task.function.quadratic[merged.units]
+    slopes[np.arange(len(slopes)), merged.units] = np.inf
+    return _Level(merged.masks, merged.g, merged.excess, merged.total, slopes), min(least, dropped)
 
 
-def _narrow(level: _Level, most: int) -> tuple[_Level, float]:
+def _bounded(children: _Children, bound: _Rest, k: int, inside: NDArray[np.float64], begin: int) -> _Children:
+    """Children with one bound more on what follows them."""
+    slopes = bound.slopes[k + 1]
+    rest = (inside @ slopes)[children.parents - begin] + slopes[children.units] - bound.before[k + 1] * children.excess
+    total = children.g + rest + bound.after(k + 1, children.masks[:, 0] & bound.low)
+    return replace(children, total=np.maximum(children.total, total))
+
+
+def _narrow(children: _Children, most: int) -> tuple[_Children, float]:
     """The states with the least totals, at most ``most``, and the least total of the others."""
-    if len(level.g) <= most:
-        return level, np.inf
-    least = float(np.partition(level.total, most)[most])
-    kept = level.total < least
-    return _Level(level.masks[kept], level.g[kept], level.excess[kept], level.total[kept]), least
+    if len(children.g) <= most:
+        return children, np.inf
+    least = float(np.partition(children.total, most)[most])
+    return children.take(children.total < least), least
 
 
 def _lifted(
@@ -205,14 +253,17 @@ def _lifted(
     return positive(before[:, rows] + slopes[:, units])
 
 
-def _merge(parts: list[_Level]) -> _Level:
+def _merge(parts: list[_Children]) -> _Children:
     """One state for every set: the one with the least g."""
-    masks = np.concatenate([part.masks for part in parts])
-    if len(masks) == 0:
+    masks, g, excess, total, parents, units = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in _Children.__dataclass_fields__
+    )
+    if len(g) == 0:
         return parts[0]
     order, first = group_sets(masks)
-    g, excess, total = (np.concatenate([getattr(part, name) for part in parts])[order] for name in ("g", "excess", "total"))
-    return _Level(masks[order[first]], np.minimum.reduceat(g, first), excess[first], np.minimum.reduceat(total, first))
+    one = order[first]
+    least_g, least_total = (np.minimum.reduceat(values[order], first) for values in (g, total))
+    return _Children(masks[one], least_g, excess[one], least_total, parents[one], units[one])
 
 
 def _backtrack(task: ChainTask, history: list[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> list[int]:

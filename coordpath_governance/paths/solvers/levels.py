@@ -31,8 +31,8 @@ _QUICK_WORK = 4_000_000
 _CAPACITY = 2_000_000
 """Numbers a refinement keeps at first."""
 
-_SEARCH_AT = (6, 10, 14)
-"""Integral units with which a search is tried, with as much work as the refinement has taken."""
+_SEARCH_FIRST = 4_000_000
+"""Work of a refinement before a search is tried with as much; then again whenever the work has doubled."""
 
 _SETS_FIRST = 1 << 26
 """Up to so many sets, two seconds' work, all of them are looked at before bounds are refined."""
@@ -195,12 +195,14 @@ class Levels:
         refinement = Refinement(task.function, task.alphas, run.best - task.rounding, capacity, task.expired)
         bounds = refinement.bounds()
         known = [bounds] if bounds is not None else []
+        searching = _SEARCH_FIRST
         while bounds is not None:
             run.lift(bounds.root, "closer bounds")
             last = refinement.work >= refining or bounds.nodes == 0 or refinement.full
-            if last or bounds.integral in _SEARCH_AT:
+            if last or refinement.work >= searching:
                 share = work if last else min(work // 4, refinement.work)
                 work -= share
+                searching = 2 * refinement.work
                 run.take(candidates, search_chains(task, [*known, bounds], run.best, share))
             if last or run.proved:
                 run.spent += refinement.work

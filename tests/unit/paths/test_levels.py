@@ -67,7 +67,7 @@ def test_levels_finds_what_improvement_missed(chain_task, monkeypatch, quick):
     task = chain_task(12, 11, seed=4)
     start_from(monkeypatch, tuple(reversed(Lattice().solve(task).order)))
     monkeypatch.setattr(levels, "_QUICK_WORK", quick)
-    monkeypatch.setattr(levels, "_SEARCH_AT", (2, 5))
+    monkeypatch.setattr(levels, "_SEARCH_FIRST", 1000)
     monkeypatch.setattr(chain_states, "_MERGE", 50)
     monkeypatch.setattr(chain_states, "_CHUNK", 100)
     found = pruned().solve(task)
@@ -81,7 +81,7 @@ def test_a_refinement_that_keeps_little_proves_less_but_nothing_wrong(chain_task
     optimum = Lattice().solve(task)
     monkeypatch.setattr(levels, "_QUICK_WORK", 0)
     monkeypatch.setattr(levels, "_CAPACITY", capacity)
-    monkeypatch.setattr(levels, "_SEARCH_AT", ())
+    monkeypatch.setattr(levels, "_SEARCH_FIRST", np.inf)
     start_from(monkeypatch, optimum.order)
     found = pruned(2_000_000).solve(task)
     assert found.order == optimum.order
@@ -104,7 +104,7 @@ def test_words_make_no_difference(chain_task, monkeypatch):
         one = pruned().solve(task)
         with monkeypatch.context() as small:
             small.setattr(masks, "WORD", 7)
-            small.setattr(levels, "_SEARCH_AT", ())
+            small.setattr(levels, "_SEARCH_FIRST", np.inf)
             small.setattr(levels, "_QUICK_WORK", 4_000_000)
             several = pruned().solve(task)
         assert replace(several, bound=one.bound) == one
@@ -199,7 +199,7 @@ def test_a_narrow_search_is_bounded_by_what_it_left_out(chain_task, monkeypatch,
     task = chain_task(size, size - 1, seed=4)
     optimum = Lattice().solve(task).bound
     monkeypatch.setattr(levels, "_QUICK_WORK", 0)
-    monkeypatch.setattr(levels, "_SEARCH_AT", ())
+    monkeypatch.setattr(levels, "_SEARCH_FIRST", np.inf)
     start_from(monkeypatch, tuple(range(size)))
     bounds = []
     for work in (3_000, 30_000, 3_000_000):
