@@ -234,11 +234,13 @@ def _bounded(children: _Children, bound: _Rest, k: int, inside: NDArray[np.float
 
 
 def _narrow(children: _Children, most: int) -> tuple[_Children, float]:
-    """The states with the least totals, at most ``most``, and the least total of the others."""
+    """The ``most`` states with the least totals, the first among equals, and the least total of the others."""
     if len(children.g) <= most:
         return children, np.inf
     least = float(np.partition(children.total, most)[most])
-    return children.take(children.total < least), least
+    kept = children.total < least
+    kept[np.flatnonzero(children.total == least)[: most - np.count_nonzero(kept)]] = True
+    return children.take(kept), least
 
 
 def _lifted(

@@ -210,7 +210,8 @@ class _Terms:
         terms = (weights[:, None] * self.left[:width]) @ self.right[high_words].T
         np.minimum(terms, float(_CAP), out=terms)
         np.maximum(terms, 0.0, out=terms)
-        return terms.astype(np.int32)
+        rounded: Sums = terms.astype(np.int32)
+        return rounded
 
 
 def _least_over_high_bits(previous: Sums, row_of: NDArray[np.int64], words: list[int], width: int) -> Sums:

@@ -170,7 +170,8 @@ class Levels:
             run.improve()
             run.lift(run.bound, "a better order")
             if not task.expired():
-                self._attempt(run, *[min(self.work, _BEFORE_SETS) if few else self.work] * 2, _CAPACITY)
+                work = min(self.work, _BEFORE_SETS) if few else self.work
+                self._attempt(run, work, work, _CAPACITY)
         if few and not (run.proved or task.expired()):
             found = meet_in_the_middle(task, run.incumbent, task.evaluate(run.incumbent))
             if found is not None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordpath_governance.paths.chains import masks
+from coordpath_governance.paths.chains.chained_bounds import Refinement
 from coordpath_governance.paths.chains.set_function import SetFunction
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers import chain_states, levels
@@ -243,3 +244,12 @@ def test_a_wide_beam_is_left_out_for_very_many_units(chain_task, monkeypatch):
         levels._Run(chain_task(7, 3), np.inf).improve()
         assert widths == expected
         widths.clear()
+
+
+def test_of_states_that_are_all_equal_some_go_on():
+    task = ChainTask(SetFunction(np.full(12, 3.0), -np.eye(12)), np.ones(11))
+    bounds = Refinement(task.function, task.alphas, np.inf, 10**6, lambda: False).bounds()
+    order = chain_states.beam_order(task, bounds, 3)
+    assert sorted(order) == list(range(12))
+    found = chain_states.search_chains(task, [bounds], task.evaluate(order) + 1.0, 5_000)
+    assert found.bound <= task.evaluate(order) + task.rounding
