@@ -220,9 +220,21 @@ def _expand(
     if task.patience.left() < _SORTING * waiting:
         return None
     merged, dropped = _narrow(_merge(parts if merged is None else [merged, *parts]), most)
-    slopes = level.slopes[merged.parents] + 2.0 * task.function.quadratic[merged.units]
-    slopes[np.arange(len(slopes)), merged.units] = np.inf
+    slopes = _slopes_after(level.slopes, merged, 2.0 * task.function.quadratic)
     return _Level(merged.masks, merged.g, merged.excess, merged.total, slopes), min(least, dropped)
+
+
+def _slopes_after(before: NDArray[np.float64], children: _Children, quadratic: NDArray[np.float64]) -> NDArray[np.float64]:
+    """e(S ∪ {u, v}) − e(S ∪ u) = e(S ∪ v) − e(S) + 2Q_uv; in chunks: large temporary arrays cost more than the sums."""
+    slopes = np.empty((len(children.g), before.shape[1]))
+    rows_at_once = max(1, _CHUNK // before.shape[1])
+    for begin in range(0, len(slopes), rows_at_once):
+        chunk = slice(begin, begin + rows_at_once)
+        part, units = slopes[chunk], children.units[chunk]
+        np.take(before, children.parents[chunk], axis=0, out=part, mode="clip")
+        part += quadratic[units]
+        part[np.arange(len(part)), units] = np.inf
+    return slopes
 
 
 def _bounded(children: _Children, bound: _Rest, k: int, inside: NDArray[np.float64], begin: int) -> _Children:

@@ -79,16 +79,15 @@ def meet_in_the_middle(task: ChainTask, order: tuple[int, ...], value: float) ->
     before, bound = np.inf, 0.0
     while 0.0 < value < before / 2.0:  # a far better chain allows for a finer quantum
         before, quantum = value, value / _CAP
-        found = _Middle(task, (task.depth + 1) // 2, quantum).search()
-        if found is None:
+        try:
+            least, first = _Middle(task, (task.depth + 1) // 2, quantum).search()
+        except _LateError:
             return None
-        least, first = found
         slack = (task.depth + 1) * quantum
         if least * quantum < value - slack:
             candidate = _order_through(task, first)
             reached = task.evaluate(candidate)
-            if reached < value - slack:
-                order, value = candidate, reached
+            order, value = (candidate, reached) if reached < value - slack else (order, value)
         bound = max(bound, min(value - slack, least * quantum))
     task.report("all sets", value, bound)
     return Found(order, bound, Halves.name)
@@ -118,22 +117,16 @@ class _Middle:
         self.began = task.patience.left()
         self.done = 0
 
-    def search(self) -> tuple[int, list[int]] | None:
-        """F + B in quanta at the best set of the middle level, and its units; None if the deadline came."""
+    def search(self) -> tuple[int, list[int]]:
+        """F + B in quanta at the best set of the middle level, and its units."""
         size, function = self.task.function.size, self.task.function
-        forward: dict[int, Sums] = {}
-        for group, block in self._half(function, self.alphas, self.middle):
-            if block is None:
-                return None
-            forward[group] = block
+        forward = dict(self._half(function, self.alphas, self.middle))
         alphas = self.alphas[::-1].copy()
         alphas[size - self.middle] = 0.0
         least, best = 2 * _CAP, 0
         words = np.arange(1 << self.high)
         high_count, low_words = np.bitwise_count(words), _by_count(self.low)
         for group, block in self._half(function.complement(), alphas, size - self.middle):
-            if block is None:
-                return None
             sums = forward.pop(self.high - group)[::-1, ::-1]
             sums += block
             lowest = sums.min(axis=1, initial=2 * _CAP)
@@ -146,7 +139,7 @@ class _Middle:
             del sums, block
         return least, [u for u in range(size) if best >> u & 1]
 
-    def _half(self, function: SetFunction, alphas: NDArray[np.float64], last: int) -> Iterator[tuple[int, Sums | None]]:
+    def _half(self, function: SetFunction, alphas: NDArray[np.float64], last: int) -> Iterator[tuple[int, Sums]]:
         """The values of all sets of ``last`` units, by their number of high bits; None for them if the deadline came.
 
         Rows are high words, columns the low words with as many bits as are missing, both in ascending order.
@@ -170,9 +163,7 @@ class _Middle:
             at_once = max(1, _CHUNK // width)
             for begin in range(0, len(rows), at_once):
                 chunk, some = rows[begin : begin + at_once], slice(begin, begin + at_once)
-                if not self._goes_on(len(chunk) * width):
-                    yield group, None
-                    return
+                self._go_on(len(chunk) * width)
                 least = _least_over_high_bits(previous, row_of, chunk.tolist(), width)
                 sums = _add_low_bits(np.ascontiguousarray(least.T), terms.of(chunk, width, weights), before)
                 current[some], block[some] = sums[:kept].T, sums[kept:].T
@@ -181,15 +172,17 @@ class _Middle:
             if last - group <= low:
                 yield group, np.minimum(block, _CAP, out=block)
 
-    def _goes_on(self, sets: int) -> bool:
-        """Whether the time left is enough, as far as the pace so far tells."""
+    def _go_on(self, sets: int) -> None:
+        """Raise `_LateError` if the time left is not enough, as far as the pace so far tells."""
         part = self.done / (1 << self.task.function.size)
         self.done += sets
-        if self.task.expired():
-            return False
-        if part < _TRIAL or not self.task.patience.timed:
-            return True
-        return self.began - self.task.patience.left() <= part * self.began
+        slow = self.task.patience.timed and self.began - self.task.patience.left() > part * self.began
+        if self.task.expired() or (part >= _TRIAL and slow):
+            raise _LateError
+
+
+class _LateError(Exception):
+    """The deadline has come, or would come before the end."""
 
 
 class _Terms:

@@ -37,6 +37,12 @@ _SEARCH_FIRST = 4_000_000
 _SETS_FIRST = 1 << 26
 """Up to so many sets, two seconds' work, all of them are looked at before bounds are refined."""
 
+_PARTS = (0.5, 0.8)
+"""Parts of what is open that attempts aim at before they aim at all of it."""
+
+_ALL_FIRST = 12_000_000
+"""Work of an attempt at all of it before those, where a deadline leaves time for both."""
+
 _BEFORE_SETS = 110_000_000
 """Work before more sets than that are looked at."""
 
@@ -53,12 +59,16 @@ _FIRST = "a first order"
 
 
 class _Run:
-    """The best chain and the best bound so far; with a deadline the first bound comes before anything that takes time."""
+    """The best chain and the best bound so far; with a deadline the first bound comes before anything that takes time.
+
+    ``refined``: the work of the refinement with whose bounds was searched last.
+    """
 
     def __init__(self, task: ChainTask, aim: float) -> None:
         self.task = task
         self.proved = False
         self.spent = 0
+        self.refined = 0
         self.bound = 0.0
         self.levels: LevelBounds | None = None
         if task.depth < task.function.size - 1:
@@ -164,48 +174,53 @@ class Levels:
         run = _Run(task, self.aim)
         run.lift(run.bound, _FIRST)
         if not task.expired():
-            self._attempt(run, min(_QUICK_WORK, self.work), 0, _CAPACITY)
+            self._attempt(run, min(_QUICK_WORK, self.work), _CAPACITY, refine=False)
         few = self.halves.lacks(task) is None
         if not run.proved and not (few and 1 << task.function.size <= _SETS_FIRST):
             run.improve()
             run.lift(run.bound, "a better order")
             if not task.expired():
                 work = min(self.work, _BEFORE_SETS) if few else self.work
-                self._attempt(run, work, work, _CAPACITY)
+                self._attempt(run, min(work, _ALL_FIRST) if task.patience.timed else work, _CAPACITY)
         if few and not (run.proved or task.expired()):
             found = meet_in_the_middle(task, run.incumbent, task.evaluate(run.incumbent))
             if found is not None:
                 return found
         if task.patience.timed:
             self._go_on(run)
+        elif not run.proved:
+            self._attempt(run, self.work, _CAPACITY, _PARTS[0])
         return Found(run.incumbent, run.bound, self.name, work=run.spent)
 
     def _go_on(self, run: _Run) -> None:
-        """Attempts that take more and more work, until the chain is proved or the deadline has come."""
-        work, capacity = self.work, _CAPACITY
+        """Attempts at more and more of what is open, until the chain is proved or the deadline has come."""
+        capacity, parts = _CAPACITY, iter(_PARTS)
         while not (run.proved or run.task.expired()):
-            work, capacity = min(4 * work, _MOST_WORK), min(4 * capacity, _MOST_CAPACITY)
-            self._attempt(run, work, work, capacity)
-            if work >= _MOST_WORK and capacity >= _MOST_CAPACITY:
+            self._attempt(run, _MOST_WORK, capacity, next(parts, 1.0))
+            capacity = min(2 * capacity, _MOST_CAPACITY)
+            if capacity >= _MOST_CAPACITY:
                 run.improve_until_late()
 
-    def _attempt(self, run: _Run, work: int, refining: int, capacity: int) -> None:
-        """Refine bounds with as much work as ``refining``, and search with ``work`` in all."""
+    def _attempt(self, run: _Run, work: int, capacity: int, part: float = 1.0, *, refine: bool = True) -> None:
+        """Refine bounds with up to so much work, and search with as much, until so much of what is open is proved.
+
+        To close a part of the gap takes far fewer states than to close all of it.
+        """
         candidates = run.candidates()
         task = replace(run.task, function=run.task.function.restrict((), candidates))
-        refinement = Refinement(task.function, task.alphas, run.best - task.rounding, capacity, task.expired)
+        target = run.bound + part * (run.best - run.bound) - task.rounding
+        refinement = Refinement(task.function, task.alphas, target, capacity, task.expired)
         bounds = refinement.bounds()
         known = [bounds] if bounds is not None else []
-        searching = _SEARCH_FIRST
+        searching = max(_SEARCH_FIRST, run.refined)
         while bounds is not None:
             run.lift(bounds.root, "closer bounds")
-            last = refinement.work >= refining or bounds.nodes == 0 or refinement.full
+            last = not refine or refinement.work >= work or bounds.nodes == 0 or refinement.full
             if last or refinement.work >= searching:
-                share = work if last else min(work // 4, refinement.work)
-                work -= share
-                searching = 2 * refinement.work
+                share = work if last else refinement.work // 3
+                searching, run.refined = 2 * refinement.work, refinement.work
                 run.take(candidates, search_chains(task, [*known, bounds], run.best, share))
-            if last or run.proved:
+            if last or run.proved or run.bound >= target:
                 run.spent += refinement.work
                 return
             refinement.split()

@@ -253,3 +253,36 @@ def test_of_states_that_are_all_equal_some_go_on():
     assert sorted(order) == list(range(12))
     found = chain_states.search_chains(task, [bounds], task.evaluate(order) + 1.0, 5_000)
     assert found.bound <= task.evaluate(order) + task.rounding
+
+
+def test_where_all_sets_take_too_long_the_search_goes_on(chain_task, monkeypatch):
+    monkeypatch.setattr(levels, "_QUICK_WORK", 0)
+    task = chain_task(12, 11, seed=5)
+    start_from(monkeypatch, tuple(reversed(Lattice().solve(task).order)))
+    monkeypatch.setattr(levels, "meet_in_the_middle", lambda task, order, value: None)
+    found = Levels().solve(replace(task, patience=Patience(lambda: False, timed=True, left=lambda: 1e9)))
+    assert found.solver == "levels"
+    assert found.bound == pytest.approx(Lattice().solve(task).bound)
+
+
+@pytest.mark.parametrize("seconds", [1.0, 1e-4])
+def test_a_search_looks_at_as_many_states_as_there_is_time_for(chain_task, monkeypatch, seconds):
+    """A made-up clock: a microsecond a state; of a million there is time for all, or for a hundred."""
+    monkeypatch.setattr(chain_states, "_TRIAL", 5)
+    task = chain_task(13, 12, seed=2)
+    worst = tuple(reversed(Lattice().solve(task).order))
+    bounds = Refinement(task.function, task.alphas, np.inf, 10**9, lambda: False).bounds()
+    expanded = [0]
+    expand = chain_states._expand
+
+    def counting(inner, rests, level, *more):
+        expanded[0] += len(level.g)
+        return expand(inner, rests, level, *more)
+
+    monkeypatch.setattr(chain_states, "_expand", counting)
+    monkeypatch.setattr(chain_states, "_SORTING", 0.0)
+    timed = replace(task, patience=Patience(lambda: False, timed=True, left=lambda: seconds - 1e-6 * expanded[0]))
+    found = chain_states.search_chains(timed, [bounds], task.evaluate(worst), 10**9)
+    assert found.bound <= Lattice().solve(task).bound + task.rounding
+    assert expanded[0] * 1e-6 <= seconds
+    assert found.complete == (seconds == 1.0)
