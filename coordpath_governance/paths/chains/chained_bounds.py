@@ -33,9 +33,12 @@ __all__ = ["ChainedBounds", "Refinement"]
 _MOST_INTEGRAL, _MOST_CROWDED = 60, 16
 """Most integral units; and where there are more nodes than are kept, so that the aim had to be lowered."""
 
-_FIRST_ROUNDS, _ROUNDS = 300, 40
+_FIRST_ROUNDS, _ROUNDS = 300, 10
 _ELEMENT_ROUNDS = 20_000_000
 """Numbers times rounds the first time: past this, rounds are saved."""
+
+_NEAR = 0.005
+"""Bounds of nodes that are this part of the target apart differ in weight by a factor e."""
 
 _CHUNK = 1 << 15
 """Numbers of a batch: it stays in the cache, and the deadline is looked at after each."""
@@ -117,6 +120,7 @@ class Refinement:
         level = np.arange(self.steps)
         start = np.repeat(np.minimum((level + self.pairs.share) / function.size, 1.0)[:, None], function.size, axis=1)
         self.nodes = _Nodes(level, np.zeros(self.steps, dtype=np.int64), start)
+        self.nearness: NDArray[np.float64] | None = None
         self.work = 0
         self.crowded = False
 
@@ -153,9 +157,9 @@ class Refinement:
         return len(self.integral) >= min(most, self.function.size - 1)
 
     def split(self) -> None:
-        """Make one more unit integral, the one whose relaxed moves hide most; not if it is full."""
+        """Make one more unit integral: the one whose relaxed moves hide most where chains may still be best."""
         nodes = self.nodes
-        hidden = np.mean(nodes.point * (1.0 - nodes.point), axis=0) * self.lengths[self.relaxed]
+        hidden = np.average(nodes.point * (1.0 - nodes.point), axis=0, weights=self.nearness) * self.lengths[self.relaxed]
         place = int(np.argmax(hidden))
         bit = np.int64(1) << len(self.integral)
         self.integral.append(self.relaxed.pop(place))
@@ -327,6 +331,7 @@ class Refinement:
         left = through < self.target
         after[:-1][~left] = np.inf
         self.nodes = _Nodes(nodes.level, nodes.word, point).take(left)
+        self.nearness = np.exp((root - through[left]) / (_NEAR * self.target)) if np.isfinite(self.target) else None
         slopes = np.zeros((self.steps, self.function.size))
         slopes[:, integral:] = np.cumsum(reduced[::-1], axis=0)[::-1] - pairs.jump[:, None] * np.diag(steps.rest)
         before = pairs.before.copy()

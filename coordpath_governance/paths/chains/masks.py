@@ -32,6 +32,8 @@ def members(masks: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
 
 def add_unit(masks: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each set with one more unit."""
+    if masks.shape[1] == 1:
+        return masks | (np.int64(1) << units)[:, None]
     larger = masks.copy()
     larger[np.arange(len(masks)), units // WORD] |= np.int64(1) << (units % WORD)
     return larger

@@ -163,6 +163,10 @@ class SetFunction:
         lifts = None if self.lifts is None else self.lifts.restrict(moved, kept)
         return SetFunction(base, np.ascontiguousarray(self.columns[:, list(kept)]), self.exponent, apart, lifts)
 
+    def complement(self) -> SetFunction:
+        """The same excess as a function of the units that have not moved; only without lifts."""
+        return SetFunction(self.base + self.columns.sum(axis=1), -self.columns, self.exponent, self.apart)
+
 
 def build_set_function(problem: PathProblem) -> SetFunction:
     """e(S) over the changed units of a problem with a fixed end."""

@@ -19,9 +19,12 @@ from coordpath_governance.paths.solvers.protocol import ChainTask, Found
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Improvement", "first_polish", "improve", "shuffle"]
+__all__ = ["Improvement", "first_polish", "improve", "polish", "shuffle"]
 
 _WINDOW, _STRIDE = 10, 4
+_WIDE = 16, 6
+"""Window and stride of the last polish."""
+
 _SHUFFLES = 24
 _ELEMENTS = 400_000_000
 """Insertions and swaps weighed in all, so that a thousand units end as surely as ten, on every machine alike."""
@@ -68,6 +71,13 @@ def first_polish(task: ChainTask) -> tuple[tuple[int, ...], float]:
     return (tuple(orders[1]), backward) if backward < forward - task.tie else (tuple(orders[0]), forward)
 
 
+def polish(task: ChainTask, order: tuple[int, ...], *, wide: bool = False) -> tuple[tuple[int, ...], float]:
+    """An order no worse than the given one and its weighted sum; with ``wide`` windows it takes ten times as long."""
+    window = _WIDE if wide else (_WINDOW, _STRIDE)
+    better = _polish(task, list(order), _Effort(task), *window)
+    return tuple(better), task.evaluate(better)
+
+
 def shuffle(task: ChainTask, order: tuple[int, ...], value: float, turn: int = 0) -> tuple[tuple[int, ...], float]:
     """Seeded shuffles of segments, each polished, the best kept; other ones in every turn."""
     effort = _Effort(task)
@@ -98,11 +108,11 @@ def _shuffle_segment(order: list[int], depth: int, random: np.random.Generator) 
     return changed
 
 
-def _polish(task: ChainTask, order: list[int], effort: _Effort) -> list[int]:
+def _polish(task: ChainTask, order: list[int], effort: _Effort, window: int = _WINDOW, stride: int = _STRIDE) -> list[int]:
     """Insertions and swaps until none helps, then windows; again while windows help."""
     current = _best_moves(task, order, effort)
     while effort.spend():
-        better = _windows(task, current)
+        better = _windows(task, current, window, stride)
         if better == current:
             break
         current = _best_moves(task, better, effort)
@@ -165,19 +175,19 @@ def _best_move(
     return float(swap.flat[best_swap]), 1, best_swap // size, best_swap % size
 
 
-def _windows(task: ChainTask, order: list[int]) -> list[int]:
+def _windows(task: ChainTask, order: list[int], length: int, stride: int) -> list[int]:
     """The exact programme on windows of positions, everything outside left as it is."""
     current = list(order)
     weights = task.padded()
-    for begin in range(0, max(1, min(task.depth, len(order) - _WINDOW + _STRIDE)), _STRIDE):
+    for begin in range(0, max(1, min(task.depth, len(order) - length + stride)), stride):
         if task.expired():
             break
-        window = current[begin : begin + _WINDOW]
+        window = current[begin : begin + length]
         part = task.function.restrict(current[:begin], window)
         inner = ChainTask(part, weights[begin : begin + len(window) - 1])
         found = [window[u] for u in Lattice().solve(inner).order]
         if inner.evaluate(_positions(window, found)) < inner.evaluate(range(len(window))) - task.tie:
-            current[begin : begin + _WINDOW] = found
+            current[begin : begin + length] = found
     return current
 
 

@@ -7,32 +7,32 @@ whole chunk are one matrix product. Only V is kept; the order is read backwards 
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coordpath_governance.paths.chains.set_function import order_chain
-from coordpath_governance.paths.patience import never
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import Found
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LARGEST", "Lattice", "best_chain", "read_order"]
+    from coordpath_governance.paths.solvers.protocol import ChainTask
 
-LARGEST = 26
+__all__ = ["Lattice", "read_order"]
+
+_LARGEST = 26
 """Most units whose table of 2^D numbers is made (650 MB)."""
 
 _CHUNK = 1 << 21
 
 
 class Lattice:
-    """Exact for up to `LARGEST` units."""
+    """Exact for up to 26 units."""
 
     name = "lattice"
 
-    def __init__(self, most_units: int = LARGEST) -> None:
+    def __init__(self, most_units: int = _LARGEST) -> None:
         self.most_units = most_units
 
     def lacks(self, task: ChainTask) -> str | None:
@@ -43,26 +43,19 @@ class Lattice:
 
     def solve(self, task: ChainTask) -> Found:
         """An order that no other beats; a deadline is not looked at, since little time is needed."""
-        return cast("Found", best_chain(replace(task, patience=replace(task.patience, expired=never))))
+        size, depth = task.function.size, task.depth
+        if depth == 0:
+            return Found(tuple(range(size)), 0.0, self.name)
+        low = max(1, size // 2 - 1)
+        table = _fill(task, low)
+        best, last = _best_set(table, depth, low, task.tie)
+        order = read_order(table.reshape(-1), last, task.tie)
+        task.report("all orders", best, best)
+        return Found(order_chain(order, size), best, self.name)
 
 
-def best_chain(task: ChainTask) -> Found | None:
-    """A chain that no other beats; None if the deadline came first."""
-    size, depth = task.function.size, task.depth
-    if depth == 0:
-        return Found(tuple(range(size)), 0.0, Lattice.name)
-    low = max(1, size // 2 - 1)
-    table = _fill(task, low)
-    if table is None:
-        return None
-    best, last = _best_set(table, depth, low, task.tie)
-    order = read_order(table.reshape(-1), last, task.tie)
-    task.report("all orders", best, best)
-    return Found(order_chain(order, size), best, Lattice.name)
-
-
-def _fill(task: ChainTask, low: int) -> NDArray[np.float64] | None:
-    """V over (high word, low word) for all sets whose high word has at most n bits; None if the deadline came."""
+def _fill(task: ChainTask, low: int) -> NDArray[np.float64]:
+    """V over (high word, low word) for all sets whose high word has at most n bits."""
     function, size = task.function, task.function.size
     high = size - low
     alphas = np.zeros(size + 1)
@@ -82,8 +75,6 @@ def _fill(task: ChainTask, low: int) -> NDArray[np.float64] | None:
         words = np.flatnonzero(high_count == count)
         weighted = alphas[count + low_count][:, None] * left
         for begin in range(0, len(words), rows_at_once):
-            if task.expired():
-                return None
             chunk = words[begin : begin + rows_at_once]
             least = np.empty((len(chunk), 1 << low))
             for row, word in zip(least, chunk.tolist(), strict=True):

@@ -8,6 +8,7 @@ from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths.solvers.first_walk import FirstWalk
 from coordpath_governance.paths.solvers.free_end import FreeEnd
 from coordpath_governance.paths.solvers.gurobi import GurobiChain, GurobiWalks
+from coordpath_governance.paths.solvers.halves import MOST_UNITS
 from coordpath_governance.paths.solvers.improvement import Improvement
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
@@ -34,8 +35,8 @@ _AUTO_ENDS, _EXACT_ENDS = 1_500_000_000, 15_000_000_000
 """Work of a search over free ends: about five and fifty seconds."""
 
 CHAIN_SOLVERS: dict[str, tuple[Solver[ChainTask], ...]] = {
-    "auto": (Lattice(_LATTICE_UP_TO), Levels(_AUTO_WORK)),
-    "exact": (Lattice(_LATTICE_UP_TO), Levels(_EXACT_WORK)),
+    "auto": (Lattice(_LATTICE_UP_TO), Levels(_AUTO_WORK, most_units=MOST_UNITS)),
+    "exact": (Lattice(_LATTICE_UP_TO), Levels(_EXACT_WORK, most_units=MOST_UNITS)),
     "local": (Improvement(),),
     "greedy": (Greedy(),),
     "direct": (Direct(),),

@@ -15,7 +15,7 @@ from coordpath_governance.paths import parse_problem, solve
 from coordpath_governance.paths.chains.chained_bounds import Refinement
 from coordpath_governance.paths.how_far import NO_BOUND, NeverWorse, how_far
 from coordpath_governance.paths.patience import Patience, heeding_interrupts, never, reclaim_interrupts, until
-from coordpath_governance.paths.solvers import improvement, levels
+from coordpath_governance.paths.solvers import chain_states, improvement, levels
 
 
 def test_until_the_time_has_come_or_someone_asks():
@@ -220,12 +220,12 @@ def test_all_stop_soon_after_the_limit_and_not_before(kind, limit):
 @pytest.mark.parametrize("merge", [10, 1 << 20])
 def test_what_cannot_be_interrupted_is_not_begun(chain_task, monkeypatch, merge):
     """Merging states takes its time: where less is left, the search ends before it."""
-    monkeypatch.setattr(levels, "_MERGE", merge)
+    monkeypatch.setattr(chain_states, "_MERGE", merge)
     task = chain_task(12, 11, seed=2)
     bounds = Refinement(task.function, task.alphas, np.inf, 10**9, never).bounds()
     worst = task.evaluate(range(12))
     proved, cut = (
-        levels._search(replace(task, patience=Patience(left=lambda left=left: left)), [bounds], worst, 10**9)
+        chain_states.search_chains(replace(task, patience=Patience(left=lambda left=left: left)), [bounds], worst, 10**9)
         for left in (10.0, 1e-9)
     )
     assert proved.complete
