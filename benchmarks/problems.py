@@ -115,6 +115,19 @@ def prestige(terms: int = 10) -> dict[str, Any]:
     return document(features, (y - y.mean()) / y.std(), target=None, steps=terms)
 
 
+def breast_cancer_retrain(seed: int, size: int = 30, **more: object) -> dict[str, Any]:
+    """The first columns of scikit-learn's data, standardised; two least-squares fits on three quarters of the rows each."""
+    from sklearn.datasets import load_breast_cancer
+
+    features, labels = load_breast_cancer(return_X_y=True)
+    shuffled = np.random.default_rng(seed).permutation(len(features))
+    features, y = features[shuffled][:, :size], labels[shuffled].astype(np.float64)
+    features, y = (features - features.mean(axis=0)) / features.std(axis=0), (y - y.mean()) / y.std()
+    part = int(0.75 * len(features))
+    fits = [np.linalg.lstsq(features[some], y[some], rcond=None)[0] for some in (slice(part), slice(-part, None))]
+    return document(features[-part:], y[-part:], start=fits[0].tolist(), target=fits[1].tolist(), **more)
+
+
 def breast_cancer() -> dict[str, Any]:
     """All 30 columns of scikit-learn's data, standardised; from zero to least squares, every coefficient once."""
     from sklearn.datasets import load_breast_cancer
