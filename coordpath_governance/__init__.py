@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from coordpath_governance.registry.reference import log_reference
     from coordpath_governance.registry.register import register_with_report
     from coordpath_governance.registry.verified import load_verified
-    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.rendering.change_report import ChangeReport
 
 __all__ = [
     "CategoricalTerm",
@@ -45,7 +45,7 @@ __all__ = [
 _HOME = {
     "CategoricalTerm": "coordpath_governance.models",
     "NumericTerm": "coordpath_governance.models",
-    "ChangeReport": "coordpath_governance.reports.change_report",
+    "ChangeReport": "coordpath_governance.rendering.change_report",
     "LinearModel": "coordpath_governance.models",
     "explain_change": "coordpath_governance.explain",
     "load_verified": "coordpath_governance.registry.verified",

@@ -14,6 +14,7 @@ from coordpath_governance.models import from_fitted
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
 from coordpath_governance.reports.environment import environments_of
 from coordpath_governance.reports.make import (
@@ -30,7 +31,6 @@ from coordpath_governance.reports.stated_facts import DATE_FACTS, is_date
 if TYPE_CHECKING:
     from coordpath_governance.models.environment import Environment
     from coordpath_governance.registry.origin import Origin
-    from coordpath_governance.reports.change_report import ChangeReport
 
 __all__ = ["explain_change"]
 
@@ -110,7 +110,7 @@ def explain_change(
         ),
         environments=environments_of(old.environment if old else None, new.environment),
     )
-    return make_report(old.model if old else None, new.model, reference, request, progress)
+    return ChangeReport(make_report(old.model if old else None, new.model, reference, request, progress))
 
 
 def _check_words(texts: dict[str, str | None], role: object, missing: object, segments: object) -> None:

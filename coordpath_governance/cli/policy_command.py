@@ -105,7 +105,7 @@ def check(file: Path, report: Path | None, **where: str | None) -> int:
         return wrong
     from coordpath_governance.policy.judge import judge
     from coordpath_governance.policy.matching import matching
-    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.rendering.change_report import ChangeReport
 
     document = ChangeReport.from_bytes(_content(report)).document
     judgement = judge(matching([policy], document.subject.name), document)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from coordpath_governance.registry.attach import Attached
     from coordpath_governance.registry.governed_report import GovernedModel
     from coordpath_governance.registry.versions import ModelPointer
-    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.rendering.change_report import ChangeReport
     from coordpath_governance.review.gate import Answer
 
 __all__ = ["REPORT_SCHEMA", "print_report"]

@@ -17,8 +17,8 @@ from coordpath_governance.ledger.recorded_report import RecordedReport, recorded
 from coordpath_governance.ledger.records import Records, read_records
 from coordpath_governance.ledger.words import entry_line
 from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.reports.verify import Verification
 from coordpath_governance.text import visible
+from coordpath_governance.verification.verify import Verification
 
 __all__ = ["Ledgered", "show_recorded", "verification_document"]
 

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from coordpath_governance.attestation.folder import check_folder, read_folder
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.cli.answer_document import print_json
 from coordpath_governance.cli.screen import progress_line, say
 from coordpath_governance.cli.verify_answer import Ledgered, show_recorded, verification_document
 from coordpath_governance.errors import NotFoundError, UsageError
-from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.reports.verify import Verification, verify_report
-from coordpath_governance.review.pages import REPORT_FILE
+from coordpath_governance.rendering.change_report import ChangeReport
+from coordpath_governance.reports.document import REPORT_FILE, ChangeReportDocument
+from coordpath_governance.verification.folder import check_folder, read_folder
+from coordpath_governance.verification.verify import Verification, verify_report
 
 if TYPE_CHECKING:
-    from coordpath_governance.reports.verify_models import Who
+    from coordpath_governance.verification.model_files import Who
 
 __all__ = ["command"]
 
@@ -106,7 +105,7 @@ def command(
 
 
 def _check_model(result: Verification, document: ChangeReportDocument, who: Who, where: str) -> None:
-    from coordpath_governance.reports.verify_models import check_model_files
+    from coordpath_governance.verification.model_files import check_model_files
 
     with _model_files(where) as folder:
         check_model_files(result, document, who, folder)

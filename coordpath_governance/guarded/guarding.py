@@ -91,7 +91,7 @@ class Guarding:
     def _open(self) -> Guard:
         with self._opening:
             if self._guard is None:
-                from coordpath_governance.review.open_guard import open_guard
+                from coordpath_governance.guarded.open_guard import open_guard
 
                 self._guard = open_guard(self._uri)
             return self._guard

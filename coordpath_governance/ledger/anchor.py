@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coordpath_governance.canonical import canonical_bytes, read_json
 from coordpath_governance.errors import LedgerError, SignatureError
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import SERVICE, Sha256
+from coordpath_governance.ledger.events import Sha256
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.times import Time
+from coordpath_governance.policy.terms import SERVICE
 from coordpath_governance.signing.envelope import open_envelope, seal
 from coordpath_governance.signing.keys import PrivateKey
 

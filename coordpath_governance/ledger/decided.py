@@ -10,7 +10,6 @@ from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import SignatureError
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
-    SERVICE,
     Approval,
     Binding,
     Body,
@@ -27,6 +26,7 @@ from coordpath_governance.ledger.events import (
     Waiver,
 )
 from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.policy.terms import SERVICE
 from coordpath_governance.rendering.decision_view import (
     DECISION_LAYOUT,
     render_decision_html,

@@ -8,13 +8,14 @@ from datetime import timedelta
 from coordpath_governance.errors import SignatureError
 from coordpath_governance.ledger.emergencies import EmergencyState, emergencies, kept_policy, rejected_since
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import SERVICE, Emergency, VersionRetired
+from coordpath_governance.ledger.events import Emergency, VersionRetired
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
 from coordpath_governance.ledger.promotion_requests import PromotionRequest, open_request
 from coordpath_governance.ledger.quorum import person
 from coordpath_governance.ledger.standing import Stood, stood_before, what_stood
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.document import Policy
+from coordpath_governance.policy.terms import SERVICE
 
 __all__ = ["emergency_objections"]
 

@@ -7,13 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from coordpath_governance.ledger.times import LAST_MILLISECOND, Time
+from coordpath_governance.policy.terms import ADMIN, MOST_ADMINS, SERVICE, Retention
 
 __all__ = [
-    "ADMIN",
     "EVENTS",
     "LONGEST_WORDS",
-    "MOST_ADMINS",
-    "SERVICE",
     "SIGNERS",
     "Adoption",
     "Anchor",
@@ -41,7 +39,6 @@ __all__ = [
     "Registration",
     "Rejection",
     "ReportMade",
-    "Retention",
     "RuleOutcome",
     "VerdictGiven",
     "VersionRetired",
@@ -49,6 +46,7 @@ __all__ = [
     "Waiver",
     "weighs",
 ]
+
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Version = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")]
@@ -58,10 +56,6 @@ Nonce = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS)]
 PageName = Annotated[str, Field(pattern=r"^change_report\.(html|md)$")]
 DecisionPage = Annotated[str, Field(pattern=r"^decision\.(html|md)$")]
-
-MOST_ADMINS = 2
-SERVICE = "service"
-ADMIN = "policy-admin"
 
 
 class Body(BaseModel):
@@ -284,15 +278,6 @@ class Declaration(Body):
     reason: Text
 
 
-class Retention(Body):
-    """How long the policy asks to keep the record of a promotion: the class of its record, and so many years."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
-
-    class_: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")] = Field(alias="class")
-    years: Annotated[int, Field(ge=1, le=100)]
-
-
 class Intent(Body):
     """A promotion that is about to happen; approvals and waivers (hashes of their entries) are consumed by it.
 
@@ -457,7 +442,6 @@ EVENTS: dict[str, type[Body]] = {
     "decision record": DecisionRecorded,
     "anchor": Anchor,
 }
-
 SIGNERS: dict[str, str | None] = {
     "ledger created": SERVICE,
     "key added": ADMIN,
@@ -485,7 +469,6 @@ SIGNERS: dict[str, str | None] = {
     "anchor": SERVICE,
 }
 """The role a key needs for an event; None: any role but `service`, and the policy says which."""
-
 _WEIGH_FOR_ALL = frozenset(("policy adopted", "policy retired", "key added", "key revoked"))
 _WEIGH_FOR_THEIR_MODEL = frozenset(
     (

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
-    ADMIN,
-    SERVICE,
     SIGNERS,
     Body,
     KeyAdded,
@@ -21,6 +19,7 @@ from coordpath_governance.ledger.events import (
 from coordpath_governance.ledger.proof import objection_to_proof
 from coordpath_governance.ledger.proposals import Proposals, Seconded
 from coordpath_governance.ledger.quorum import person
+from coordpath_governance.policy.terms import ADMIN, SERVICE
 from coordpath_governance.signing.keys import PublicKey
 
 __all__ = ["KeyRing", "KnownKey"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import NotFoundError, PolicyError, RefusedError
+from coordpath_governance.ledger.adoption import misstated
 from coordpath_governance.ledger.events import PolicyAdopted, Proposal
-from coordpath_governance.policy.adoption import misstated
 from coordpath_governance.policy.load import read_policy
 
 if TYPE_CHECKING:

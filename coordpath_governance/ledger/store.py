@@ -29,10 +29,11 @@ from coordpath_governance.ledger.chain import Chain, named_blobs
 from coordpath_governance.ledger.consistency import ledger_name, used_before
 from coordpath_governance.ledger.database import Database
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
-from coordpath_governance.ledger.events import EVENTS, SERVICE, Body, KeyFacts, LedgerCreated, weighs
+from coordpath_governance.ledger.events import EVENTS, Body, KeyFacts, LedgerCreated, weighs
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.location import SERVICE_KEY_VARIABLE, named_service_key, service_key_beside
 from coordpath_governance.ledger.schema import create_tables, missing_triggers
+from coordpath_governance.policy.terms import SERVICE
 from coordpath_governance.signing.keys import PrivateKey, new_key
 
 __all__ = ["Ledger"]

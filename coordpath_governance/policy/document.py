@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 
-from coordpath_governance.ledger.events import ADMIN, MOST_ADMINS, SERVICE, Retention
 from coordpath_governance.models.formats import FORMATS, is_format
 from coordpath_governance.models.linear_model import level_label
 from coordpath_governance.policy.observations import OBSERVATIONS
 from coordpath_governance.policy.rules import RULES, Rule
 from coordpath_governance.policy.rules.base import Amount
+from coordpath_governance.policy.terms import ADMIN, MOST_ADMINS, SERVICE, Retention
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.text import visible
 

@@ -22,9 +22,9 @@ from coordpath_governance.registry.same_question import check_same_question
 from coordpath_governance.registry.shown import VERDICT_TAG, conclusion_of, status_tags
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.versions import ModelPointer
-from coordpath_governance.rendering import render_summary_markdown
-from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.review.pages import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, rendered_pages
+from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
+from coordpath_governance.rendering.render import render_summary_markdown
+from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE
 from coordpath_governance.review.status import VersionStatus
 
 __all__ = ["REPORT_FILES", "Attached", "Attest", "attach", "put_again", "put_files", "report_folder"]

@@ -25,14 +25,14 @@ from coordpath_governance.registry.shown import show_version
 from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.version_report import report_on_versions
 from coordpath_governance.registry.versions import ModelPointer
-from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.reports.document import Assessment, ChangeFacts
+from coordpath_governance.rendering.change_report import ChangeReport
+from coordpath_governance.reports.document import REPORT_FILE, Assessment, ChangeFacts
 from coordpath_governance.reports.make import Progress
 from coordpath_governance.review.adopted import AdoptedPolicy
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.gate import Answer, ask_gate, record_report
 from coordpath_governance.review.history import ModelHistory
-from coordpath_governance.review.pages import REPORT_FILE, changed_pages, page_states, recorded_files
+from coordpath_governance.review.pages import changed_pages, page_states, recorded_files
 from coordpath_governance.review.readiness import gate_word
 from coordpath_governance.review.status import version_status
 from coordpath_governance.signing.keys import PrivateKey

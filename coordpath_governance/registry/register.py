@@ -28,7 +28,7 @@ from coordpath_governance.registry.guarded_registry import guard_behind
 from coordpath_governance.registry.reference import reference_of
 from coordpath_governance.registry.version_report import report_on_versions
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, ModelPointer, find_champion, point_at
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.reports.make import Reference, settings_for
 from coordpath_governance.reports.stated_facts import objection_to_fact

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coordpath_governance.errors import ReportFormatError, UsageError
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeReportDocument
 
 __all__ = ["check_same_question"]

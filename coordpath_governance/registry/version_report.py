@@ -11,7 +11,7 @@ from coordpath_governance.registry.origin import origin_of
 from coordpath_governance.registry.recalled import RecalledModel
 from coordpath_governance.registry.remedies import way_out
 from coordpath_governance.registry.versions import ModelPointer
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Settings, Subject, VersionFacts
 from coordpath_governance.reports.environment import environments_of
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report, version_facts
@@ -48,7 +48,7 @@ def report_on_versions(
     facts = with_tagged_facts(facts, origin.version_tags, origin.run_tags)
     environments = environments_of(None if old is None else old.environment, new.environment)
     request = Request(subject, facts, settings, environments)
-    return make_report(None if old is None else old.model, new.model, reference, request, progress)
+    return ChangeReport(make_report(None if old is None else old.model, new.model, reference, request, progress))
 
 
 def _side(client: Any, fetched: FetchedModel, label: str) -> VersionFacts:  # noqa: ANN401 - MlflowClient

@@ -18,6 +18,9 @@ from coordpath_governance.reports.origin_parts import Moment, TrainingFacts
 from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
 
 __all__ = [
+    "HTML_PAGE",
+    "MARKDOWN_PAGE",
+    "REPORT_FILE",
     "REPORT_SCHEMA",
     "Assessment",
     "ChangeFacts",
@@ -46,6 +49,7 @@ __all__ = [
 ]
 
 REPORT_SCHEMA = "coordpath.change_report/1"
+REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE = "change_report.json", "change_report.html", "change_report.md"
 
 Role = Literal["training", "holdout", "out-of-time", "not stated"]
 

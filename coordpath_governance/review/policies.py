@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import LedgerConflictError, RefusedError, UsageError
+from coordpath_governance.ledger.adoption import adoption_of
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
 from coordpath_governance.ledger.seconding import record_or_propose
-from coordpath_governance.policy.adoption import adoption_of
 from coordpath_governance.policy.load import policy_bytes
 from coordpath_governance.review.adopted import policy_records
 

@@ -12,7 +12,7 @@ from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
 from coordpath_governance.ledger.quorum import approvals_by, person, places_for
 from coordpath_governance.policy.judge import GateFacts, Judgement, judge
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import GateRule, GateWord
 from coordpath_governance.review.approvals import Tally, objection_to, tally
 from coordpath_governance.review.history import ModelHistory

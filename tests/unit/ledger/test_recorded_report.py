@@ -17,7 +17,7 @@ from coordpath_governance.models.formats import DECLARED, vouched_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, Provenance
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import read_policy
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 
 
 def model(version, slope, source="read from the model's files"):

@@ -38,22 +38,22 @@ from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.logged import LoggedReference, read_reference
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.sources import open_source
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.class_words import class_weights
 from coordpath_governance.reports.coefficients import merged_levels
-from coordpath_governance.reports.compare import differences, rounding_of
 from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose, document_digest
 from coordpath_governance.reports.document import Assessment, ChangeReportDocument
 from coordpath_governance.reports.editions import EDITION, later_fields
-from coordpath_governance.reports.evidence import Evidence, evidence_of
 from coordpath_governance.reports.glm import glm_facts
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report
 from coordpath_governance.reports.own_thresholds import own_thresholds
 from coordpath_governance.reports.replay import Replay
-from coordpath_governance.reports.row_figures import contradictions
 from coordpath_governance.reports.steps import Labels
 from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.reports.words import limits, summarise
+from coordpath_governance.verification.compare import differences, rounding_of
+from coordpath_governance.verification.evidence import Evidence, evidence_of
+from coordpath_governance.verification.row_figures import contradictions
 
 __all__ = ["Check", "Verification", "verify_report"]
 
@@ -390,7 +390,7 @@ def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, 
     what = "moments, standard errors and impact follow from the data"
     try:
         replay = _replay(document, evidence.problem)
-        again = make_report(evidence.champion, evidence.candidate, reference, request, progress, replay).document
+        again = make_report(evidence.champion, evidence.candidate, reference, request, progress, replay)
     except (ReferenceDataError, ProblemError) as error:
         return [*checks, Check("data", what, (str(error),))]
     found_again = [f for f in _differences(document, again) if not f.startswith(_HOW_THE_FILE_IS_CALLED)]

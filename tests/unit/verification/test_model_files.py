@@ -8,8 +8,8 @@ from coordpath_governance import explain_change, to_coefficients
 from coordpath_governance.models import model_digest, read_model
 from coordpath_governance.models.formats import DECLARED, recalled_source, vouched_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, Provenance
-from coordpath_governance.reports.verify import verify_report
-from coordpath_governance.reports.verify_models import check_model_files
+from coordpath_governance.verification.model_files import check_model_files
+from coordpath_governance.verification.verify import verify_report
 
 OLD = LinearModel(0.0, numeric=(NumericTerm("a", 1.0), NumericTerm("b", 0.0)))
 NEW = LinearModel(0.0, numeric=(NumericTerm("a", 2.0), NumericTerm("b", -1.0)))

@@ -9,12 +9,13 @@ from pydantic import ValidationError
 
 from coordpath_governance.canonical import canonical_bytes, read_json, sha256_hex
 from coordpath_governance.errors import ReportFormatError
-from coordpath_governance.reports.document import REPORT_SCHEMA, ChangeReportDocument
+from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_SCHEMA, ChangeReportDocument
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ChangeReport", "json_schema"]
+__all__ = ["ChangeReport", "json_schema", "rendered_pages"]
+
 
 _SHOWN = 3
 
@@ -63,13 +64,13 @@ class ChangeReport:
 
     @cached_property
     def _html(self) -> str:
-        from coordpath_governance.rendering import render_html
+        from coordpath_governance.rendering.render import render_html
 
         return render_html(self._as_read)
 
     @cached_property
     def _markdown(self) -> str:
-        from coordpath_governance.rendering import render_markdown
+        from coordpath_governance.rendering.render import render_markdown
 
         return render_markdown(self._as_read)
 
@@ -111,3 +112,8 @@ class ChangeReport:
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a change report, kept in docs/ for those who read reports without us."""
     return ChangeReportDocument.model_json_schema(by_alias=True)
+
+
+def rendered_pages(report: ChangeReport) -> dict[str, bytes]:
+    """The pages of a report as this version of the program lays them out."""
+    return {HTML_PAGE: report.to_html().encode(), MARKDOWN_PAGE: report.to_markdown().encode()}

@@ -5,14 +5,13 @@ import json
 
 import pytest
 
-from coordpath_governance.attestation import folder as folders
 from coordpath_governance.attestation.attest import attest
-from coordpath_governance.attestation.folder import check_folder, read_folder
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import NotFoundError, UsageError
-from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.review.pages import rendered_pages
+from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
 from coordpath_governance.signing.keys import new_key
+from coordpath_governance.verification import folder as folders
+from coordpath_governance.verification.folder import check_folder, read_folder
 
 PAGES = ("change_report.html", "change_report.md")
 

@@ -13,10 +13,10 @@ from coordpath_governance.models.coefficients_json import to_document
 from coordpath_governance.models.environment import read_environment
 from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, as_read, format_of
 from coordpath_governance.models.manifest import model_digest
-from coordpath_governance.reports.compare import differences
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
 from coordpath_governance.reports.environment import EnvironmentFacts, environments_of
-from coordpath_governance.reports.verify import Check, Verification
+from coordpath_governance.verification.compare import differences
+from coordpath_governance.verification.verify import Check, Verification
 
 __all__ = ["Who", "check_model_files"]
 

@@ -16,12 +16,12 @@ from coordpath_governance.models import from_document, to_document
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.paths import Certificate, Solution, evaluate_order, solve_problem
 from coordpath_governance.reference.logged import collect_reference, read_reference
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.compose import ReportFacts, compose, document_digest
-from coordpath_governance.reports.evidence import evidence_of
 from coordpath_governance.reports.make import Reference, Request, make_report
 from coordpath_governance.reports.problem import problem_on_moments
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.evidence import evidence_of
+from coordpath_governance.verification.verify import verify_report
 
 NOT_DERIVED = ("rows.", "recheck.versions", "settings.time_limit", "settings.seed", "problem.time_limit", "problem.seed")
 
@@ -127,7 +127,7 @@ def test_a_report_on_logged_moments_wants_these_moments(rows, champion, candidat
     (tmp_path / "reference.json").write_bytes(content)
     facts = explain_change(champion, candidate, data=frame, target="y").document
     request = Request(facts.subject, facts.facts, facts.settings)
-    report = make_report(champion, candidate, Reference(read_reference(content), "y", role="holdout"), request)
+    report = ChangeReport(make_report(champion, candidate, Reference(read_reference(content), "y", role="holdout"), request))
     result = verify_report(report, tmp_path / "reference.json")
     assert result.passed
     assert any("rows behind the logged moments" in text for text in result.not_rechecked)

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from coordpath_governance.errors import LedgerError, UsageError
-from coordpath_governance.review import open_guard as opening
-from coordpath_governance.review.open_guard import open_guard
+from coordpath_governance.guarded import open_guard as opening
+from coordpath_governance.guarded.open_guard import open_guard
 
 NAME = "credit"
 

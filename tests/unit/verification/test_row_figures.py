@@ -8,7 +8,7 @@ from helpers.forging import changed, forge, noticed
 
 from coordpath_governance import LinearModel, NumericTerm, explain_change
 from coordpath_governance.errors import ReportFormatError
-from coordpath_governance.reports.row_figures import contradictions
+from coordpath_governance.verification.row_figures import contradictions
 
 METRICS = ("rows", "candidate_metrics")
 

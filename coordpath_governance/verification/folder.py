@@ -16,10 +16,10 @@ from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FI
 from coordpath_governance.attestation.decision import DECISION_ATTESTATION
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import NotFoundError, ReportFormatError, SignatureError, UsageError
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
 from coordpath_governance.reports.decision import DecisionDocument
-from coordpath_governance.reports.verify import Check
-from coordpath_governance.review.pages import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, rendered_pages
+from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE
+from coordpath_governance.verification.verify import Check
 
 __all__ = [
     "DECISION_FILE",

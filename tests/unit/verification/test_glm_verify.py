@@ -15,10 +15,10 @@ from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.errors import CoordpathError, ReportFormatError
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
 from coordpath_governance.paths import Certificate, Solution, evaluate_order, parse_problem
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.compose import ReportFacts, compose
-from coordpath_governance.reports.evidence import evidence_of
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.evidence import evidence_of
+from coordpath_governance.verification.verify import verify_report
 
 ROWS = 60
 SAID = ("facts.", "recheck.versions.", "subject.", "tool.")
