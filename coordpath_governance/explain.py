@@ -144,7 +144,7 @@ class _Side:
         """``said``, and what the author said in tags of the rest."""
         if self.origin is None:
             return said
-        from coordpath_governance.registry.author_tags import with_tagged_facts
+        from coordpath_governance.registry.origin import with_tagged_facts
 
         return with_tagged_facts(said, self.origin.version_tags, self.origin.run_tags)
 

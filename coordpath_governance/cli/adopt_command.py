@@ -80,7 +80,7 @@ def command(
 
 def _adopt_all(client: Any, ledger: Ledger, signer: PrivateKey, reason: str) -> int:  # noqa: ANN401 - MlflowClient
     """One line per model; the exit code tells whether any is left."""
-    from coordpath_governance.registry.adopt_all import adopt_all, exit_code
+    from coordpath_governance.governance.adopt_all import adopt_all, exit_code
 
     kinds = set()
     for taken in adopt_all(client, ledger, signer, reason):

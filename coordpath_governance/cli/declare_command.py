@@ -50,7 +50,7 @@ def command(
     """
     check_text(name, version, coefficients)
     check_words("--reason", reason)
-    from coordpath_governance.registry.declared import declare_version
+    from coordpath_governance.governance.declared import declare_version
     from coordpath_governance.registry.versions import point_at
 
     signer = load_key(key)

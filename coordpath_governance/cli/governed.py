@@ -11,11 +11,11 @@ from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import find_ledger, open_ledger
 from coordpath_governance.errors import CoordpathError, RefusedError, RegistryMissingError, UsageError
+from coordpath_governance.governance.shown import show_after_promotion, show_version
 from coordpath_governance.ledger.location import LEDGER_VARIABLE
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect
 from coordpath_governance.registry.guarded_registry import guard_behind
-from coordpath_governance.registry.shown import show_after_promotion, show_version
 from coordpath_governance.registry.stores import GUARDED_SCHEME
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
 from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
@@ -26,8 +26,8 @@ from coordpath_governance.review.ports import Actor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from coordpath_governance.governance.governed_report import GovernedModel
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.registry.governed_report import GovernedModel
     from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = [
@@ -160,7 +160,7 @@ def find_governed(
     registry_uri: str | None,
 ) -> GovernedModel | None:
     """The model with its policy; None, and a word why, where there is no ledger or no policy matches."""
-    from coordpath_governance.registry.governed_report import GovernedModel
+    from coordpath_governance.governance.governed_report import GovernedModel
 
     opened = find_ledger(ledger, tracking_uri, registry_uri)
     if opened is None:

@@ -107,7 +107,7 @@ def retire(
 def _registered(tracking_uri: str | None, registry_uri: str | None) -> tuple[list[str] | None, str | None]:
     """The names of all registered models; None, and why, where no registry can be asked."""
     from coordpath_governance.cli.governed import registry_at_hand
-    from coordpath_governance.registry.listing import registered_names
+    from coordpath_governance.registry.versions import registered_names
 
     try:
         registry = registry_at_hand(tracking_uri, registry_uri)

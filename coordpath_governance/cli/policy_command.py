@@ -162,8 +162,8 @@ def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - 
 def _kind(model: str, tracking_uri: str | None, registry_uri: str | None) -> tuple[str, str]:
     """What kind of model the registered one is, linear if nobody can tell; and where that comes from, in a sentence."""
     from coordpath_governance.cli.governed import registry_at_hand
+    from coordpath_governance.governance.circumstances import standing_model
     from coordpath_governance.policy.starting_policy import kind_of
-    from coordpath_governance.registry.circumstances import standing_model
     from coordpath_governance.registry.versions import CHAMPION_ALIAS
 
     try:
@@ -181,8 +181,8 @@ def _kind(model: str, tracking_uri: str | None, registry_uri: str | None) -> tup
 def _remarks(policy: Policy, ledger: Ledger | None, where: Mapping[str, str | None]) -> tuple[Remark, ...]:
     """What speaks against adopting the policy, as far as its data, a ledger and a registry can be asked."""
     from coordpath_governance.cli.governed import registry_at_hand
+    from coordpath_governance.governance.circumstances import circumstances
     from coordpath_governance.policy.admission import remarks
-    from coordpath_governance.registry.circumstances import circumstances
 
     registry = registry_at_hand(where["tracking_uri"], where["registry_uri"])
     return remarks(circumstances(policy, None if registry is None else registry.client, ledger))

@@ -173,7 +173,7 @@ def command(
         return finish(0) if as_json else 0
     answer = None
     if governed is None:
-        from coordpath_governance.registry.attach import attach
+        from coordpath_governance.governance.attach import attach
 
         attached = attach(client, champion, candidate, report, utc_now(), replace=replace)
     else:
@@ -248,8 +248,8 @@ def _tell_what_is_pinned(policy: str) -> None:
 
 
 def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out
-    from coordpath_governance.registry.declared import declared_in
-    from coordpath_governance.registry.version_report import report_on_versions
+    from coordpath_governance.governance.declared import declared_in
+    from coordpath_governance.governance.version_report import report_on_versions
     from coordpath_governance.registry.versions import point_at
     from coordpath_governance.reports.document import ChangeFacts
     from coordpath_governance.reports.make import settings_for

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from coordpath_governance.cli.answer_document import answer_document, print_json
 
 if TYPE_CHECKING:
-    from coordpath_governance.registry.attach import Attached
-    from coordpath_governance.registry.governed_report import GovernedModel
+    from coordpath_governance.governance.attach import Attached
+    from coordpath_governance.governance.governed_report import GovernedModel
     from coordpath_governance.registry.versions import ModelPointer
     from coordpath_governance.rendering.change_report import ChangeReport
     from coordpath_governance.review.gate import Answer

@@ -34,7 +34,7 @@ def command(alias: str, as_json: bool, ledger: str | None, tracking_uri: str | N
     It reads the models' files, runs nothing in them and changes nothing. If there is a ledger, it knows what people vouch
     for. Exits 0 whatever it finds, 4 if the registry does not answer.
     """
-    from coordpath_governance.registry.declared import declared_in
+    from coordpath_governance.governance.declared import declared_in
     from coordpath_governance.registry.scan import count_outcomes, scan, scan_document
 
     opened = find_ledger(ledger, tracking_uri, registry_uri)

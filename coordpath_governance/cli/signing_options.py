@@ -101,9 +101,9 @@ def _registry(tracking_uri: str | None, registry_uri: str | None) -> str:
     """The registry's URI, as given or as MLflow is set."""
     if registry_uri or tracking_uri:
         return str(registry_uri or tracking_uri)
-    import mlflow
+    from coordpath_governance.registry.connection import registry_uri_in_use
 
-    return str(mlflow.get_registry_uri())
+    return registry_uri_in_use()
 
 
 def load_key(path: Path | None) -> PrivateKey:

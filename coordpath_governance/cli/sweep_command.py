@@ -52,7 +52,7 @@ def command(
     not be looked at or reported.
     """
     check_text(*models, since, *ignore)
-    from coordpath_governance.registry.sweep import Scope, exit_code, sweep, sweep_document
+    from coordpath_governance.governance.sweep import Scope, exit_code, sweep, sweep_document
 
     client = open_registry(tracking_uri, registry_uri).client
     opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)

@@ -42,7 +42,7 @@ def open_guard(inner_uri: str) -> Guard:
 
 def _show(ledger: Ledger, registry: Any, name: str, version: str) -> None:  # noqa: ANN401 - a registry with MLflow behind it
     """Let the registry itself show what was decided."""
-    from coordpath_governance.registry.shown import show_after_promotion
+    from coordpath_governance.governance.shown import show_after_promotion
 
     show_after_promotion(registry, ledger, name, version)
 

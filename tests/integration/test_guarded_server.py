@@ -587,7 +587,7 @@ def test_with_its_ledger_at_hand_the_report_is_made_on_the_pinned_data(guarded, 
 
 def test_a_report_whose_bytes_somebody_changed_is_not_taken_for_the_servers(guarded, monkeypatch):
     name = f"at once {uuid.uuid4().hex}"
-    monkeypatch.setattr("coordpath_governance.registry.register.sha256_hex", lambda _: "0" * 64)
+    monkeypatch.setattr("coordpath_governance.governance.register.sha256_hex", lambda _: "0" * 64)
     with pytest.warns(UserWarning, match="the guarded registry made none"):
         made = cg.register_with_report(guarded.store.fresh().uri, name)
     assert made.report is None

@@ -318,7 +318,7 @@ def test_only_versions_since_a_day(swept):
 
 
 def test_a_registry_of_many_pages(swept, monkeypatch):
-    from coordpath_governance.registry import listing
+    from coordpath_governance.registry import versions as listing
 
     monkeypatch.setattr(listing, "_PAGE", 2)
     names = [swept.another(letter, swept.store.first) for letter in "abcde"]

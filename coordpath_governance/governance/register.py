@@ -16,18 +16,18 @@ from typing import Any
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import RefusedError, UsageError
+from coordpath_governance.governance.attach import REPORT_FILES, attach, report_folder
+from coordpath_governance.governance.governed_report import GovernedModel
+from coordpath_governance.governance.version_report import report_on_versions
 from coordpath_governance.ledger.find import find_ledger
 from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
-from coordpath_governance.registry.attach import REPORT_FILES, attach, report_folder
-from coordpath_governance.registry.author_tags import FACT_TAG
 from coordpath_governance.registry.beside import read_beside
-from coordpath_governance.registry.connection import connect, registry_errors
-from coordpath_governance.registry.governed_report import GovernedModel
+from coordpath_governance.registry.connection import connect, registry_errors, registry_uri_in_use
 from coordpath_governance.registry.guarded_registry import guard_behind
+from coordpath_governance.registry.origin import FACT_TAG
 from coordpath_governance.registry.reference import reference_of
-from coordpath_governance.registry.version_report import report_on_versions
-from coordpath_governance.registry.versions import CHAMPION_ALIAS, ModelPointer, find_champion, point_at
+from coordpath_governance.registry.versions import CHAMPION_ALIAS, ModelPointer, find_champion, point_at, register_version
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.reports.make import Reference, settings_for
@@ -91,8 +91,6 @@ def register_with_report(
     registered all the same. Raises `UsageError` before anything is registered if a fact is no text, too long, or no date
     where one is asked for; and whatever `mlflow.register_model` raises.
     """
-    import mlflow
-
     facts = {
         "reason": reason,
         "change_type": change_type,
@@ -103,11 +101,9 @@ def register_with_report(
         "notification_deadline": notification_deadline,
     }
     client = connect()
-    made = mlflow.register_model(
-        model_uri, name, await_registration_for=await_registration_for, tags={**(tags or {}), **_fact_tags(facts)}
-    )
+    version = register_version(model_uri, name, {**(tags or {}), **_fact_tags(facts)}, await_registration_for)
     terms = ReportTerms(data, target, weight, role, period, ledger)
-    return report_on_registered(client, name, str(made.version), terms)
+    return report_on_registered(client, name, version, terms)
 
 
 def report_on_registered(client: Any, name: str, version: str, terms: ReportTerms) -> RegisteredVersion:  # noqa: ANN401 - MlflowClient
@@ -175,9 +171,7 @@ def _attached(client: Any, champion: ModelPointer | None, candidate: ModelPointe
 
 def _governed(client: Any, name: str, ledger: str | None) -> GovernedModel | None:  # noqa: ANN401 - MlflowClient
     """The model under its policy; None where there is no ledger, or no policy matches."""
-    import mlflow
-
-    opened = find_ledger(mlflow.get_registry_uri(), ledger)
+    opened = find_ledger(registry_uri_in_use(), ledger)
     if opened is None:
         return None
     try:

@@ -23,6 +23,7 @@ from coordpath_governance.errors import (
     UnsupportedModelError,
     UsageError,
 )
+from coordpath_governance.governance.declared import vouched_in
 from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
 from coordpath_governance.ledger.declarations import Vouched
 from coordpath_governance.ledger.events import Adoption, Promotion
@@ -34,9 +35,8 @@ from coordpath_governance.models.manifest import manifest_lines, model_digest
 from coordpath_governance.models.model_files import uncovered_path
 from coordpath_governance.models.readers import read_model
 from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.connection import connect, registry_errors
-from coordpath_governance.registry.declared import vouched_in
-from coordpath_governance.registry.download import download_files
+from coordpath_governance.registry.connection import connect, registry_errors, registry_uri_in_use
+from coordpath_governance.registry.download import download_files, load_files
 from coordpath_governance.registry.versions import ModelPointer, point_at
 from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.belonging import check_belongs
@@ -70,14 +70,12 @@ def load_verified(
 
     Raises `ForeignRegistryError` if the ledger belongs to another registry.
     """
-    import mlflow
-
     client = connect()
     pointer = point_at(client, None, uri)
     if pointer.name is None:
         raise UsageError(f"'{uri}' is not a registered version; use models:/NAME@ALIAS or models:/NAME/VERSION")
     if not isinstance(ledger, Ledger):
-        ledger = Ledger.open(ledger_url(mlflow.get_registry_uri(), ledger), create=False)
+        ledger = Ledger.open(ledger_url(registry_uri_in_use(), ledger), create=False)
     history = _audited(ledger, pointer.name, anchors)
     check_belongs(ledger, ClientRegistry(client), pointer.name)
     expected = _expected(history, pointer.name, _alias(uri))
@@ -91,7 +89,7 @@ def load_verified(
         if why is not None:
             _check_declared(uri, why, vouched_in(ledger, pointer, digest), allowed=allow_declared)
         with registry_errors(f"loading {uri}"):
-            model = mlflow.pyfunc.load_model(str(files))
+            model = load_files(files)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -13,6 +13,7 @@ from coordpath_governance.errors import NotFoundError, ReferenceDataError
 from coordpath_governance.policy.document import Policy
 from coordpath_governance.reference.sources import RowSource, open_source
 from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.download import fetch_artifact
 from coordpath_governance.reports.document import Settings
 from coordpath_governance.reports.make import Reference, settings_for
 
@@ -72,10 +73,8 @@ def _local(policy: Policy, folder: Path) -> Path:
         raise ReferenceDataError(f"policy '{policy.name}' does not say where its reference data are; give them with --data")
     if is_local(uri):
         return Path(url2pathname(urlsplit(uri).path)) if urlsplit(uri).scheme else Path(uri)
-    import mlflow
-
     try:
         with registry_errors(f"reading the reference data of policy '{policy.name}'"):
-            return Path(mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=str(folder)))
+            return fetch_artifact(uri, folder)
     except NotFoundError as error:
         raise ReferenceDataError(f"the reference data of policy '{policy.name}' are not at '{uri}': {error}") from error

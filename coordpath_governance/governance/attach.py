@@ -3,6 +3,8 @@
 While files are being replaced the version carries no tag with the report's digest; in a guarded registry, which deletes no
 tag of ours, the tag says so. A crash half-way leaves no half report that looks whole. Attaching the same report again
 changes nothing.
+
+With the report goes `verdict.json`: what was decided when, over which bytes. The report itself holds no time, no approval.
 """
 
 from __future__ import annotations
@@ -10,24 +12,33 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
-from coordpath_governance.canonical import sha256_hex
-from coordpath_governance.errors import AttachError
+from coordpath_governance.canonical import canonical_bytes, sha256_hex
+from coordpath_governance.errors import AttachError, ReportFormatError, UsageError
+from coordpath_governance.governance.shown import VERDICT_TAG, conclusion_of, described, status_tags
+from coordpath_governance.ledger.events import RuleOutcome
 from coordpath_governance.registry.beside import attaching, folder_between, folder_name, read_beside, write_beside
-from coordpath_governance.registry.description import described
 from coordpath_governance.registry.guarded_registry import guard_behind
-from coordpath_governance.registry.same_question import check_same_question
-from coordpath_governance.registry.shown import VERDICT_TAG, conclusion_of, status_tags
-from coordpath_governance.registry.verdict_file import Verdict
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
 from coordpath_governance.rendering.render import render_summary_markdown
-from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE
+from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, ChangeReportDocument
 from coordpath_governance.review.status import VersionStatus
 
-__all__ = ["REPORT_FILES", "Attached", "Attest", "attach", "put_again", "put_files", "report_folder"]
+__all__ = [
+    "REPORT_FILES",
+    "VERDICT_SCHEMA",
+    "Attached",
+    "Attest",
+    "Verdict",
+    "attach",
+    "check_same_question",
+    "put_again",
+    "put_files",
+    "report_folder",
+]
 
 REPORT_FILES = (REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE)
 Attest = Callable[[dict[str, str], str], bytes]
@@ -36,6 +47,8 @@ Attest = Callable[[dict[str, str], str], bytes]
 _TAG_OF_COMPLETENESS = "coordpath.report_sha256"
 _TAG_OF_PLACE = "coordpath.report_path"
 _BEING_REPLACED = "being replaced"
+
+VERDICT_SCHEMA = "coordpath.verdict/1"
 
 
 @dataclass(frozen=True)
@@ -235,3 +248,65 @@ def _tell_that_it_is_being_replaced(client: Any, candidate: ModelPointer) -> Non
             client.delete_model_version_tag(name, version, _TAG_OF_COMPLETENESS)
         else:
             client.set_model_version_tag(name, version, _TAG_OF_COMPLETENESS, _BEING_REPLACED)
+
+
+def check_same_question(uri: str, attached_bytes: bytes, report: ChangeReport) -> None:
+    """Raise `UsageError` if the report that is attached to the version ``uri`` is about another target than ``report``.
+
+    Nothing is raised if what is attached cannot be read as a report.
+    """
+    try:
+        attached = ChangeReport.from_bytes(attached_bytes)
+    except ReportFormatError:
+        return
+    before, now = _question(attached.document), _question(report.document)
+    if before != now:
+        raise UsageError(
+            f"{uri} has a report about {before} attached, and this one is about {now}: nothing was attached or "
+            "replaced; name the right target, or say --replace if this one is right"
+        )
+
+
+def _question(document: ChangeReportDocument) -> str:
+    """The target, the function of it that is predicted, and the loss of the models."""
+    data, glm = document.data, document.glm
+    predicted = f", predicted as {data.predicted}" if data.predicted is not None else ""
+    return f"the target '{data.target}'{predicted} ({'squared error' if glm is None else glm.loss})"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the gate said, under which policy, and what is still needed."""
+
+    verdict: Literal["not assessed", "pass", "review", "fail"]
+    reason: str
+    materiality: str | None = None
+    policy_sha256: str | None = None
+    alias: str | None = None
+    rules: tuple[RuleOutcome, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, document: ChangeReportDocument) -> Verdict:
+        """What the report says of itself, where no gate was asked."""
+        told = document.assessment
+        return cls(told.verdict, told.reason, told.materiality)
+
+    def to_bytes(self, document: ChangeReportDocument, digests: dict[str, str], now: str) -> bytes:
+        """The file."""
+        return canonical_bytes(
+            {
+                "schema": VERDICT_SCHEMA,
+                "verdict": self.verdict,
+                "reason": self.reason,
+                "materiality": self.materiality,
+                "policy_sha256": self.policy_sha256,
+                "alias": self.alias,
+                "rules": [rule.model_dump(mode="json") for rule in self.rules],
+                "missing": list(self.missing),
+                "subject": document.subject.model_dump(mode="json"),
+                "files": digests,
+                "made_at": now,
+                "tool": document.tool.model_dump(mode="json"),
+            }
+        )

@@ -11,19 +11,17 @@ from typing import Any
 
 from coordpath_governance.attestation.attest import attest
 from coordpath_governance.errors import UsageError
+from coordpath_governance.governance.attach import Attached, Verdict, attach, put_again, put_files
+from coordpath_governance.governance.decision_files import put_decisions
+from coordpath_governance.governance.declared import declared_in
+from coordpath_governance.governance.pinned import pinned_reference, pinned_settings
+from coordpath_governance.governance.shown import show_version
+from coordpath_governance.governance.version_report import recalled_in, report_on_versions
 from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.policy.assess import assess
-from coordpath_governance.registry.attach import Attached, attach, put_again, put_files
 from coordpath_governance.registry.beside import folder_between
 from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.decision_files import put_decisions
-from coordpath_governance.registry.declared import declared_in
-from coordpath_governance.registry.pinned import pinned_reference, pinned_settings
-from coordpath_governance.registry.recalled import recalled_in
-from coordpath_governance.registry.shown import show_version
-from coordpath_governance.registry.verdict_file import Verdict
-from coordpath_governance.registry.version_report import report_on_versions
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import REPORT_FILE, Assessment, ChangeFacts

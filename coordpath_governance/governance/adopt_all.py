@@ -17,7 +17,7 @@ from coordpath_governance.errors import (
 )
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.listing import registered_names
+from coordpath_governance.registry.versions import registered_names
 from coordpath_governance.review.adopted import adopted_policies, policy_for
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.decisions import adopt_standing

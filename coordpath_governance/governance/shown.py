@@ -5,13 +5,13 @@ No decision relies on it. What a person wrote in the description stays.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from coordpath_governance.governance.decision_files import put_decisions
 from coordpath_governance.registry.beside import attaching, folder_between
-from coordpath_governance.registry.decision_files import put_decisions
-from coordpath_governance.registry.description import described
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.rendering.render import Conclusion, render_conclusion_markdown, render_summary_markdown
 from coordpath_governance.reports.document import HTML_PAGE
@@ -24,12 +24,24 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.review.gate import Answer
 
-__all__ = ["DECISION_TAG", "VERDICT_TAG", "conclusion_of", "show_after_promotion", "show_version", "status_tags"]
+__all__ = [
+    "DECISION_TAG",
+    "VERDICT_TAG",
+    "conclusion_of",
+    "described",
+    "show_after_promotion",
+    "show_version",
+    "status_tags",
+]
 
 VERDICT_TAG = "coordpath.verdict"
 DECISION_TAG = "coordpath.decision"
 _NO_DECISION = "none"
 _MARKS = {"pass": "✔", "review": "◆", "fail": "✖", None: "▷"}
+
+BEGIN, END = "<!-- coordpath:begin -->", "<!-- coordpath:end -->"
+MAX_CHARACTERS = 5000
+_BLOCK = re.compile(rf"{re.escape(BEGIN)}(?:(?!{re.escape(BEGIN)}).)*?{re.escape(END)}", re.DOTALL)
 
 
 def show_version(
@@ -96,3 +108,18 @@ def _summary(ledger: Ledger, name: str, status: VersionStatus) -> str:
         return render_conclusion_markdown(said)
     document = ChangeReport.from_bytes(ledger.blob(made.report)).document
     return render_summary_markdown(document, f"{folder_between(name, made.champion, made.version)}/{HTML_PAGE}", said)
+
+
+def described(current: str, summary: str) -> str:
+    """``current`` with our block replaced where it stands, or added at its end; a person's words are kept as they are.
+
+    If both do not fit, our block gives way: what a person wrote is never cut.
+    """
+    block = f"{BEGIN}\n{summary.strip()}\n{END}"
+    match = _BLOCK.search(current)
+    if match is None:
+        whole, own = f"{current.rstrip()}\n\n{block}" if current.strip() else block, current
+    else:
+        before, after = current[: match.start()], _BLOCK.sub("", current[match.end() :])
+        whole, own = f"{before}{block}{after}", f"{before}{after}"
+    return whole if len(whole) <= MAX_CHARACTERS else own

@@ -6,11 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from coordpath_governance.errors import CoordpathError, NoVersionError, RegistryError
+from coordpath_governance.governance.pinned import is_local, pinned_source
 from coordpath_governance.policy.admission import Circumstances
 from coordpath_governance.registry.download import fetch_model
-from coordpath_governance.registry.listing import registered_names
-from coordpath_governance.registry.pinned import is_local, pinned_source
-from coordpath_governance.registry.versions import find_champion, point_at
+from coordpath_governance.registry.versions import find_champion, point_at, registered_names
 from coordpath_governance.review.adopted import adopted_policies
 
 if TYPE_CHECKING:

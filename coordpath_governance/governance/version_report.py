@@ -1,22 +1,34 @@
-"""A report on two versions of the registry: fetch both, then the common flow."""
+"""A report on two versions of the registry: fetch both, then the common flow.
+
+A champion whose files are gone is explained from what the ledger keeps of it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 from coordpath_governance.errors import FilesGoneError, UnsupportedModelError
-from coordpath_governance.registry.author_tags import with_tagged_facts
-from coordpath_governance.registry.download import DeclaredModel, FetchedModel, fetch_model
-from coordpath_governance.registry.origin import origin_of
-from coordpath_governance.registry.recalled import RecalledModel
-from coordpath_governance.registry.remedies import way_out
+from coordpath_governance.ledger.kept_models import kept_models
+from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.models.coefficients_json import with_source
+from coordpath_governance.models.formats import recalled_source
+from coordpath_governance.models.linear_model import LinearModel, Provenance
+from coordpath_governance.registry.download import DeclaredModel, FetchedModel, fetch_model, way_out
+from coordpath_governance.registry.origin import origin_of, with_tagged_facts
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Settings, Subject, VersionFacts
 from coordpath_governance.reports.environment import environments_of
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report, version_facts
+from coordpath_governance.review.history import ModelHistory
 
-__all__ = ["report_on_versions"]
+__all__ = ["RecalledModel", "recalled_in", "report_on_versions"]
+
+RecalledModel = Callable[[ModelPointer, FilesGoneError], LinearModel]
+"""What is known of a version whose files are gone; raises the error that is given, with what to do, if nothing is."""
 
 
 def report_on_versions(
@@ -76,3 +88,28 @@ def _label(champion: ModelPointer, candidate: ModelPointer) -> str:
     """A champion of another registered model is called by its name too."""
     same = champion.name is None or champion.name == candidate.name
     return champion.label if same else f"{champion.name} {champion.label}"
+
+
+def recalled_in(ledger: Ledger, alias: str) -> RecalledModel:
+    """What the reports of a ledger say of what stands under an alias, by the digest that was promoted or adopted."""
+
+    def recall(pointer: ModelPointer, gone: FilesGoneError) -> LinearModel:
+        name = str(pointer.name)
+        chain = ledger.entries(name)
+        standing = ModelHistory(chain).standing(alias)
+        if pointer.name is None or pointer.version != standing.version:
+            raise gone
+        kept = next(kept_models(chain, ledger.blobs, standing.version, standing.digest), None)
+        if kept is None:
+            raise FilesGoneError(
+                f"{gone}. No report in the ledger has its coefficients, so nobody knows what it was: a policy-admin takes "
+                f"that as it is with `coordpath adopt {quote(name)} --alias {quote(alias)}`, and the next version is "
+                "explained from zero"
+            ) from gone
+        provenance = Provenance(
+            uri=pointer.uri, name=name, version=pointer.version, digest=standing.digest, run_id=pointer.run_id
+        )
+        model = with_source(kept.model, recalled_source(kept.report, kept.model.source))
+        return replace(model, provenance=provenance)
+
+    return recall

@@ -6,6 +6,7 @@ It finds what bypassed the guard since the last look; a move and back between tw
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
@@ -15,22 +16,22 @@ from typing import Any, Literal
 from coordpath_governance.errors import (
     EXIT_NO,
     EXIT_UNKNOWN,
+    AlignmentError,
     CoordpathError,
     FilesGoneError,
+    ModelReadError,
     NotFoundError,
     RefusedError,
     StandingFilesGoneError,
     UnguardedError,
 )
-from coordpath_governance.ledger.events import ReportMade, RuleOutcome
+from coordpath_governance.governance.decision_files import foreign_decisions
+from coordpath_governance.governance.governed_report import GovernedModel
+from coordpath_governance.governance.shown import show_version
+from coordpath_governance.ledger.events import LONGEST_WORDS, ReportMade, RuleOutcome, VersionUnreadable
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.decision_files import foreign_decisions
-from coordpath_governance.registry.governed_report import GovernedModel
-from coordpath_governance.registry.listing import ListedVersion, registered_names, registered_versions
-from coordpath_governance.registry.shown import show_version
-from coordpath_governance.registry.unreadable import is_about_the_files, seen_before
-from coordpath_governance.registry.versions import point_at
+from coordpath_governance.registry.versions import ListedVersion, point_at, registered_names, registered_versions
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.review.adopted import AdoptedPolicy, adopted_policies, guarding_policies, policy_for
 from coordpath_governance.review.belonging import check_belongs
@@ -38,10 +39,11 @@ from coordpath_governance.review.emergency import emergency_words
 from coordpath_governance.review.gate import Answer, ask_gate
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.pages import changed_pages, page_states
+from coordpath_governance.review.ports import AliasRegistry
 from coordpath_governance.review.promotion import stands_already
 from coordpath_governance.review.reconcile import look
 
-__all__ = ["SWEEP_SCHEMA", "Scope", "Swept", "exit_code", "sweep", "sweep_document"]
+__all__ = ["SWEEP_SCHEMA", "Scope", "Swept", "exit_code", "is_about_the_files", "seen_before", "sweep", "sweep_document"]
 
 SWEEP_SCHEMA = "coordpath.sweep/1"
 _MOVED = frozenset(("moved", "gone", "emergency"))
@@ -331,3 +333,25 @@ def _open_rules(answer: Answer) -> tuple[RuleOutcome, ...]:
     if answer.readiness is None:
         return ()
     return tuple(rule for rule in answer.readiness.facts().rules if rule.result in _OPEN)
+
+
+def is_about_the_files(error: CoordpathError) -> bool:
+    """Whether trying again would end the same way: the files are not there, or cannot be read or compared."""
+    return isinstance(error, FilesGoneError | ModelReadError | AlignmentError)
+
+
+def seen_before(
+    ledger: Ledger, registry: AliasRegistry, name: str, version: str, champion: str | None, error: CoordpathError
+) -> bool:
+    """Whether the version failed before with the same files against the same champion; if not, record that it did now."""
+    digest = None
+    with suppress(CoordpathError):
+        digest = registry.digest(name, version)
+    what = (version, champion, digest)
+    history = ModelHistory(ledger.entries(name))
+    if any((each.version, each.champion, each.digest) == what for _, each in history.of(VersionUnreadable)):
+        return True
+    if ledger.service is not None:
+        facts = VersionUnreadable(version=version, champion=champion, digest=digest, reason=str(error)[:LONGEST_WORDS])
+        ledger.record("version unreadable", facts, model=name)
+    return False
