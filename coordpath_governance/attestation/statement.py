@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from coordpath_governance.errors import UsageError
 from coordpath_governance.reports.document import Assessment, ChangeReportDocument, Role, Tool, VersionFacts
+from coordpath_governance.reports.parts import Part
 
 __all__ = ["PREDICATE_TYPE", "STATEMENT_TYPE", "Champion", "ChangeVerdict", "Digest", "Reference", "Resource", "Statement"]
 
@@ -17,12 +18,6 @@ PREDICATE_TYPE: Final = "urn:coordpath:change-verdict:v1"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)$")]
-
-
-class Part(BaseModel):
-    """Frozen, and closed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Digest(Part):

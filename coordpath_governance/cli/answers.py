@@ -12,7 +12,7 @@ from coordpath_governance.text import visible
 if TYPE_CHECKING:
     from coordpath_governance.ledger.events import Binding
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.policy.judge import RuleResult
+    from coordpath_governance.reports.document import RuleFacts
     from coordpath_governance.review.adopted import AdoptedPolicy
     from coordpath_governance.review.gate import Answer
     from coordpath_governance.review.readiness import Readiness
@@ -55,7 +55,7 @@ def show_readiness(readiness: Readiness, adopted: AdoptedPolicy, ledger: Ledger)
         say_line(f"  not counted: {void}")
 
 
-def show_rules(results: Iterable[RuleResult], later: Iterable[str] = ()) -> None:
+def show_rules(results: Iterable[RuleFacts], later: Iterable[str] = ()) -> None:
     """A line a rule, what is not met first, and its reason on a line of its own; ``later`` is for the gate alone."""
     rules = sorted(results, key=lambda each: _ORDER.index(each.result))
     width = max((len(each.rule) for each in rules), default=0)

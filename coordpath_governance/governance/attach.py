@@ -18,13 +18,12 @@ from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FI
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import AttachError, ReportFormatError, UsageError
 from coordpath_governance.governance.shown import VERDICT_TAG, conclusion_of, described, status_tags
-from coordpath_governance.ledger.events import RuleOutcome
 from coordpath_governance.registry.beside import attaching, folder_between, folder_name, read_beside, write_beside
 from coordpath_governance.registry.guarded_registry import guard_behind
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
 from coordpath_governance.rendering.render import render_summary_markdown
-from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, ChangeReportDocument
+from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, ChangeReportDocument, RuleFacts
 from coordpath_governance.review.status import VersionStatus
 
 __all__ = [
@@ -283,7 +282,7 @@ class Verdict:
     materiality: str | None = None
     policy_sha256: str | None = None
     alias: str | None = None
-    rules: tuple[RuleOutcome, ...] = ()
+    rules: tuple[RuleFacts, ...] = ()
     missing: tuple[str, ...] = ()
 
     @classmethod

@@ -28,11 +28,11 @@ from coordpath_governance.errors import (
 from coordpath_governance.governance.decision_files import foreign_decisions
 from coordpath_governance.governance.governed_report import GovernedModel
 from coordpath_governance.governance.shown import show_version
-from coordpath_governance.ledger.events import LONGEST_WORDS, ReportMade, RuleOutcome, VersionUnreadable
+from coordpath_governance.ledger.events import LONGEST_WORDS, ReportMade, VersionUnreadable
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.versions import ListedVersion, point_at, registered_names, registered_versions
-from coordpath_governance.reports.document import ChangeFacts
+from coordpath_governance.reports.document import ChangeFacts, RuleFacts
 from coordpath_governance.review.adopted import AdoptedPolicy, adopted_policies, guarding_policies, policy_for
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.emergency import emergency_words
@@ -65,7 +65,7 @@ class Swept:
     name: str
     text: str
     version: str | None = None
-    rules: tuple[RuleOutcome, ...] = ()
+    rules: tuple[RuleFacts, ...] = ()
     counts: bool = True
 
     def to_dict(self) -> dict[str, object]:
@@ -328,7 +328,7 @@ def _make_report(
     return Swept("reported", name, said, version, rules)
 
 
-def _open_rules(answer: Answer) -> tuple[RuleOutcome, ...]:
+def _open_rules(answer: Answer) -> tuple[RuleFacts, ...]:
     """The rules that are not met, or that people have to decide."""
     if answer.readiness is None:
         return ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from coordpath_governance.canonical import canonical_bytes, read_json
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.errors import LedgerError, SignatureError
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Sha256
@@ -24,10 +25,8 @@ ANCHOR_TYPE = "application/vnd.coordpath.anchor+json"
 _MAX_BYTES = 64 * 1024
 
 
-class _AnchorDocument(BaseModel):
+class _AnchorDocument(ClosedDocument, strict=True):
     """What is signed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     schema_: Literal["coordpath.anchor/1"] = Field(alias="schema")
     ledger: str

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.ledger.times import LAST_MILLISECOND, Time
 from coordpath_governance.policy.terms import ADMIN, MOST_ADMINS, SERVICE, Retention
+from coordpath_governance.reports.document import RuleFacts
 
 __all__ = [
     "EVENTS",
@@ -39,7 +41,6 @@ __all__ = [
     "Registration",
     "Rejection",
     "ReportMade",
-    "RuleOutcome",
     "VerdictGiven",
     "VersionRetired",
     "VersionUnreadable",
@@ -58,10 +59,8 @@ PageName = Annotated[str, Field(pattern=r"^change_report\.(html|md)$")]
 DecisionPage = Annotated[str, Field(pattern=r"^decision\.(html|md)$")]
 
 
-class Body(BaseModel):
-    """Frozen, and closed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Body(ClosedDocument):
+    """What an entry records of one event."""
 
 
 class KeyFacts(Body):
@@ -218,23 +217,13 @@ class ReportMade(Body):
     pages: dict[PageName, Sha256] | None = None
 
 
-class RuleOutcome(Body):
-    """One rule of a verdict, as it was told."""
-
-    rule: str
-    observed: str
-    limit: str
-    result: Literal["pass", "review", "fail", "unknown", "waived"]
-    reason: str
-
-
 class VerdictGiven(Body):
     """What the gate said."""
 
     binding: Binding
     verdict: Literal["pass", "review", "fail"]
     materiality: str | None
-    rules: tuple[RuleOutcome, ...]
+    rules: tuple[RuleFacts, ...]
 
 
 class Approval(Body):

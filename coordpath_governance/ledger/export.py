@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from coordpath_governance.canonical import canonical_bytes, read_json
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.errors import LedgerError
 from coordpath_governance.files import reading
 from coordpath_governance.ledger.entries import ENTRY_TYPE, Entry
@@ -28,8 +29,8 @@ _MAX_BYTES = 4 * 1024**3
 _MAX_LINE = 512 * 1024**2
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+class _Line(ClosedDocument, strict=True):
+    """A line of the file."""
 
 
 class _Header(_Line):

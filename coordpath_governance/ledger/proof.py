@@ -8,9 +8,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from coordpath_governance.canonical import canonical_bytes, read_json
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.errors import SignatureError
 from coordpath_governance.ledger.events import KeyFacts, KeyProof
 from coordpath_governance.ledger.quorum import person
@@ -25,10 +26,8 @@ PROOF_TYPE = "application/vnd.coordpath.key-proof+json"
 _MAX_BYTES = 16 * 1024
 
 
-class _ProofDocument(BaseModel):
+class _ProofDocument(ClosedDocument, strict=True):
     """What is signed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     schema_: Literal["coordpath.key_proof/1"] = Field(alias="schema")
     public: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from coordpath_governance.canonical import read_json
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.errors import LedgerError
 from coordpath_governance.ledger.entries import ENTRY_SCHEMA, Entry
 from coordpath_governance.ledger.events import Sha256
@@ -15,10 +16,8 @@ from coordpath_governance.ledger.times import Time
 __all__ = ["read_entry"]
 
 
-class _EntryDocument(BaseModel):
+class _EntryDocument(ClosedDocument, strict=True):
     """The payload of an entry."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     schema_: Literal["coordpath.ledger_entry/1"] = Field(alias="schema")
     seq: int = Field(ge=1)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from coordpath_governance.reports.document import RuleFacts
 from coordpath_governance.text import shorten, visible
 
-__all__ = ["Finding", "Outcome", "RuleResult", "combine", "listed"]
+__all__ = ["Finding", "Outcome", "combine", "listed"]
 
 Outcome = Literal["pass", "review", "fail", "unknown", "waived"]
 
@@ -26,24 +27,13 @@ class Finding:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class RuleResult:
-    """One rule, as people are told; a rule that is met needs no reason."""
-
-    rule: str
-    observed: str
-    limit: str
-    result: Outcome
-    reason: str
-
-
-def combine(rule: str, findings: Sequence[Finding], otherwise: Literal["fail", "review"]) -> RuleResult:
+def combine(rule: str, findings: Sequence[Finding], otherwise: Literal["fail", "review"]) -> RuleFacts:
     """The result of all findings: one that is not met decides, then one that is not known."""
     violated = [finding for finding in findings if finding.met is False]
     unknown = [finding for finding in findings if finding.met is None]
     result: Outcome = otherwise if violated else "unknown" if unknown else "pass"
     reasons = _sentences(finding.reason for finding in [*violated, *unknown])
-    return RuleResult(
+    return RuleFacts(
         rule=rule,
         observed="; ".join(dict.fromkeys(finding.observed for finding in findings)),
         limit="; ".join(dict.fromkeys(finding.limit for finding in findings)),

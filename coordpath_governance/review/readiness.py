@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from coordpath_governance.errors import FilesGoneError, RefusedError
 from coordpath_governance.ledger.declarations import Vouched, vouched_sides
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
+from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, VerdictGiven
 from coordpath_governance.ledger.quorum import approvals_by, person, places_for
 from coordpath_governance.policy.judge import GateFacts, Judgement, judge
 from coordpath_governance.rendering.change_report import ChangeReport
@@ -81,10 +81,7 @@ class Readiness:
             binding=self.binding,
             verdict=self.verdict,
             materiality=self.judgement.materiality,
-            rules=tuple(
-                RuleOutcome(rule=each.rule, observed=each.observed, limit=each.limit, result=each.result, reason=each.reason)
-                for each in self.judgement.results
-            ),
+            rules=self.judgement.results,
         )
 
 

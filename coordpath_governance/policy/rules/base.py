@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.policy.amounts import limit_text
 from coordpath_governance.policy.gate_facts import GateFacts
 from coordpath_governance.policy.observations import OBSERVATIONS, observe, remedy
-from coordpath_governance.policy.results import Finding, RuleResult, combine
-from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.policy.results import Finding, combine
+from coordpath_governance.reports.document import ChangeReportDocument, RuleFacts
 
 __all__ = ["Amount", "Limit", "LimitRule", "Most", "Name", "Rule", "Seen", "at_most"]
 
@@ -31,10 +32,8 @@ class Seen:
     full_validation: bool = False
 
 
-class Rule(BaseModel):
+class Rule(ClosedDocument):
     """What all rules share: closed parameters, and what a violation gives."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     at_gate: ClassVar[bool] = False
     """Whether it needs what only the gate knows."""
@@ -45,7 +44,7 @@ class Rule(BaseModel):
         """Every comparison that the rule makes, at least one."""
         raise NotImplementedError
 
-    def judge(self, name: str, seen: Seen) -> RuleResult:
+    def judge(self, name: str, seen: Seen) -> RuleFacts:
         """The rule's result under its name in the policy."""
         return combine(name, self.findings(seen), self.otherwise)
 
