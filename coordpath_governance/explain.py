@@ -16,7 +16,6 @@ from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
-from coordpath_governance.reports.environment import environments_of
 from coordpath_governance.reports.make import (
     DEFAULT_MAX_STEPS,
     Progress,
@@ -27,6 +26,7 @@ from coordpath_governance.reports.make import (
     version_facts,
 )
 from coordpath_governance.reports.stated_facts import DATE_FACTS, is_date
+from coordpath_governance.reports.version_parts import environments_of
 
 if TYPE_CHECKING:
     from coordpath_governance.models.environment import Environment

@@ -21,8 +21,8 @@ from coordpath_governance.registry.origin import origin_of, with_tagged_facts
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Settings, Subject, VersionFacts
-from coordpath_governance.reports.environment import environments_of
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report, version_facts
+from coordpath_governance.reports.version_parts import environments_of
 from coordpath_governance.review.history import ModelHistory
 
 __all__ = ["RecalledModel", "recalled_in", "report_on_versions"]

@@ -39,9 +39,8 @@ from coordpath_governance.ledger.standing import what_stood
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.models.formats import RECALLED_MARK, recalled_from
 from coordpath_governance.policy.document import MaterialityClass, Policy
-from coordpath_governance.policy.judge import who_decides
+from coordpath_governance.policy.judge import class_of, who_decides
 from coordpath_governance.policy.load import read_policy
-from coordpath_governance.policy.materiality import class_of
 from coordpath_governance.policy.terms import Retention
 from coordpath_governance.rendering.change_report import ChangeReport
 

@@ -15,10 +15,10 @@ from coordpath_governance.models.formats import (
 )
 from coordpath_governance.numbers import percent
 from coordpath_governance.policy.document import PinnedReference, Policy
-from coordpath_governance.policy.gate_facts import GateFacts, PageState
 from coordpath_governance.policy.results import Finding, combine, listed
+from coordpath_governance.policy.rules.base import GateFacts, PageState
 from coordpath_governance.reports.document import ChangeReportDocument, RuleFacts
-from coordpath_governance.reports.environment import EnvironmentFacts
+from coordpath_governance.reports.version_parts import EnvironmentFacts
 from coordpath_governance.text import visible
 
 __all__ = ["BUILT_IN", "CHAMPION_FILES", "DECLARED_COEFFICIENTS", "PAGES", "built_in_results"]

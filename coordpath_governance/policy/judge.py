@@ -1,4 +1,4 @@
-"""The verdict: every rule over one change report, its class, and who therefore has to agree. Pure."""
+"""The verdict: every rule over one change report, how material the change is, and who therefore has to agree. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,28 @@ from typing import Literal
 from coordpath_governance.errors import ReportFormatError
 from coordpath_governance.policy.built_in import BUILT_IN, DECLARED_COEFFICIENTS, built_in_results
 from coordpath_governance.policy.document import MaterialityClass, Policy
-from coordpath_governance.policy.gate_facts import GateFacts
-from coordpath_governance.policy.materiality import class_of, why_in_class
-from coordpath_governance.policy.results import Outcome, listed
+from coordpath_governance.policy.load import policy_sha256
+from coordpath_governance.policy.observations import OBSERVATIONS, observe
+from coordpath_governance.policy.results import Outcome, limit_text, listed, value_text
 from coordpath_governance.policy.rules import Seen
-from coordpath_governance.reports.document import ChangeReportDocument, GateWord, RuleFacts
+from coordpath_governance.policy.rules.base import GateFacts
+from coordpath_governance.reports.compose import document_digest
+from coordpath_governance.reports.document import Assessment, ChangeReportDocument, GateWord, PolicyFacts, RuleFacts
 from coordpath_governance.reports.editions import EDITION, Edition
 
-__all__ = ["ApprovalNeed", "GateFacts", "Judgement", "RuleFacts", "judge", "judge_with", "who_decides"]
+__all__ = [
+    "ApprovalNeed",
+    "GateFacts",
+    "Judgement",
+    "RuleFacts",
+    "assess",
+    "class_of",
+    "judge",
+    "judge_with",
+    "reached",
+    "who_decides",
+    "why_in_class",
+]
 
 Verdict = Literal["pass", "review", "fail"]
 _AT_GATE = "So the gate said when the report was made."
@@ -179,3 +193,53 @@ def who_decides(classes: Sequence[MaterialityClass], kind: MaterialityClass) -> 
 
 def _as_needs(kind: MaterialityClass) -> tuple[ApprovalNeed, ...]:
     return tuple(ApprovalNeed(need.role, need.count) for need in kind.approvals)
+
+
+def reached(each: MaterialityClass, document: ChangeReportDocument) -> tuple[str, ...]:
+    """The conditions of a class that a change reaches; one that is not known counts as reached."""
+    values = {name: observe(document, name) for name in each.conditions}
+    return tuple(name for name, least in each.conditions.items() if (value := values[name]) is None or value >= least)
+
+
+def class_of(classes: Sequence[MaterialityClass], document: ChangeReportDocument) -> MaterialityClass:
+    """The class of a change; the last one takes what no other does."""
+    return next((each for each in classes[:-1] if reached(each, document)), classes[-1])
+
+
+def why_in_class(kind: MaterialityClass, document: ChangeReportDocument) -> str:
+    """Which conditions put a change into its class, each with the value and where the class begins."""
+    conditions = [_condition(name, kind.conditions[name], document) for name in sorted(reached(kind, document))]
+    if not conditions:
+        return f"Class '{kind.class_}' because no condition of another class is reached."
+    return f"Class '{kind.class_}' because {' and '.join(conditions)}."
+
+
+def _condition(name: str, least: float, document: ChangeReportDocument) -> str:
+    value, unit = observe(document, name), OBSERVATIONS[name].unit
+    begins = f"from {limit_text(least, unit)} on"
+    if value is None:
+        return f"{name} is not known, which counts as reached ({begins})"
+    return f"{name} is {value_text(value, unit, least)} ({begins})"
+
+
+def assess(document: ChangeReportDocument, policy: Policy, gate: GateWord | None = None) -> ChangeReportDocument:
+    """``document`` under ``policy``: the model's facts, the verdict with every rule, and the digest of it all.
+
+    ``gate`` is what only the gate knew when the report was made; without it the verdict is that of the rules alone.
+    """
+    judgement = judge(policy, document, edition=document.edition) if gate is None else judge_with(policy, document, gate)
+    assessment = Assessment(
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        materiality=judgement.materiality,
+        policy=PolicyFacts(
+            name=policy.name,
+            sha256=policy_sha256(policy),
+            document=policy.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        ),
+        rules=judgement.results,
+        gate=gate,
+        materiality_reason=judgement.materiality_reason,
+    )
+    assessed = document.model_copy(update={"facts": policy.merged_facts(document.facts), "assessment": assessment})
+    return assessed.model_copy(update={"digest": document_digest(assessed)})

@@ -16,8 +16,8 @@ from coordpath_governance.errors import NotFoundError, RegistryError
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.reports.document import ChangeFacts, VersionFacts
-from coordpath_governance.reports.origin_parts import LAST_MOMENT, DatasetFacts, TrainingFacts
 from coordpath_governance.reports.stated_facts import TAGGABLE_FACTS, objection_to_fact
+from coordpath_governance.reports.version_parts import LAST_MOMENT, DatasetFacts, TrainingFacts
 from coordpath_governance.text import shorten
 
 __all__ = [

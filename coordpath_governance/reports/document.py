@@ -12,10 +12,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from coordpath_governance.reference.design import ColumnKind
-from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
-from coordpath_governance.reports.origin_parts import Moment, TrainingFacts
 from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
+from coordpath_governance.reports.version_parts import Environments, Moment, TrainingFacts
 
 __all__ = [
     "HTML_PAGE",

@@ -41,7 +41,6 @@ from coordpath_governance.reports.document import (
     VersionFacts,
 )
 from coordpath_governance.reports.editions import EDITION, Edition
-from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.glm import (
     check_thresholds,
     cost_on_rows,
@@ -57,6 +56,7 @@ from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.row_evidence import glm_row_evidence, row_evidence
 from coordpath_governance.reports.steps import Labels, steps_as_units
 from coordpath_governance.reports.transformed_target import predicted_function, score_threshold
+from coordpath_governance.reports.version_parts import Environments
 
 __all__ = [
     "DEFAULT_MAX_STEPS",

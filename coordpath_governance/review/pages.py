@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.ledger.events import ReportMade
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.policy.gate_facts import PageState
+    from coordpath_governance.policy.rules.base import PageState
     from coordpath_governance.review.ports import AliasRegistry
 
 __all__ = ["changed_pages", "page_states", "recorded_files"]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.keyring import KeyRing, KnownKey
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.policy.document import Policy
-    from coordpath_governance.policy.gate_facts import PageState
+    from coordpath_governance.policy.rules.base import PageState
     from coordpath_governance.reports.document import ChangeReportDocument
     from coordpath_governance.review.adopted import AdoptedPolicy
     from coordpath_governance.review.ports import AliasRegistry

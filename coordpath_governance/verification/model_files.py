@@ -14,7 +14,7 @@ from coordpath_governance.models.environment import read_environment
 from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, as_read, format_of
 from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
-from coordpath_governance.reports.environment import EnvironmentFacts, environments_of
+from coordpath_governance.reports.version_parts import EnvironmentFacts, environments_of
 from coordpath_governance.verification.compare import differences
 from coordpath_governance.verification.verify import Check, Verification
 

@@ -32,7 +32,7 @@ from coordpath_governance.errors import (
 from coordpath_governance.paths import Certificate, PathProblem, Solution, evaluate_order, solve_problem
 from coordpath_governance.paths.certificate import OPTIMAL_GAP
 from coordpath_governance.paths.convex.record import RecordedCost
-from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.judge import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.logged import LoggedReference, read_reference
@@ -46,9 +46,9 @@ from coordpath_governance.reports.document import Assessment, ChangeReportDocume
 from coordpath_governance.reports.editions import EDITION, later_fields
 from coordpath_governance.reports.glm import glm_facts
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report
-from coordpath_governance.reports.own_thresholds import own_thresholds
 from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.steps import Labels
+from coordpath_governance.reports.thresholds import own_thresholds
 from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.reports.words import limits, summarise
 from coordpath_governance.verification.compare import differences, rounding_of

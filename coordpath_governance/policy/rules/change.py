@@ -1,17 +1,42 @@
-"""Rules about the path: its costs, its length, its proof."""
+"""Rules about the change as a whole: costs along the path, its length and proof, predictions, and what people must say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
-from coordpath_governance.policy.amounts import limit_text, value_text
+from pydantic import Field
+
 from coordpath_governance.policy.observations import observe
-from coordpath_governance.policy.results import Finding
+from coordpath_governance.policy.results import Finding, limit_text, listed, value_text
 from coordpath_governance.policy.rules.base import Amount, Limit, LimitRule, Most, Rule, Seen, at_most
 
-__all__ = ["FinalCostIncrease", "Gap", "Rest", "StepCostIncrease", "Steps"]
+__all__ = [
+    "DecisionFlips",
+    "FinalCostIncrease",
+    "Gap",
+    "MeanScoreShift",
+    "RequiredFacts",
+    "Rest",
+    "StepCostIncrease",
+    "Steps",
+]
+
+Fact = Literal[
+    "owner",
+    "purpose",
+    "tier",
+    "developer",
+    "validator",
+    "reason",
+    "change_type",
+    "planned",
+    "monitoring",
+    "rollback",
+    "implementation_date",
+    "notification_deadline",
+]
 
 
 class FinalCostIncrease(LimitRule):
@@ -87,3 +112,34 @@ class Gap(Rule):
         met = path.status == "optimal" or path.gap <= self.most
         observed = "proved optimal" if path.status == "optimal" else f"gap: {value_text(path.gap, 'share', self.most)}"
         return [Finding(observed, said, met, "" if met else "The order is further from proved than allowed.")]
+
+
+class DecisionFlips(LimitRule):
+    """The share of rows whose decision at the threshold differs, overall and in any segment."""
+
+    limits: ClassVar[dict[str, str]] = {"overall": "decision_flips", "by_segment": "segment_decision_flips"}
+
+    overall: Limit | None = None
+    by_segment: Limit | None = None
+
+
+class MeanScoreShift(LimitRule):
+    """How far the mean score may move, up or down, overall and in any segment."""
+
+    limits: ClassVar[dict[str, str]] = {"overall": "mean_score_shift", "by_segment": "segment_mean_score_shift"}
+
+    overall: Limit | None = None
+    by_segment: Limit | None = None
+
+
+class RequiredFacts(Rule):
+    """Facts that must be filled in."""
+
+    facts: Annotated[tuple[Fact, ...], Field(min_length=1)]
+
+    def findings(self, seen: Seen) -> Sequence[Finding]:
+        """Blanks do not count as an answer."""
+        said = f"filled in: {', '.join(self.facts)}"
+        missing = [fact for fact in self.facts if not (getattr(seen.document.facts, fact) or "").strip()]
+        why = f"Nobody filled in {listed(missing)}: make the report again with it." if missing else ""
+        return [Finding(f"missing: {listed(missing)}" if missing else "all filled in", said, not missing, why)]

@@ -1,14 +1,63 @@
-"""The environment files of both versions, as a report tells them, and which packages changed between them."""
+"""The document's parts on each version besides its coefficients: how it came to be, and its environment files.
+
+The registry and the runs record when a version was made and from which training data. Its environment files name packages,
+of which a report shows what changed between the versions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from coordpath_governance.models.environment import Environment
-from coordpath_governance.reports.parts import Part
+from coordpath_governance.reports.parts import Count, Part
 
-__all__ = ["EnvironmentFacts", "Environments", "PinChange", "environments_of", "pin_changes"]
+__all__ = [
+    "LAST_MOMENT",
+    "DatasetFacts",
+    "EnvironmentFacts",
+    "Environments",
+    "Moment",
+    "PinChange",
+    "TrainingFacts",
+    "environments_of",
+    "pin_changes",
+]
+
+LAST_MOMENT = 253_402_300_799_999
+"""The last millisecond of the year 9999, counted from 1970 as MLflow counts."""
+
+Moment = Annotated[int, Field(ge=0, le=LAST_MOMENT)]
+"""Milliseconds since 1970, UTC, as MLflow recorded them."""
+
+
+class DatasetFacts(Part):
+    """A data set that a version was trained on.
+
+    ``stated_by``: the run logged it as an input for training, the run logged it without a context, or tags name it. The
+    digest of a logged input is MLflow's, over at most the first 10,000 rows.
+    """
+
+    stated_by: Literal["run input", "run input without context", "tags"]
+    name: str | None
+    source: str | None
+    digest: str | None
+    rows: Count | None
+
+
+class TrainingFacts(Part):
+    """What a version was trained on, as its author recorded it.
+
+    ``more_datasets``: how many data sets the run logged besides those listed.
+    """
+
+    datasets: tuple[DatasetFacts, ...]
+    more_datasets: Count
+    period: str | None
+    exclusions: str | None
 
 
 class PinFacts(Part):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from coordpath_governance.policy.amounts import limit_text, value_text
+from coordpath_governance.policy.results import limit_text, value_text
 
 
 @pytest.mark.parametrize(
