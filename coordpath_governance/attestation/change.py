@@ -1,23 +1,49 @@
-"""The in-toto statement about a change: its subjects (the candidate and the report's files) and what was said of them."""
+"""The in-toto statement about a change: its subjects and what was said of them; signed into an envelope, and read back.
+
+Subjects are the candidate and the report's files. An envelope is read only if everything about it is right.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from coordpath_governance.errors import UsageError
+from coordpath_governance.canonical import canonical_bytes, read_json
+from coordpath_governance.errors import SignatureError, UsageError
 from coordpath_governance.reports.document import Assessment, ChangeReportDocument, Role, Tool, VersionFacts
 from coordpath_governance.reports.parts import Part
+from coordpath_governance.signing.envelope import open_envelope, seal
+from coordpath_governance.signing.keys import PrivateKey, PublicKey
 
-__all__ = ["PREDICATE_TYPE", "STATEMENT_TYPE", "Champion", "ChangeVerdict", "Digest", "Reference", "Resource", "Statement"]
+__all__ = [
+    "ATTESTATION_FILE",
+    "IN_TOTO_TYPE",
+    "PREDICATE_TYPE",
+    "STATEMENT_TYPE",
+    "VERDICT_FILE",
+    "Champion",
+    "ChangeVerdict",
+    "Digest",
+    "Reference",
+    "Resource",
+    "Statement",
+    "attest",
+    "read_attestation",
+]
 
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "urn:coordpath:change-verdict:v1"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)$")]
+
+ATTESTATION_FILE = "attestation.json"
+VERDICT_FILE = "verdict.json"
+IN_TOTO_TYPE = "application/vnd.in-toto+json"
+_MAX_BYTES = 1024 * 1024
+_SHOWN = 3
 
 
 class Digest(Part):
@@ -113,3 +139,38 @@ def _digest(version: VersionFacts) -> Digest:
     if version.digest is None:
         raise UsageError(f"{version.label} was not read from files, so it has no digest to attest; register it first")
     return Digest(sha256=version.digest)
+
+
+def attest(
+    document: ChangeReportDocument,
+    files: Mapping[str, str],
+    key: PrivateKey,
+    *,
+    made_at: str,
+    assessment: Assessment | None = None,
+    policy: str | None = None,
+    ledger: str | None = None,
+) -> bytes:
+    """The bytes of attestation.json: a DSSE envelope around the in-toto statement, both canonical JSON.
+
+    ``files`` maps the names of the report's files to their SHA-256; ``assessment`` is the gate's verdict, by default what
+    the report itself says; ``policy`` is the SHA-256 of the policy behind it and ``ledger`` the id of the ledger that holds
+    the entries. Same facts, same key: same bytes.
+    """
+    statement = Statement.about(document, files, assessment or document.assessment, policy, made_at, ledger)
+    return canonical_bytes(seal(canonical_bytes(statement.to_dict()), IN_TOTO_TYPE, key))
+
+
+def read_attestation(content: bytes, keys: Mapping[str, PublicKey]) -> dict[str, Any]:
+    """The statement of an attestation that one of ``keys`` (by id) signed; anything else is a `SignatureError`.
+
+    It says what the signer stated, not that files at hand are those files: compare digests with the subjects.
+    """
+    envelope = read_json(content, "the attestation", SignatureError, max_bytes=_MAX_BYTES)
+    payload, _ = open_envelope(envelope, IN_TOTO_TYPE, keys)
+    raw = read_json(payload, "the attestation's statement", SignatureError)
+    try:
+        return Statement.model_validate(raw).to_dict()
+    except ValidationError as error:
+        where = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:_SHOWN])
+        raise SignatureError(f"the attestation holds no statement on a change that we know: {where}") from error

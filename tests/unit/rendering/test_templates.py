@@ -7,7 +7,7 @@ import re
 import pytest
 
 from coordpath_governance.errors import CoordpathError
-from coordpath_governance.rendering import environment
+from coordpath_governance.rendering import templates as environment
 
 
 def luminance(colour: str) -> float:
