@@ -18,11 +18,10 @@ from coordpath_governance.cli.evidence import read_anchors, write_evidence
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.signing_options import ledger_options, open_ledger, read_ledger
 from coordpath_governance.errors import EXIT_NO, LedgerError
-from coordpath_governance.ledger.anchor import make_anchor
 from coordpath_governance.ledger.events import Anchor
-from coordpath_governance.ledger.export import export_lines, read_export
+from coordpath_governance.ledger.export import export_lines, make_anchor, read_export
 from coordpath_governance.ledger.location import SERVICE_KEY_VARIABLE
-from coordpath_governance.ledger.retention import past_retention
+from coordpath_governance.ledger.records import past_retention
 from coordpath_governance.ledger.verify import Audit, audit
 from coordpath_governance.text import visible
 

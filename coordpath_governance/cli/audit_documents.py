@@ -7,10 +7,8 @@ from typing import Any
 
 from coordpath_governance.errors import EXIT_NO
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.key_records import KeyRecord
-from coordpath_governance.ledger.keyring import KeyRing
-from coordpath_governance.ledger.records import Records
-from coordpath_governance.ledger.retention import PastRetention
+from coordpath_governance.ledger.keyring import KeyRecord, KeyRing
+from coordpath_governance.ledger.records import PastRetention, Records
 from coordpath_governance.ledger.verify import Audit
 
 __all__ = ["keys_document", "log_document", "show_document", "verify_document"]

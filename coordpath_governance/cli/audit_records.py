@@ -17,12 +17,11 @@ from coordpath_governance.cli.period import first_moment, last_moment
 from coordpath_governance.cli.screen import say, say_warning
 from coordpath_governance.cli.signing_options import ledger_options, read_ledger
 from coordpath_governance.errors import EXIT_NO, LedgerError, NotFoundError, UsageError
-from coordpath_governance.ledger.account import account
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import EVENTS
-from coordpath_governance.ledger.key_records import KeyRecord, key_records
+from coordpath_governance.ledger.keyring import KeyRecord, key_records
 from coordpath_governance.ledger.records import Records, read_records
-from coordpath_governance.ledger.words import entry_line
+from coordpath_governance.ledger.words import account, entry_line
 from coordpath_governance.text import visible
 
 __all__ = ["keys", "log", "show"]

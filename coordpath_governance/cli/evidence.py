@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from coordpath_governance.files import reading, write_new
-from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
+from coordpath_governance.ledger.export import AnchorFile, read_anchor
 
 __all__ = ["read_anchors", "write_evidence"]
 

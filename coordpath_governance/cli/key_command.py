@@ -27,7 +27,7 @@ from coordpath_governance.cli.signing_options import (
 from coordpath_governance.errors import NotFoundError, UsageError
 from coordpath_governance.ledger.alone import few_admins
 from coordpath_governance.ledger.events import KeyAdded, KeyFacts, KeyRevoked
-from coordpath_governance.ledger.proof import make_proof
+from coordpath_governance.ledger.keyring import make_proof
 from coordpath_governance.ledger.seconding import record_or_propose
 from coordpath_governance.policy.terms import ADMIN, SERVICE
 from coordpath_governance.signing.keys import PrivateKey, PublicKey, new_key

@@ -29,7 +29,7 @@ def write_proof_file(path: Path, content: bytes) -> None:
 
 def read_proof_file(path: Path | None, public: PublicKey, owner: str, ledger: str) -> KeyProof:
     """The proof in a file, checked: `UsageError` without one, `SignatureError` if it does not prove what it should."""
-    from coordpath_governance.ledger.proof import read_proof
+    from coordpath_governance.ledger.keyring import read_proof
 
     if path is None:
         raise UsageError(

@@ -88,7 +88,7 @@ def read_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str 
 
 def find_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Ledger | None:
     """The ledger if there is one; one that was named must be there."""
-    from coordpath_governance.ledger.find import find_ledger as find
+    from coordpath_governance.ledger.store import find_ledger as find
 
     return find(_registry(tracking_uri, registry_uri), ledger)
 

@@ -10,12 +10,11 @@ from typing import Any
 from coordpath_governance.cli.evidence import read_anchors
 from coordpath_governance.cli.screen import say
 from coordpath_governance.errors import EXIT_NO
-from coordpath_governance.ledger.account import signer_words
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.files_on_record import files_on_record
 from coordpath_governance.ledger.recorded_report import RecordedReport, recorded_report
 from coordpath_governance.ledger.records import Records, read_records
-from coordpath_governance.ledger.words import entry_line
+from coordpath_governance.ledger.words import entry_line, signer_words
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.text import visible
 from coordpath_governance.verification.verify import Verification

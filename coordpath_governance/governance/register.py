@@ -19,7 +19,7 @@ from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.governance.attach import REPORT_FILES, attach, report_folder
 from coordpath_governance.governance.governed_report import GovernedModel
 from coordpath_governance.governance.version_report import report_on_versions
-from coordpath_governance.ledger.find import find_ledger
+from coordpath_governance.ledger.store import find_ledger
 from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
 from coordpath_governance.registry.beside import read_beside

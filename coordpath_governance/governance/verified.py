@@ -24,9 +24,9 @@ from coordpath_governance.errors import (
     UsageError,
 )
 from coordpath_governance.governance.declared import vouched_in
-from coordpath_governance.ledger.anchor import AnchorFile, read_anchor
 from coordpath_governance.ledger.declarations import Vouched
 from coordpath_governance.ledger.events import Adoption, Promotion
+from coordpath_governance.ledger.export import AnchorFile, read_anchor
 from coordpath_governance.ledger.location import ledger_url
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.ledger.verify import audit

@@ -14,7 +14,7 @@ from coordpath_governance.errors import PolicyError, ReportFormatError
 from coordpath_governance.ledger.adoption import misstated
 from coordpath_governance.ledger.authors import author_of
 from coordpath_governance.ledger.declarations import declared_sides, vouched_sides
-from coordpath_governance.ledger.emergency_audit import emergency_objections
+from coordpath_governance.ledger.emergencies import emergency_objections, what_stood
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
     Adoption,
@@ -35,7 +35,6 @@ from coordpath_governance.ledger.kept_models import is_kept
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
 from coordpath_governance.ledger.last_verdict import last_verdict
 from coordpath_governance.ledger.quorum import Need, fill, person, places_for
-from coordpath_governance.ledger.standing import what_stood
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.models.formats import RECALLED_MARK, recalled_from
 from coordpath_governance.policy.document import MaterialityClass, Policy

@@ -83,7 +83,7 @@ class KeyProof(Body):
     """What the owner of a key signed with it, to show that they have it: for whom, for which ledger, and when.
 
     ``owner`` and ``ledger`` are None where the proof names none. The signed document follows from this and the key
-    (`coordpath_governance.ledger.proof`).
+    (`coordpath_governance.ledger.keyring`).
     """
 
     owner: Annotated[str, Field(min_length=1, max_length=200)] | None

@@ -11,7 +11,7 @@ from coordpath_governance.policy.load import read_policy
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry
-    from coordpath_governance.ledger.proposals import Seconded
+    from coordpath_governance.ledger.quorum import Seconded
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.policy.document import Policy
     from coordpath_governance.signing.keys import PrivateKey

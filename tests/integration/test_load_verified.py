@@ -17,7 +17,6 @@ from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import LedgerError, NotFoundError, RefusedError, RegistryError, UsageError
 from coordpath_governance.governance import verified
 from coordpath_governance.governance.verified import load_verified
-from coordpath_governance.ledger.anchor import make_anchor
 from coordpath_governance.ledger.events import (
     Adoption,
     Binding,
@@ -31,6 +30,7 @@ from coordpath_governance.ledger.events import (
     Registration,
     ReportMade,
 )
+from coordpath_governance.ledger.export import make_anchor
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models.coefficients_json import declared_bytes, to_document
 from coordpath_governance.models.formats import plugin_source

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from coordpath_governance.canonical import canonical_bytes
 from coordpath_governance.errors import LedgerError
-from coordpath_governance.ledger.reading import read_entry
+from coordpath_governance.ledger.entries import read_entry
 
 
 def test_every_entry_reads_back(story):
