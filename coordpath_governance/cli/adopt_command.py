@@ -60,9 +60,9 @@ def command(
     opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
     if name is None:
         return _adopt_all(registry.client, opened, signer, reason)
-    from coordpath_governance.review.adopted import policy_for
     from coordpath_governance.review.decisions import adopt_standing
     from coordpath_governance.review.history import ModelHistory
+    from coordpath_governance.review.policies import policy_for
 
     alias = chosen_alias(alias, policy_for(opened, name))
     before = ModelHistory(opened.entries(name)).standing(alias).version

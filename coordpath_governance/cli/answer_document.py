@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry
     from coordpath_governance.ledger.keyring import KeyRing
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.review.adopted import AdoptedPolicy
     from coordpath_governance.review.gate import Answer
+    from coordpath_governance.review.policies import AdoptedPolicy
 
 __all__ = ["GATE_SCHEMA", "answer_document", "print_json", "refusal_document"]
 

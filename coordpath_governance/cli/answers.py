@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.events import Binding
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.reports.document import RuleFacts
-    from coordpath_governance.review.adopted import AdoptedPolicy
     from coordpath_governance.review.gate import Answer
+    from coordpath_governance.review.policies import AdoptedPolicy
     from coordpath_governance.review.readiness import Readiness
 
 __all__ = ["say_line", "show_answer", "show_readiness", "show_rules", "tell_emergencies", "told_change"]

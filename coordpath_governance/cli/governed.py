@@ -18,9 +18,9 @@ from coordpath_governance.registry.connection import connect
 from coordpath_governance.registry.guarded_registry import guard_behind
 from coordpath_governance.registry.stores import GUARDED_SCHEME
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
-from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.gate import Answer, ask_gate
+from coordpath_governance.review.policies import AdoptedPolicy, policy_for
 from coordpath_governance.review.ports import Actor
 
 if TYPE_CHECKING:

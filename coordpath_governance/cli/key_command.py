@@ -30,8 +30,8 @@ from coordpath_governance.ledger.events import KeyAdded, KeyFacts, KeyRevoked
 from coordpath_governance.ledger.keyring import make_proof
 from coordpath_governance.ledger.seconding import record_or_propose
 from coordpath_governance.policy.terms import ADMIN, SERVICE
+from coordpath_governance.signing import NEW_PASSPHRASE_VARIABLE
 from coordpath_governance.signing.keys import PrivateKey, PublicKey, new_key
-from coordpath_governance.signing.variables import NEW_PASSPHRASE_VARIABLE
 from coordpath_governance.text import visible
 
 if TYPE_CHECKING:

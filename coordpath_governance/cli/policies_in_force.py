@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry
     from coordpath_governance.ledger.keyring import KeyRing
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.review.adopted import PolicyRecord
+    from coordpath_governance.review.policies import PolicyRecord
 
 __all__ = ["POLICIES_SCHEMA", "list_policies", "retire", "show"]
 
@@ -40,7 +40,7 @@ def list_policies(ledger: str | None, tracking_uri: str | None, registry_uri: st
 
     If a registry is named and answers, the models in it that each policy in force matches are listed too.
     """
-    from coordpath_governance.review.adopted import policy_records
+    from coordpath_governance.review.policies import policy_records
 
     opened = read_ledger(ledger, tracking_uri, registry_uri)
     names, why = _registered(tracking_uri, registry_uri)
@@ -66,7 +66,7 @@ def show(ledger: str | None, tracking_uri: str | None, registry_uri: str | None,
 
     NAME stands for the newest policy of that name, also if it was retired; DIGEST for the one whose SHA-256 begins so.
     """
-    from coordpath_governance.review.adopted import policy_records
+    from coordpath_governance.review.policies import policy_records
 
     check_text(which)
     opened = read_ledger(ledger, tracking_uri, registry_uri)

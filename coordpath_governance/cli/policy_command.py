@@ -131,8 +131,7 @@ def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - 
     another policy in force, so that it could only refuse; what cannot be known here is a note. Where a policy in force asks
     for two policy-admins (`admins: 2`), FILE is only proposed: exit code 3, until another seconds it (`coordpath second`).
     """
-    from coordpath_governance.review.adopted import adopted_policies
-    from coordpath_governance.review.policies import adopt_policy
+    from coordpath_governance.review.policies import adopt_policy, adopted_policies
 
     policy = _read(file)
     sha256 = policy_sha256(policy)

@@ -28,7 +28,7 @@ from coordpath_governance.registry.guarded_registry import ask_to_promote, guard
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.requests import REQUEST_TAG, sign_request
-from coordpath_governance.signing.variables import KEY_VARIABLE
+from coordpath_governance.signing import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from coordpath_governance.review.ports import AliasRegistry

@@ -106,7 +106,7 @@ def _show_key(facts: KeyAdded) -> None:
 def _show_policy(ledger: Ledger, facts: PolicyAdopted) -> None:
     from coordpath_governance.ledger.seconding import proposed_policy
     from coordpath_governance.policy.load import policy_changes
-    from coordpath_governance.review.adopted import adopted_policies
+    from coordpath_governance.review.policies import adopted_policies
 
     policy = proposed_policy(ledger, facts)
     before = next((each for each in adopted_policies(ledger) if each.policy.name == policy.name), None)

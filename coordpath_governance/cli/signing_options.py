@@ -11,7 +11,7 @@ import click
 
 from coordpath_governance.errors import UsageError
 from coordpath_governance.ledger.location import LEDGER_VARIABLE, ledger_url
-from coordpath_governance.signing.variables import KEY_VARIABLE, PASSPHRASE_VARIABLE
+from coordpath_governance.signing import KEY_VARIABLE, PASSPHRASE_VARIABLE
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger

@@ -18,10 +18,10 @@ from coordpath_governance.errors import (
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.versions import registered_names
-from coordpath_governance.review.adopted import adopted_policies, policy_for
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.decisions import adopt_standing
-from coordpath_governance.review.reconcile import look
+from coordpath_governance.review.policies import adopted_policies, policy_for
+from coordpath_governance.review.promotion import look
 from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = ["ModelTaken", "adopt_all", "exit_code"]

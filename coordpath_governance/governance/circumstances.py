@@ -10,7 +10,7 @@ from coordpath_governance.governance.pinned import is_local, pinned_source
 from coordpath_governance.policy.admission import Circumstances
 from coordpath_governance.registry.download import fetch_model
 from coordpath_governance.registry.versions import find_champion, point_at, registered_names
-from coordpath_governance.review.adopted import adopted_policies
+from coordpath_governance.review.policies import adopted_policies
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger

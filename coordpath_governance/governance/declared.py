@@ -24,9 +24,9 @@ from coordpath_governance.registry.beside import folder_name, read_beside, write
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.download import DeclaredModel, download_files
 from coordpath_governance.registry.versions import ModelPointer
-from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.decisions import check_declarer, declare
+from coordpath_governance.review.policies import AdoptedPolicy, policy_for
 from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = ["DeclaredVersion", "declare_version", "declared_in", "vouched_in"]

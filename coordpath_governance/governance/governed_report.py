@@ -19,18 +19,18 @@ from coordpath_governance.governance.shown import show_version
 from coordpath_governance.governance.version_report import recalled_in, report_on_versions
 from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.store import Ledger
-from coordpath_governance.policy.judge import assess
+from coordpath_governance.policy.assess import assess
 from coordpath_governance.registry.beside import folder_between
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import REPORT_FILE, Assessment, ChangeFacts
 from coordpath_governance.reports.make import Progress
-from coordpath_governance.review.adopted import AdoptedPolicy
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.gate import Answer, ask_gate, record_report
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.pages import changed_pages, page_states, recorded_files
+from coordpath_governance.review.policies import AdoptedPolicy
 from coordpath_governance.review.readiness import gate_word
 from coordpath_governance.review.status import version_status
 from coordpath_governance.signing.keys import PrivateKey

@@ -32,7 +32,7 @@ from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.reports.make import Reference, settings_for
 from coordpath_governance.reports.stated_facts import objection_to_fact
-from coordpath_governance.review.adopted import policy_for
+from coordpath_governance.review.policies import policy_for
 
 __all__ = ["RegisteredVersion", "ReportTerms", "register_with_report", "report_on_registered"]
 

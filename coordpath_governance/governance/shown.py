@@ -15,9 +15,9 @@ from coordpath_governance.registry.beside import attaching, folder_between
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.rendering.render import Conclusion, render_conclusion_markdown, render_summary_markdown
 from coordpath_governance.reports.document import HTML_PAGE
-from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.gate import ask_gate
 from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.policies import policy_for
 from coordpath_governance.review.status import VersionStatus, version_status
 
 if TYPE_CHECKING:

@@ -33,15 +33,14 @@ from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.versions import ListedVersion, point_at, registered_names, registered_versions
 from coordpath_governance.reports.document import ChangeFacts, RuleFacts
-from coordpath_governance.review.adopted import AdoptedPolicy, adopted_policies, guarding_policies, policy_for
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.emergency import emergency_words
 from coordpath_governance.review.gate import Answer, ask_gate
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.pages import changed_pages, page_states
+from coordpath_governance.review.policies import AdoptedPolicy, adopted_policies, guarding_policies, policy_for
 from coordpath_governance.review.ports import AliasRegistry
-from coordpath_governance.review.promotion import stands_already
-from coordpath_governance.review.reconcile import look
+from coordpath_governance.review.promotion import look, stands_already
 
 __all__ = ["SWEEP_SCHEMA", "Scope", "Swept", "exit_code", "is_about_the_files", "seen_before", "sweep", "sweep_document"]
 

@@ -38,9 +38,9 @@ from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect, registry_errors, registry_uri_in_use
 from coordpath_governance.registry.download import download_files, load_files
 from coordpath_governance.registry.versions import ModelPointer, point_at
-from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.history import ModelHistory, Standing
+from coordpath_governance.review.policies import policy_for
 
 __all__ = ["load_verified"]
 

@@ -12,8 +12,8 @@ from typing import Any
 from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.ledger.location import ledger_url
 from coordpath_governance.ledger.store import Ledger
-from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.guard import Guard
+from coordpath_governance.review.policies import policy_for
 
 __all__ = ["REPORTS_VARIABLE", "open_guard"]
 

@@ -9,13 +9,11 @@ from typing import Literal
 from coordpath_governance.errors import ReportFormatError
 from coordpath_governance.policy.built_in import BUILT_IN, DECLARED_COEFFICIENTS, built_in_results
 from coordpath_governance.policy.document import MaterialityClass, Policy
-from coordpath_governance.policy.load import policy_sha256
 from coordpath_governance.policy.observations import OBSERVATIONS, observe
 from coordpath_governance.policy.results import Outcome, limit_text, listed, value_text
 from coordpath_governance.policy.rules import Seen
 from coordpath_governance.policy.rules.base import GateFacts
-from coordpath_governance.reports.compose import document_digest
-from coordpath_governance.reports.document import Assessment, ChangeReportDocument, GateWord, PolicyFacts, RuleFacts
+from coordpath_governance.reports.document import ChangeReportDocument, GateWord, RuleFacts
 from coordpath_governance.reports.editions import EDITION, Edition
 
 __all__ = [
@@ -23,7 +21,6 @@ __all__ = [
     "GateFacts",
     "Judgement",
     "RuleFacts",
-    "assess",
     "class_of",
     "judge",
     "judge_with",
@@ -220,26 +217,3 @@ def _condition(name: str, least: float, document: ChangeReportDocument) -> str:
     if value is None:
         return f"{name} is not known, which counts as reached ({begins})"
     return f"{name} is {value_text(value, unit, least)} ({begins})"
-
-
-def assess(document: ChangeReportDocument, policy: Policy, gate: GateWord | None = None) -> ChangeReportDocument:
-    """``document`` under ``policy``: the model's facts, the verdict with every rule, and the digest of it all.
-
-    ``gate`` is what only the gate knew when the report was made; without it the verdict is that of the rules alone.
-    """
-    judgement = judge(policy, document, edition=document.edition) if gate is None else judge_with(policy, document, gate)
-    assessment = Assessment(
-        verdict=judgement.verdict,
-        reason=judgement.reason,
-        materiality=judgement.materiality,
-        policy=PolicyFacts(
-            name=policy.name,
-            sha256=policy_sha256(policy),
-            document=policy.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        ),
-        rules=judgement.results,
-        gate=gate,
-        materiality_reason=judgement.materiality_reason,
-    )
-    assessed = document.model_copy(update={"facts": policy.merged_facts(document.facts), "assessment": assessment})
-    return assessed.model_copy(update={"digest": document_digest(assessed)})

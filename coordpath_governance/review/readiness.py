@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from coordpath_governance.policy.document import Policy
     from coordpath_governance.policy.rules.base import PageState
     from coordpath_governance.reports.document import ChangeReportDocument
-    from coordpath_governance.review.adopted import AdoptedPolicy
+    from coordpath_governance.review.policies import AdoptedPolicy
     from coordpath_governance.review.ports import AliasRegistry
 
 __all__ = ["Readiness", "assess_readiness", "bind", "gate_word", "record_verdict"]

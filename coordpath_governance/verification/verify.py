@@ -32,7 +32,7 @@ from coordpath_governance.errors import (
 from coordpath_governance.paths import Certificate, PathProblem, Solution, evaluate_order, solve_problem
 from coordpath_governance.paths.certificate import OPTIMAL_GAP
 from coordpath_governance.paths.convex.record import RecordedCost
-from coordpath_governance.policy.judge import assess
+from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.logged import LoggedReference, read_reference

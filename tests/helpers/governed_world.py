@@ -16,16 +16,16 @@ from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.formats import recalled_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, RawCoefficient
-from coordpath_governance.policy.judge import assess
+from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
 from coordpath_governance.reference.sources import TableSource
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
 from coordpath_governance.reports.make import Reference, Request, make_report, settings_for
-from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.decisions import approve, declare, reject, waive
 from coordpath_governance.review.gate import ask_gate, record_report
 from coordpath_governance.review.guard import Guard
+from coordpath_governance.review.policies import policy_for
 from coordpath_governance.review.ports import Actor, Created
 from coordpath_governance.review.readiness import gate_word
 from coordpath_governance.review.requests import sign_request
@@ -36,7 +36,7 @@ NAME = "credit"
 
 @pytest.fixture(autouse=True)
 def a_crash_is_seen_at_once(monkeypatch):
-    monkeypatch.setattr("coordpath_governance.review.reconcile._GRACE", timedelta(0))
+    monkeypatch.setattr("coordpath_governance.review.promotion._GRACE", timedelta(0))
 
 
 POLICY = {

@@ -20,9 +20,9 @@ from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models import LinearModel, NumericTerm
 from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
-from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.decisions import adopt_standing, approve
 from coordpath_governance.review.gate import ask_gate
+from coordpath_governance.review.policies import policy_for
 from coordpath_governance.signing.keys import new_key
 
 pytestmark = [pytest.mark.server, pytest.mark.no_cover]

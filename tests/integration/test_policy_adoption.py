@@ -9,7 +9,7 @@ from helpers.office import Office
 from sklearn.linear_model import LogisticRegression
 
 from coordpath_governance.policy.load import read_policy
-from coordpath_governance.review.adopted import adopted_policies
+from coordpath_governance.review.policies import adopted_policies
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from coordpath_governance.ledger.events import PolicyAdopted
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.policy.load import policy_bytes, policy_sha256
 from coordpath_governance.reference.sources import open_source
-from coordpath_governance.review.adopted import adopted_policies
+from coordpath_governance.review.policies import adopted_policies
 from coordpath_governance.signing.keys import PrivateKey
 
 PEOPLE = {"Ann": "policy-admin", "Bob": "validator", "Cleo": "validator"}

@@ -6,7 +6,7 @@ from helpers.governed_world import NAME
 from coordpath_governance.errors import RefusedError, UnguardedError
 from coordpath_governance.ledger.events import OutsideMove
 from coordpath_governance.review.decisions import adopt_standing
-from coordpath_governance.review.reconcile import look
+from coordpath_governance.review.promotion import look
 
 
 @pytest.fixture
