@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordpath_governance.cli.answers import say_line
-from coordpath_governance.cli.arguments import check_text, check_words
 from coordpath_governance.cli.governed import alias_option, chosen_alias, open_registry, show_moved
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
+from coordpath_governance.cli.options import check_text, check_words, key_option, ledger_options, load_key, open_ledger
 from coordpath_governance.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from coordpath_governance.cli.answer_document import print_json
-from coordpath_governance.cli.answers import say_line
-from coordpath_governance.cli.arguments import check_text, check_words
+from coordpath_governance.cli.answers import print_json, say_line
+from coordpath_governance.cli.options import (
+    check_text,
+    check_words,
+    key_option,
+    ledger_options,
+    load_key,
+    open_ledger,
+    read_ledger,
+)
 from coordpath_governance.cli.second_command import say_proposed
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger, read_ledger
 from coordpath_governance.errors import NotFoundError, RegistryError, UsageError
 
 if TYPE_CHECKING:

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordpath_governance.cli.answers import say_line, show_rules
-from coordpath_governance.cli.policies_in_force import list_policies, retire, show
-from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.second_command import say_proposed
-from coordpath_governance.cli.signing_options import (
+from coordpath_governance.cli.options import (
     find_ledger,
     key_option,
     ledger_options,
@@ -21,6 +18,9 @@ from coordpath_governance.cli.signing_options import (
     open_ledger,
     registry_options,
 )
+from coordpath_governance.cli.policies_in_force import list_policies, retire, show
+from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.second_command import say_proposed
 from coordpath_governance.errors import EXIT_NO, VERDICT_EXIT_CODES, CoordpathError, NotFoundError, RefusedError, UsageError
 from coordpath_governance.files import write_new
 from coordpath_governance.policy.load import MAX_POLICY_BYTES, policy_schema, policy_sha256, read_policy

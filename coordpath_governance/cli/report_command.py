@@ -12,13 +12,11 @@ import click
 from click.core import ParameterSource
 
 from coordpath_governance.cli.answers import say_line, show_answer, show_readiness, tell_emergencies
-from coordpath_governance.cli.arguments import check_text
 from coordpath_governance.cli.clock import utc_now
 from coordpath_governance.cli.governed import alias_option, chosen_alias
-from coordpath_governance.cli.overview import show_overview
-from coordpath_governance.cli.report_document import print_report
+from coordpath_governance.cli.options import check_text, ledger_options
+from coordpath_governance.cli.report_answer import print_report, show_overview
 from coordpath_governance.cli.screen import progress_line, say, speaking_aside
-from coordpath_governance.cli.signing_options import ledger_options
 from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.files import writing
 from coordpath_governance.reports.stated_facts import DATE_FACTS, TAGGABLE_FACTS, is_date

@@ -8,7 +8,7 @@ import click
 
 from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.governed import open_registry
-from coordpath_governance.cli.signing_options import find_ledger, ledger_options
+from coordpath_governance.cli.options import find_ledger, ledger_options
 from coordpath_governance.registry.versions import CHAMPION_ALIAS
 
 __all__ = ["command"]

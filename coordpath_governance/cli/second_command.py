@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordpath_governance.cli.answers import say_line
+from coordpath_governance.cli.options import key_option, ledger_options, load_key, open_ledger
 from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
 from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, CoordpathError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from coordpath_governance import explain_change
 from coordpath_governance.canonical import canonical_bytes
-from coordpath_governance.cli.verify_answer import Ledgered, show_recorded
+from coordpath_governance.cli.verify_command import Ledgered, show_recorded
 from coordpath_governance.ledger.export import export_lines
 from coordpath_governance.ledger.recorded_report import recorded_report
 from coordpath_governance.ledger.records import read_records

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PowerTransformer, SplineTransformer, StandardScaler
 
 from coordpath_governance import explain_change
-from coordpath_governance.cli.overview import show_overview
+from coordpath_governance.cli.report_answer import show_overview
 from coordpath_governance.errors import AlignmentError, ReferenceDataError, ReportFormatError, UsageError
 from coordpath_governance.models import from_estimator
 from coordpath_governance.reference.logged import collect_reference, read_reference

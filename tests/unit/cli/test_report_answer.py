@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordpath_governance.cli.overview import show_overview
+from coordpath_governance.cli.report_answer import show_overview
 from coordpath_governance.rendering.wording import step_name
 
 

@@ -1,17 +1,48 @@
-"""What `coordpath audit` says, as JSON documents for scripts."""
+"""What the audit commands share: JSON documents for scripts, anchors and files of evidence, and emergencies that are open.
+
+Anchors are read as they are, and what is written never overwrites anything.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from coordpath_governance.cli.clock import utc_now
 from coordpath_governance.errors import EXIT_NO
+from coordpath_governance.files import reading, write_new
+from coordpath_governance.ledger.emergencies import open_emergencies
 from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.export import AnchorFile, read_anchor
 from coordpath_governance.ledger.keyring import KeyRecord, KeyRing
 from coordpath_governance.ledger.records import PastRetention, Records
 from coordpath_governance.ledger.verify import Audit
 
-__all__ = ["keys_document", "log_document", "show_document", "verify_document"]
+__all__ = [
+    "keys_document",
+    "log_document",
+    "open_words",
+    "read_anchors",
+    "show_document",
+    "verify_document",
+    "write_evidence",
+]
+
+
+def read_anchors(paths: Sequence[Path]) -> list[AnchorFile]:
+    """Anchor files, unopened. Raises as `reading` does, or `LedgerError` for one that is no anchor."""
+    return [_anchor(path) for path in paths]
+
+
+def _anchor(path: Path) -> AnchorFile:
+    with reading(path):
+        return read_anchor(path.read_bytes(), f"'{path}'")
+
+
+def write_evidence(path: Path, lines: Iterable[bytes]) -> None:
+    """A new file, whole or not at all. Raises `UsageError` if there is one of that name, or it cannot be written."""
+    write_new(path, lines, "evidence is never overwritten: name another file")
 
 
 def log_document(records: Records, entries: Sequence[Entry], left_out: int) -> dict[str, Any]:
@@ -130,3 +161,14 @@ def _key(record: KeyRecord) -> dict[str, Any]:
         "added": {"entry": record.added.seq, "at": record.added.at, "by": record.added_by},
         "revoked": revoked,
     }
+
+
+def open_words(entries: Sequence[Entry], blobs: Mapping[str, bytes], name: str | None = None) -> tuple[str, ...]:
+    """A line for each of all models, or of the model ``name``; ``entries`` are all of a ledger that is sound."""
+    keys = KeyRing.of(entries)
+    models = sorted({entry.model for entry in entries if entry.model is not None and name in (None, entry.model)})
+    return tuple(
+        f"{model}: {each.sentence(utc_now())} (entry {each.entry.seq})"
+        for model in models
+        for each in open_emergencies([entry for entry in entries if entry.model == model], blobs, keys)
+    )

@@ -1,8 +1,12 @@
-"""The report in the terminal: verdict, headline, steps. The rest is in the attached page."""
+"""What `coordpath report` says: verdict, headline and steps in the terminal, or with --json the report in short.
+
+The rest is in the attached page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -10,6 +14,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from coordpath_governance.cli.answers import answer_document, print_json
 from coordpath_governance.models.formats import recalled_from
 from coordpath_governance.numbers import CostColumn, cost_column, is_within_noise, pair, significant
 from coordpath_governance.rendering.caps import HTML_CAPS
@@ -22,7 +27,14 @@ from coordpath_governance.reports.stated_facts import ASKED_FACTS
 from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.text import shorten, visible
 
-__all__ = ["show_overview"]
+if TYPE_CHECKING:
+    from coordpath_governance.governance.attach import Attached
+    from coordpath_governance.governance.governed_report import GovernedModel
+    from coordpath_governance.registry.versions import ModelPointer
+    from coordpath_governance.rendering.change_report import ChangeReport
+    from coordpath_governance.review.gate import Answer
+
+__all__ = ["REPORT_SCHEMA", "print_report", "show_overview"]
 
 _NAME_WIDTH = 40
 _DIGITS = 12
@@ -32,6 +44,9 @@ _WIDEST = 1000
 
 _LEAST_NAME = 14
 """Characters of a step's name that stay on one line in a terminal of 80 columns."""
+
+REPORT_SCHEMA = "coordpath.report/1"
+_OF_THE_GATE = ("alias", "verdict", "reason", "materiality", "policy", "rules", "missing")
 
 
 def show_overview(document: ChangeReportDocument, *, verdict: bool = True) -> None:
@@ -155,3 +170,40 @@ def _delta(step: StepFacts, column: CostColumn, *, error_below: bool) -> str:
     error = "" if step.delta_se is None else f"{between}± {significant(column.scaled(step.delta_se), 2)}"
     noise = f"{_NOISE} " if is_within_noise(step.delta, step.delta_se) else ""
     return f"{noise}{mark}{column.delta(step.delta)}{error}"
+
+
+def print_report(
+    report: ChangeReport,
+    champion: ModelPointer | None,
+    candidate: ModelPointer,
+    exit_code: int,
+    attached: Attached | None = None,
+    answer: Answer | None = None,
+    governed: GovernedModel | None = None,
+) -> int:
+    """Print the document and return ``exit_code``. Without a policy the verdict is "not assessed" and there are no rules."""
+    document = report.document
+    path = document.path
+    gate: dict[str, Any] = dict.fromkeys(_OF_THE_GATE) | {"verdict": "not assessed", "rules": [], "missing": []}
+    if answer is not None and governed is not None:
+        name, version = str(candidate.name), str(candidate.version)
+        said = answer_document(answer, governed.adopted, governed.ledger, name, version)
+        gate = {key: said[key] for key in _OF_THE_GATE}
+    print_json(
+        {
+            "schema": REPORT_SCHEMA,
+            "name": document.subject.name,
+            "version": candidate.version,
+            "champion": None if champion is None else champion.version or champion.uri,
+            "digest": document.digest,
+            "sha256": report.sha256,
+            "path": {"status": path.status, "gap": path.gap, "steps": len(path.steps)},
+            "folder": None if attached is None else attached.folder,
+            "attached": attached is not None,
+            "new": attached is not None and attached.new,
+            "replaced": None if attached is None else attached.replaced,
+            **gate,
+            "exit_code": exit_code,
+        }
+    )
+    return exit_code

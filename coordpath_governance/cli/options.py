@@ -1,4 +1,4 @@
-"""Options that several commands share: which ledger, and whose key signs."""
+"""Options that several commands share: which ledger, and whose key signs; and texts that nothing can hold, as wrong use."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from coordpath_governance.errors import UsageError
+from coordpath_governance.ledger.events import LONGEST_WORDS
 from coordpath_governance.ledger.location import LEDGER_VARIABLE, ledger_url
 from coordpath_governance.signing import KEY_VARIABLE, PASSPHRASE_VARIABLE
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = [
+    "check_text",
+    "check_words",
     "find_ledger",
     "key_option",
     "ledger_exists",
@@ -118,3 +121,18 @@ def load_key(path: Path | None) -> PrivateKey:
 def passphrase() -> str | None:
     """The passphrase of the person's key, if there is one."""
     return os.environ.get(PASSPHRASE_VARIABLE) or None
+
+
+def check_text(*values: object) -> None:
+    """Bytes that are not UTF-8 reach Python as lone surrogates."""
+    for value in values:
+        for text in value if isinstance(value, tuple) else (value,):
+            if isinstance(text, str | Path) and any("\ud800" <= char <= "\udfff" for char in str(text)):
+                raise UsageError(f"'{text}' is not valid UTF-8; write it in UTF-8")
+
+
+def check_words(option: str, words: str) -> None:
+    """What a person writes into the ledger has a longest length."""
+    check_text(words)
+    if len(words) > LONGEST_WORDS:
+        raise UsageError(f"{option} has {len(words)} characters; the ledger holds up to {LONGEST_WORDS}")
