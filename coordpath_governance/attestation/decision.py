@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from coordpath_governance.attestation.change import IN_TOTO_TYPE, Digest, Resource
+from coordpath_governance.attestation.attest import IN_TOTO_TYPE, Digest, Resource
 from coordpath_governance.canonical import canonical_bytes, read_json
 from coordpath_governance.errors import SignatureError
 from coordpath_governance.reports.decision import DecisionDocument

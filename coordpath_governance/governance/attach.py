@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from coordpath_governance.attestation.change import ATTESTATION_FILE, VERDICT_FILE
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import AttachError, ReportFormatError, UsageError
 from coordpath_governance.governance.shown import VERDICT_TAG, conclusion_of, described, status_tags

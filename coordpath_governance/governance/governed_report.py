@@ -9,7 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from coordpath_governance.attestation.change import attest
+from coordpath_governance.attestation.attest import attest
 from coordpath_governance.errors import UsageError
 from coordpath_governance.governance.attach import Attached, Verdict, attach, put_again, put_files
 from coordpath_governance.governance.decision_files import put_decisions

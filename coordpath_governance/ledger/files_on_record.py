@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from coordpath_governance.attestation.change import ATTESTATION_FILE, VERDICT_FILE, read_attestation
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE, read_attestation
 from coordpath_governance.attestation.decision import DECISION_ATTESTATION
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import ReportFormatError, SignatureError

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from coordpath_governance._version import __version__
-from coordpath_governance.attestation.change import ATTESTATION_FILE, VERDICT_FILE
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
 from coordpath_governance.attestation.decision import DECISION_ATTESTATION
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import NotFoundError, ReportFormatError, SignatureError, UsageError

@@ -11,7 +11,7 @@ from pathlib import Path
 import mlflow
 import pytest
 
-from coordpath_governance.attestation.change import ATTESTATION_FILE, attest, read_attestation
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, attest, read_attestation
 from coordpath_governance.governance.version_report import report_on_versions
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.registry.versions import point_at

@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 from helpers.office import Office
 
-from coordpath_governance.attestation.change import read_attestation
+from coordpath_governance.attestation.attest import read_attestation
 from coordpath_governance.errors import SigningKeyError
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.rendering.change_report import ChangeReport

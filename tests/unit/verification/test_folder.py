@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from coordpath_governance.attestation.change import attest
+from coordpath_governance.attestation.attest import attest
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import NotFoundError, UsageError
 from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
