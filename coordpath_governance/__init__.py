@@ -17,8 +17,8 @@ from coordpath_governance.errors import CoordpathError
 
 if TYPE_CHECKING:
     from coordpath_governance.explain import explain_change
+    from coordpath_governance.governance.load_verified import load_verified
     from coordpath_governance.governance.register import register_with_report
-    from coordpath_governance.governance.verified import load_verified
     from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm
     from coordpath_governance.models.declaration import to_coefficients
     from coordpath_governance.paths import model_loss, pareto_front, solve
@@ -48,7 +48,7 @@ _HOME = {
     "ChangeReport": "coordpath_governance.rendering.change_report",
     "LinearModel": "coordpath_governance.models",
     "explain_change": "coordpath_governance.explain",
-    "load_verified": "coordpath_governance.governance.verified",
+    "load_verified": "coordpath_governance.governance.load_verified",
     "log_reference": "coordpath_governance.registry.reference",
     "model_loss": "coordpath_governance.paths",
     "pareto_front": "coordpath_governance.paths",

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 from coordpath_governance.errors import AttachError, RefusedError
 from coordpath_governance.governance import declared as declared_module
-from coordpath_governance.governance.verified import load_verified
+from coordpath_governance.governance.load_verified import load_verified
 from coordpath_governance.models import LinearModel, NumericTerm, to_document
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.registry.client_registry import ClientRegistry

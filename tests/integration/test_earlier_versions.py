@@ -15,7 +15,7 @@ import pytest
 from helpers.mlflow_store import use
 from pydantic import BaseModel
 
-from coordpath_governance.governance.verified import load_verified
+from coordpath_governance.governance.load_verified import load_verified
 from coordpath_governance.ledger.events import EVENTS
 
 GOLDEN = Path(__file__).parents[1] / "golden"

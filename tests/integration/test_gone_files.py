@@ -7,7 +7,7 @@ import pytest
 from helpers.office import Office
 
 from coordpath_governance.errors import FilesGoneError
-from coordpath_governance.governance.verified import load_verified
+from coordpath_governance.governance.load_verified import load_verified
 from coordpath_governance.guarded.inner_registry import InnerRegistry
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.formats import format_of, recalled_from

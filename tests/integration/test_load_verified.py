@@ -15,8 +15,8 @@ import yaml
 
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import LedgerError, NotFoundError, RefusedError, RegistryError, UsageError
-from coordpath_governance.governance import verified
-from coordpath_governance.governance.verified import load_verified
+from coordpath_governance.governance import load_verified as verified
+from coordpath_governance.governance.load_verified import load_verified
 from coordpath_governance.ledger.events import (
     Adoption,
     Binding,

@@ -9,7 +9,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST
 from mlflow.store.model_registry.abstract_store import AbstractStore
 
-from coordpath_governance.guarded.store import guarded
+from coordpath_governance.guarded.store import put_behind_guard
 from coordpath_governance.ledger.keyring import KeyRing
 
 __all__ = ["guard", "memory", "opening", "world"]
@@ -104,4 +104,4 @@ def guard(opening):
 @pytest.fixture
 def memory(opening):
     """The guarded store in memory."""
-    return guarded(Memory(), "sqlite:///memory", None)
+    return put_behind_guard(Memory(), "sqlite:///memory", None)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from coordpath_governance.review.ports import AliasRegistry
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["Guarding", "current_actor", "own_key", "refusals"]
+__all__ = ["LazyGuard", "current_actor", "own_key", "refusals"]
 
 _AUTHENTICATION = "mlflow.server.auth"
 
@@ -92,7 +92,7 @@ _LOG = logging.getLogger(__name__)
 _LONGEST = 4000
 
 
-class Guarding:
+class LazyGuard:
     """While the ledger cannot be opened every question is answered with no, and the next one tries again."""
 
     def __init__(self, uri: str) -> None:
@@ -100,8 +100,8 @@ class Guarding:
         self._guard: Guard | None = None
         self._opening = threading.Lock()
 
-    def __reduce__(self) -> tuple[type[Guarding], tuple[str]]:
-        return Guarding, (self._uri,)
+    def __reduce__(self) -> tuple[type[LazyGuard], tuple[str]]:
+        return LazyGuard, (self._uri,)
 
     def set_alias(self, registry: InnerRegistry, name: str, alias: str, version: str) -> None:
         """Set an alias, guarded or not; MLflow's exception if it is refused.
