@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Ledgered", "command", "show_recorded", "verification_document"]
 
+EXIT_MISMATCH = 1
+_SHOWN = 20
+_SCHEMES = ("models:", "runs:")
+_MODEL = "its folder, or a URI such as models:/NAME/3, which is fetched with MLflow"
+
 
 @dataclass(frozen=True)
 class Ledgered:
@@ -124,12 +129,6 @@ def _entry(entry: Entry, records: Records) -> dict[str, Any]:
     known = records.keys.keys.get(entry.key)
     owner = None if known is None else known.facts.owner
     return {"entry": entry.seq, "at": entry.at, "event": entry.event, "by": owner, "key": entry.key}
-
-
-EXIT_MISMATCH = 1
-_SHOWN = 20
-_SCHEMES = ("models:", "runs:")
-_MODEL = "its folder, or a URI such as models:/NAME/3, which is fetched with MLflow"
 
 
 @click.command("verify")

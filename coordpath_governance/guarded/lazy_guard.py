@@ -40,6 +40,9 @@ __all__ = ["LazyGuard", "current_actor", "own_key", "refusals"]
 
 _AUTHENTICATION = "mlflow.server.auth"
 
+_LOG = logging.getLogger(__name__)
+_LONGEST = 4000
+
 
 def current_actor(keyring: Callable[[], KeyRing]) -> Actor:
     """In a request: the authenticated user or nobody, never the server's own key. Elsewhere: the key's owner or nobody."""
@@ -86,10 +89,6 @@ def _key_owner(keyring: Callable[[], KeyRing]) -> str | None:
         return None
     known = keyring().keys.get(key.public.id)
     return known.facts.owner if known is not None and known.revoked is None else None
-
-
-_LOG = logging.getLogger(__name__)
-_LONGEST = 4000
 
 
 class LazyGuard:

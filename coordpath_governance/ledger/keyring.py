@@ -50,6 +50,9 @@ PROOF_SCHEMA = "coordpath.key_proof/1"
 PROOF_TYPE = "application/vnd.coordpath.key-proof+json"
 _MAX_BYTES = 16 * 1024
 
+_ABOUT_KEYS = ("ledger created", "key added", "key revoked")
+_FOR_ADMINS = (*_ABOUT_KEYS, "policy adopted", "policy retired", "proposal")
+
 
 class _ProofDocument(ClosedDocument, strict=True):
     """What is signed."""
@@ -108,10 +111,6 @@ def _payload(public: str, owner: str | None, ledger: str | None, at: str) -> byt
 
 def _remedy(owner: str) -> str:
     return f"{owner} makes key and proof with `coordpath key make OWNER --out FILE --proof FILE`"
-
-
-_ABOUT_KEYS = ("ledger created", "key added", "key revoked")
-_FOR_ADMINS = (*_ABOUT_KEYS, "policy adopted", "policy retired", "proposal")
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,19 @@ _SECRET = ("pass", "secret", "token")
 _LARGEST_PORT = 65535
 _FORMS = "use sqlite:////folder/file.db or postgresql://…"
 
+LEDGER_VARIABLE = "COORDPATH_LEDGER"
+SERVICE_KEY_VARIABLE = "COORDPATH_SERVICE_KEY"
+
+_FILE = "coordpath-ledger.db"
+_GUARDED = "coordpath:"
+_POSTGRESQL = {
+    "postgres": "postgresql+psycopg",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg2": "postgresql+psycopg",
+}
+_DRIVER_OF_OURS = "postgresql+psycopg"
+_DATABRICKS = "databricks"
+
 
 @dataclass(frozen=True)
 class Address:
@@ -89,20 +102,6 @@ def _check_postgresql(url: URL) -> None:
     ports += [port for given in url.normalized_query.get("port", ()) for port in given.split(",") if port]
     if not all(port.isdecimal() and 1 <= int(port) <= _LARGEST_PORT for port in ports):
         raise UsageError(f"the ledger's URL has a port that is none: give a number from 1 to {_LARGEST_PORT}")
-
-
-LEDGER_VARIABLE = "COORDPATH_LEDGER"
-SERVICE_KEY_VARIABLE = "COORDPATH_SERVICE_KEY"
-
-_FILE = "coordpath-ledger.db"
-_GUARDED = "coordpath:"
-_POSTGRESQL = {
-    "postgres": "postgresql+psycopg",
-    "postgresql": "postgresql+psycopg",
-    "postgresql+psycopg2": "postgresql+psycopg",
-}
-_DRIVER_OF_OURS = "postgresql+psycopg"
-_DATABRICKS = "databricks"
 
 
 def ledger_url(registry_uri: str | None, explicit: str | None) -> str:

@@ -16,6 +16,8 @@ __all__ = ["CurveChart", "FunctionRow", "FunctionView", "draw_curve", "functions
 WIDTH, HEIGHT = 340, 170
 LEFT, RIGHT, TOP, BOTTOM = 46, 330, 10, 144
 
+NONE = "–"
+
 
 @dataclass(frozen=True)
 class CurveChart:
@@ -58,9 +60,6 @@ def _line(places: Sequence[float], values: Sequence[float | None], across: Scale
     known = [(place, value) for place, value in zip(places, values, strict=True) if value is not None]
     commands = [f"{'L' if i else 'M'}{svg.number(across(x))} {svg.number(up(y))}" for i, (x, y) in enumerate(known)]
     return svg.path("".join(commands), class_) if len(known) > 1 else ""
-
-
-NONE = "–"
 
 
 @dataclass(frozen=True)

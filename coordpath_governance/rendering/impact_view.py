@@ -38,6 +38,12 @@ NOT_DEFINED = "not defined"
 RIGHT_CLASS = "Accuracy (share of the rows whose most probable class is the observed one)"
 BEST_GINI = "Gini, relative to the best possible order"
 
+ROUNDING = 1e-12
+SQUARED_ERROR = "Mean squared error"
+
+NO_SEGMENTS = "No segments were named."
+NO_ROWS = "There are no segments: only moments were at hand, not rows."
+
 
 @dataclass(frozen=True)
 class MetricRow:
@@ -139,13 +145,6 @@ def _nearer(old: float | None, new: float | None) -> str:
     """Whether a ratio comes nearer to 1."""
     before, after = abs((old or 0.0) - 1.0), abs((new or 0.0) - 1.0)
     return "nearer to 1" if after < before else "farther from 1" if after > before else "the same"
-
-
-ROUNDING = 1e-12
-SQUARED_ERROR = "Mean squared error"
-
-NO_SEGMENTS = "No segments were named."
-NO_ROWS = "There are no segments: only moments were at hand, not rows."
 
 
 @dataclass(frozen=True)

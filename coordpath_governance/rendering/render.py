@@ -46,6 +46,16 @@ __all__ = [
 
 DIGEST_LENGTH = 12
 
+HTML_BYTES = 400_000
+MARKDOWN_CHARACTERS = 60_000
+MARKDOWN_BYTES = 95_000
+"""MLflow renders Markdown artifacts below 100 kB."""
+SUMMARY_CHARACTERS = 1_500
+SUMMARY_SIZES = ((48, 500, 5), (24, 240, 5), (12, 100, 5), (8, 40, 3), (6, 20, 0))
+"""Characters of a name, characters of a sentence and number of steps, each tried while the summary is too long."""
+
+_CONCLUDED = Caps(48, 500, 0, 0, 0, 0, 0, 0, 0)
+
 
 @dataclass(frozen=True)
 class Digest:
@@ -208,17 +218,6 @@ def _figures(document: ChangeReportDocument, caps: Caps, path: PathView) -> tupl
 
 def _period(document: ChangeReportDocument, caps: Caps) -> str:
     return caps.label(document.data.period) if document.data.period else ""
-
-
-HTML_BYTES = 400_000
-MARKDOWN_CHARACTERS = 60_000
-MARKDOWN_BYTES = 95_000
-"""MLflow renders Markdown artifacts below 100 kB."""
-SUMMARY_CHARACTERS = 1_500
-SUMMARY_SIZES = ((48, 500, 5), (24, 240, 5), (12, 100, 5), (8, 40, 3), (6, 20, 0))
-"""Characters of a name, characters of a sentence and number of steps, each tried while the summary is too long."""
-
-_CONCLUDED = Caps(48, 500, 0, 0, 0, 0, 0, 0, 0)
 
 
 def render_html(document: ChangeReportDocument) -> str:

@@ -56,6 +56,12 @@ LINE_STARTS = re.compile(r"^(\s*)(=|[-+](?=[\s+-]|$))|^(\s*\d+)([.)](?=\s|$))")
 BREAK = "\ue000"
 """Stands for a zero-width space while escaping; `visible` leaves none of these in user text."""
 
+BREAKS = re.compile(r"(?<=\w[_/=])(?=\w)|(?<=[^\W\d]\.)(?=[^\W\d])")
+"""Where a long name may go on to the next line."""
+UNBROKEN = 14
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
 
 class MarkdownText(str):
     """Text that is Markdown already and is not escaped again."""
@@ -103,13 +109,6 @@ def bar(start: float, end: float, low: float, high: float, width: int = 24) -> s
     last = max(int(cells[1] + 0.5), first + 1) if start != end else first
     fill = "█" if end < start else "▒"
     return "·" * first + fill * (last - first) + "·" * (width - last)
-
-
-BREAKS = re.compile(r"(?<=\w[_/=])(?=\w)|(?<=[^\W\d]\.)(?=[^\W\d])")
-"""Where a long name may go on to the next line."""
-UNBROKEN = 14
-
-PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def template_folder(package: Path = PACKAGE) -> Path:

@@ -32,6 +32,13 @@ OwnThresholds = tuple[float | None, float | None]
 
 NOWHERE: OwnThresholds = (None, None)
 
+_LABEL = 40
+"""Characters of a class's name in a sentence."""
+
+_TWO = 2
+_RARE = 0.01
+"""The share of rows on the other side of a cut-off, up to which it may not be the one in use."""
+
 
 def own_thresholds(models: Mapping[Any, Mapping[str, Any] | None], threshold_class: str | None = None) -> OwnThresholds:
     """Of the models of a report, as probabilities of ``threshold_class``; without a champion there is nothing to compare."""
@@ -90,14 +97,6 @@ def _move(own: OwnThresholds) -> str:
 def _texts(old: float, new: float) -> tuple[str, str]:
     first, second = (text.rstrip("0").rstrip(".") if "." in text else text for text in pair(old, new))
     return first, second
-
-
-_LABEL = 40
-"""Characters of a class's name in a sentence."""
-
-_TWO = 2
-_RARE = 0.01
-"""The share of rows on the other side of a cut-off, up to which it may not be the one in use."""
 
 
 def is_bare(settings: Settings, classes: Sequence[str]) -> bool:

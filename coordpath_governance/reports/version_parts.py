@@ -33,6 +33,8 @@ LAST_MOMENT = 253_402_300_799_999
 Moment = Annotated[int, Field(ge=0, le=LAST_MOMENT)]
 """Milliseconds since 1970, UTC, as MLflow recorded them."""
 
+_PYTHON = "Python"
+
 
 class DatasetFacts(Part):
     """A data set that a version was trained on.
@@ -133,9 +135,6 @@ def pin_changes(environments: Environments) -> tuple[PinChange, ...]:
         for package in sorted({*before, *after}, key=lambda each: (each != _PYTHON, each))
         if before.get(package) != after.get(package)
     )
-
-
-_PYTHON = "Python"
 
 
 def _versions(environment: EnvironmentFacts) -> dict[str, str]:

@@ -43,6 +43,9 @@ _GRACE = timedelta(seconds=3)
 
 _PAUSE = 0.05
 
+_TURNS = 5
+"""How often a promotion looks again because something that matters was recorded meanwhile."""
+
 
 def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, actor: Actor) -> ModelHistory:
     """The model's history, after ``actor``, if first to come, has finished a promotion that was begun and not done."""
@@ -191,10 +194,6 @@ def _put_back(registry: AliasRegistry, name: str, alias: str, history: ModelHist
     standing = history.standing(alias)
     if standing.version is not None and registry.aliases(name).get(alias) != standing.version:
         registry.set_alias(name, alias, standing.version)
-
-
-_TURNS = 5
-"""How often a promotion looks again because something that matters was recorded meanwhile."""
 
 
 def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, version: str, actor: Actor) -> None:

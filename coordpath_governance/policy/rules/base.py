@@ -30,6 +30,11 @@ __all__ = [
 
 PageState = Literal["as recorded", "changed", "missing", "not known"]
 
+Amount = Annotated[float, Field(allow_inf_nan=False)]
+Limit = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Most = Annotated[int, Field(ge=0, le=1_000_000)]
+Name = Annotated[str, Field(min_length=1, max_length=500)]
+
 
 @dataclass(frozen=True)
 class GateFacts:
@@ -59,12 +64,6 @@ def days_between(earlier: str, later: str) -> float | None:
     except (ValueError, TypeError):
         return None
     return passed if passed >= 0 else None
-
-
-Amount = Annotated[float, Field(allow_inf_nan=False)]
-Limit = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Most = Annotated[int, Field(ge=0, le=1_000_000)]
-Name = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 @dataclass(frozen=True)
