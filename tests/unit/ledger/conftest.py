@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
+from helpers.governed_world import world
 
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.ledger.decided import decided
@@ -46,6 +47,8 @@ from coordpath_governance.reports.document import RuleFacts
 from coordpath_governance.review.decision_records import decision_record
 from coordpath_governance.review.requests import sign_request
 from coordpath_governance.signing.keys import new_key
+
+__all__ = ["book", "story", "world"]
 
 NAME = "ab" * 16
 NONCE = "cd" * 16
