@@ -1,1 +1,1 @@
-"""Rendering: a complete change report document laid out as HTML and Markdown."""
+"""Rendering: a complete change report document laid out as HTML and Markdown; and `ChangeReport`, as users hold it."""
