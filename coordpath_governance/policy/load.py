@@ -1,4 +1,8 @@
-"""Read a policy: YAML or JSON in, strictly; canonical bytes and their digest out. And what changes between two of them."""
+"""Read a policy: YAML or JSON in, strictly; canonical bytes and their digest out. And what changes between two of them.
+
+YAML as people mean it: only ``true`` and ``false`` are booleans, a date is text, 1e-3 is a number. What could make two
+readers see two policies, or one reader work for ever, is an error: a key twice, anchors and aliases, tags, too many bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """How a version came to be: dates, training data and facts, as the registry, the run and the author's tags say.
 
 All of it is the author's to write, and none of it decides anything; a report shows it with where it comes from.
+Nothing is loaded or followed: a dataset's source is text that whoever logged the run has chosen. A version's tag wins over
+its run's. A tag that is too long, or holds no date where one is asked for, is not used and said to be unusable: half a
+sentence could say the opposite of the whole.
 """
 
 from __future__ import annotations

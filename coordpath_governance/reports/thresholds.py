@@ -1,6 +1,9 @@
 """Where the versions decide: their own thresholds, and sentences on the decisions that flip.
 
 A sentence says at which cut-off of which class, how many rows change, and from what to what.
+
+A threshold that somebody asks for is taken for both versions. If their own is another one and moves, decisions counted
+there say nothing of that, and a gate must not take them for all there is.
 """
 
 from __future__ import annotations

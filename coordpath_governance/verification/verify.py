@@ -2,7 +2,7 @@
 
 Levels: `arithmetic` (every figure follows from the evidence in the report), `certificate` (optimality or bound
 re-established from the moments, or from the recorded evaluations), `data` (the evidence itself, from the rows). Only all
-three together are "verified". Two more are added by those who have the files: `model` (`verify_models`) and `ledger`
+three together are "verified". Two more are added by those who have the files: `model` (`model_files`) and `ledger`
 (`ledger.recorded_report`).
 """
 
