@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 help:
 	@echo "make demo     the whole story on an embedded store, with data that ship with scikit-learn"
-	@echo "make test     ruff, mypy, all tests, coverage floors"
+	@echo "make test     ruff, import-linter, mypy, all tests, coverage floors"
 	@echo "make acceptance  what is slow by nature: models of a real Spark (needs Java), forged and fuzzed files"
 	@echo "make bench    what the issues promise, measured as ratios in one run"
 	@echo "make schemas  write docs/schemas/*.json again"
@@ -33,6 +33,7 @@ demo: $(VENV)/.ready-to-run
 lint: $(VENV)/.ready-to-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: $(VENV)/.ready-to-test
 	$(BIN)/mypy
@@ -66,4 +67,4 @@ schemas: $(VENV)/.ready-to-run
 	$(BIN)/python docs/schemas/write.py
 
 clean:
-	rm -rf $(VENV) .venv-acceptance .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* demo-store
+	rm -rf $(VENV) .venv-acceptance .mypy_cache .ruff_cache .import_linter_cache .pytest_cache .hypothesis .coverage* demo-store

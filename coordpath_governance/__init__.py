@@ -17,13 +17,13 @@ from coordpath_governance.errors import CoordpathError
 
 if TYPE_CHECKING:
     from coordpath_governance.explain import explain_change
+    from coordpath_governance.governance.load_verified import load_verified
+    from coordpath_governance.governance.register import register_with_report
     from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm
     from coordpath_governance.models.declaration import to_coefficients
     from coordpath_governance.paths import model_loss, pareto_front, solve
     from coordpath_governance.registry.reference import log_reference
-    from coordpath_governance.registry.register import register_with_report
-    from coordpath_governance.registry.verified import load_verified
-    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.rendering.change_report import ChangeReport
 
 __all__ = [
     "CategoricalTerm",
@@ -45,14 +45,14 @@ __all__ = [
 _HOME = {
     "CategoricalTerm": "coordpath_governance.models",
     "NumericTerm": "coordpath_governance.models",
-    "ChangeReport": "coordpath_governance.reports.change_report",
+    "ChangeReport": "coordpath_governance.rendering.change_report",
     "LinearModel": "coordpath_governance.models",
     "explain_change": "coordpath_governance.explain",
-    "load_verified": "coordpath_governance.registry.verified",
+    "load_verified": "coordpath_governance.governance.load_verified",
     "log_reference": "coordpath_governance.registry.reference",
     "model_loss": "coordpath_governance.paths",
     "pareto_front": "coordpath_governance.paths",
-    "register_with_report": "coordpath_governance.registry.register",
+    "register_with_report": "coordpath_governance.governance.register",
     "solve": "coordpath_governance.paths",
     "to_coefficients": "coordpath_governance.models.declaration",
 }

@@ -14,8 +14,8 @@ from coordpath_governance.models import from_fitted
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
-from coordpath_governance.reports.environment import environments_of
 from coordpath_governance.reports.make import (
     DEFAULT_MAX_STEPS,
     Progress,
@@ -26,11 +26,11 @@ from coordpath_governance.reports.make import (
     version_facts,
 )
 from coordpath_governance.reports.stated_facts import DATE_FACTS, is_date
+from coordpath_governance.reports.version_parts import environments_of
 
 if TYPE_CHECKING:
     from coordpath_governance.models.environment import Environment
     from coordpath_governance.registry.origin import Origin
-    from coordpath_governance.reports.change_report import ChangeReport
 
 __all__ = ["explain_change"]
 
@@ -110,7 +110,7 @@ def explain_change(
         ),
         environments=environments_of(old.environment if old else None, new.environment),
     )
-    return make_report(old.model if old else None, new.model, reference, request, progress)
+    return ChangeReport(make_report(old.model if old else None, new.model, reference, request, progress))
 
 
 def _check_words(texts: dict[str, str | None], role: object, missing: object, segments: object) -> None:
@@ -144,7 +144,7 @@ class _Side:
         """``said``, and what the author said in tags of the rest."""
         if self.origin is None:
             return said
-        from coordpath_governance.registry.author_tags import with_tagged_facts
+        from coordpath_governance.registry.origin import with_tagged_facts
 
         return with_tagged_facts(said, self.origin.version_tags, self.origin.run_tags)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from coordpath_governance.attestation.attest import IN_TOTO_TYPE
-from coordpath_governance.attestation.statement import Digest, Resource
+from coordpath_governance.attestation.attest import IN_TOTO_TYPE, Digest, Resource
 from coordpath_governance.canonical import canonical_bytes, read_json
 from coordpath_governance.errors import SignatureError
 from coordpath_governance.reports.decision import DecisionDocument
+from coordpath_governance.reports.parts import Part
 from coordpath_governance.signing.envelope import open_envelope, seal
 from coordpath_governance.signing.keys import PrivateKey, PublicKey
 
@@ -22,11 +22,7 @@ DECISION_TYPE = "urn:coordpath:change-decision:v1"
 _MAX_BYTES = 1024 * 1024
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class DecisionFacts(_Part):
+class DecisionFacts(Part):
     """The predicate. ``entry`` and its hash are the promotion's or the rejection's in the ledger.
 
     An emergency rollback has no ``report``.
@@ -43,7 +39,7 @@ class DecisionFacts(_Part):
     entry_sha256: str
 
 
-class DecisionStatement(_Part):
+class DecisionStatement(Part):
     """in-toto's Statement v1; the first subject is the model, the others are the files of the record."""
 
     type_: Annotated[Literal["https://in-toto.io/Statement/v1"], Field(alias="_type")] = "https://in-toto.io/Statement/v1"

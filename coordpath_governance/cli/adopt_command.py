@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordpath_governance.cli.answers import say_line
-from coordpath_governance.cli.arguments import check_text, check_words
 from coordpath_governance.cli.governed import alias_option, chosen_alias, open_registry, show_moved
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
+from coordpath_governance.cli.options import check_text, check_words, key_option, ledger_options, load_key, open_ledger
 from coordpath_governance.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,9 +59,9 @@ def command(
     opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
     if name is None:
         return _adopt_all(registry.client, opened, signer, reason)
-    from coordpath_governance.review.adopted import policy_for
     from coordpath_governance.review.decisions import adopt_standing
     from coordpath_governance.review.history import ModelHistory
+    from coordpath_governance.review.policies import policy_for
 
     alias = chosen_alias(alias, policy_for(opened, name))
     before = ModelHistory(opened.entries(name)).standing(alias).version
@@ -80,7 +79,7 @@ def command(
 
 def _adopt_all(client: Any, ledger: Ledger, signer: PrivateKey, reason: str) -> int:  # noqa: ANN401 - MlflowClient
     """One line per model; the exit code tells whether any is left."""
-    from coordpath_governance.registry.adopt_all import adopt_all, exit_code
+    from coordpath_governance.governance.adopt_all import adopt_all, exit_code
 
     kinds = set()
     for taken in adopt_all(client, ledger, signer, reason):

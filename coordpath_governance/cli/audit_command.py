@@ -9,20 +9,17 @@ from typing import Any
 
 import click
 
-from coordpath_governance.cli.answer_document import print_json
-from coordpath_governance.cli.audit_documents import verify_document
+from coordpath_governance.cli.answers import print_json
+from coordpath_governance.cli.audit_answers import open_words, read_anchors, verify_document, write_evidence
 from coordpath_governance.cli.audit_records import keys, log, show
 from coordpath_governance.cli.clock import utc_moment
-from coordpath_governance.cli.emergencies import open_words
-from coordpath_governance.cli.evidence import read_anchors, write_evidence
+from coordpath_governance.cli.options import ledger_options, open_ledger, read_ledger
 from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.signing_options import ledger_options, open_ledger, read_ledger
 from coordpath_governance.errors import EXIT_NO, LedgerError
-from coordpath_governance.ledger.anchor import make_anchor
 from coordpath_governance.ledger.events import Anchor
-from coordpath_governance.ledger.export import export_lines, read_export
+from coordpath_governance.ledger.export import export_lines, make_anchor, read_export
 from coordpath_governance.ledger.location import SERVICE_KEY_VARIABLE
-from coordpath_governance.ledger.retention import past_retention
+from coordpath_governance.ledger.records import past_retention
 from coordpath_governance.ledger.verify import Audit, audit
 from coordpath_governance.text import visible
 

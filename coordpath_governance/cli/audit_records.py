@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from coordpath_governance.cli.answer_document import print_json
-from coordpath_governance.cli.audit_documents import keys_document, log_document, show_document
-from coordpath_governance.cli.emergencies import open_words
-from coordpath_governance.cli.evidence import read_anchors, write_evidence
-from coordpath_governance.cli.period import first_moment, last_moment
+from coordpath_governance.cli.answers import print_json
+from coordpath_governance.cli.audit_answers import (
+    keys_document,
+    log_document,
+    open_words,
+    read_anchors,
+    show_document,
+    write_evidence,
+)
+from coordpath_governance.cli.options import ledger_options, read_ledger
 from coordpath_governance.cli.screen import say, say_warning
-from coordpath_governance.cli.signing_options import ledger_options, read_ledger
 from coordpath_governance.errors import EXIT_NO, LedgerError, NotFoundError, UsageError
-from coordpath_governance.ledger.account import account
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import EVENTS
-from coordpath_governance.ledger.key_records import KeyRecord, key_records
+from coordpath_governance.ledger.keyring import KeyRecord, key_records
 from coordpath_governance.ledger.records import Records, read_records
-from coordpath_governance.ledger.words import entry_line
+from coordpath_governance.ledger.words import account, entry_line
 from coordpath_governance.text import visible
 
-__all__ = ["keys", "log", "show"]
+__all__ = ["first_moment", "keys", "last_moment", "log", "show"]
 
 _NEWEST = 50
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
+)
+_LENGTH_OF_A_DATE = 10
+_DAY = timedelta(days=1) - timedelta(microseconds=1)
 
 
 def records_options(function: _Function) -> _Function:
@@ -243,3 +254,29 @@ def _say_key(record: KeyRecord) -> None:
     if record.revoked is not None:
         why = f": {record.reason}" if record.reason else ", without a reason"
         say(visible(f"    revoked {record.revoked.at} by {record.revoked_by} (entry {record.revoked.seq}){why}"))
+
+
+def first_moment(option: str, text: str) -> str:
+    """The first moment that is meant, as the ledger writes times. Raises `UsageError` if ``text`` is not a time."""
+    return _written(option, text, timedelta(0))
+
+
+def last_moment(option: str, text: str) -> str:
+    """The last moment that is meant: of a date, the end of that day. Raises `UsageError` if ``text`` is not a time."""
+    return _written(option, text, _DAY)
+
+
+def _written(option: str, text: str, of_a_date: timedelta) -> str:
+    wrong = UsageError(
+        f"{option}: '{text[:80]}' is not a time; give a date such as 2026-03-31, or 2026-03-31T17:00:00 (UTC)"
+    )
+    if not _TIME.fullmatch(text):
+        raise wrong
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        if len(text) == _LENGTH_OF_A_DATE:
+            moment += of_a_date
+        utc = moment if moment.tzinfo is None else moment.astimezone(timezone.utc).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        raise wrong from None
+    return utc.isoformat(timespec="microseconds") + "Z"

@@ -9,9 +9,8 @@ from shlex import quote
 import click
 
 from coordpath_governance.cli.answers import say_line
-from coordpath_governance.cli.arguments import check_text, check_words
 from coordpath_governance.cli.governed import open_governed
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
+from coordpath_governance.cli.options import check_text, check_words, key_option, ledger_options, load_key
 
 __all__ = ["DECLARATION_SCHEMA", "command"]
 
@@ -50,7 +49,7 @@ def command(
     """
     check_text(name, version, coefficients)
     check_words("--reason", reason)
-    from coordpath_governance.registry.declared import declare_version
+    from coordpath_governance.governance.declared import declare_version
     from coordpath_governance.registry.versions import point_at
 
     signer = load_key(key)

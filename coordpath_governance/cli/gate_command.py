@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import click
 
-from coordpath_governance.cli.answer_document import answer_document, print_json, refusal_document
-from coordpath_governance.cli.answers import show_answer, show_readiness
-from coordpath_governance.cli.arguments import check_text
+from coordpath_governance.cli.answers import answer_document, print_json, refusal_document, show_answer, show_readiness
 from coordpath_governance.cli.governed import alias_option, chosen_alias, open_governed, open_registry, version_number
-from coordpath_governance.cli.signing_options import ledger_options
+from coordpath_governance.cli.options import check_text, ledger_options
 from coordpath_governance.errors import RefusedError
 
 __all__ = ["command"]

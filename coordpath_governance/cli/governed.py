@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from coordpath_governance.cli.answers import say_line
+from coordpath_governance.cli.answers import say_line, show_answer, told_change
+from coordpath_governance.cli.options import find_ledger, open_ledger
 from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.signing_options import find_ledger, open_ledger
 from coordpath_governance.errors import CoordpathError, RefusedError, RegistryMissingError, UsageError
+from coordpath_governance.governance.shown import show_after_promotion, show_version
 from coordpath_governance.ledger.location import LEDGER_VARIABLE
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect
 from coordpath_governance.registry.guarded_registry import guard_behind
-from coordpath_governance.registry.shown import show_after_promotion, show_version
 from coordpath_governance.registry.stores import GUARDED_SCHEME
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
-from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.gate import Answer, ask_gate
+from coordpath_governance.review.policies import AdoptedPolicy, policy_for
 from coordpath_governance.review.ports import Actor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from coordpath_governance.governance.governed_report import GovernedModel
+    from coordpath_governance.ledger.entries import Entry
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.registry.governed_report import GovernedModel
+    from coordpath_governance.review.readiness import Readiness
     from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = [
     "Governed",
     "alias_option",
     "chosen_alias",
+    "decide",
     "find_governed",
     "open_governed",
     "open_recorded",
@@ -160,7 +162,7 @@ def find_governed(
     registry_uri: str | None,
 ) -> GovernedModel | None:
     """The model with its policy; None, and a word why, where there is no ledger or no policy matches."""
-    from coordpath_governance.registry.governed_report import GovernedModel
+    from coordpath_governance.governance.governed_report import GovernedModel
 
     opened = find_ledger(ledger, tracking_uri, registry_uri)
     if opened is None:
@@ -179,3 +181,17 @@ def find_governed(
         return None
     check_belongs(opened, ClientRegistry(client), name)
     return governed
+
+
+def decide(governed: Governed, version: str, alias: str | None, sign: Callable[[Readiness], Entry]) -> None:
+    """Let ``sign`` record a decision on the change to ``version`` as it stands now; `RefusedError` if none can be judged."""
+    number, alias = governed.version(version), governed.alias(alias)
+    before = governed.ask(number, alias)
+    if before.readiness is None:
+        raise RefusedError(f"there is nothing to decide yet: {before.reason}")
+    entry = sign(before.readiness)
+    say_line(f"The {entry.event} for {told_change(before.readiness.binding)} is entry {entry.seq}.")
+    say()
+    answer = governed.ask(number, alias)
+    show_answer(answer, governed.adopted, governed.name, number)
+    governed.show(number, lambda: answer)

@@ -11,38 +11,41 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import ValidationError
 
-from coordpath_governance.cli.arguments import check_text
 from coordpath_governance.cli.clock import utc_moment
-from coordpath_governance.cli.key_proof import read_proof_file, write_proof_file
-from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.second_command import say_proposed
-from coordpath_governance.cli.service_key import rotate_service
-from coordpath_governance.cli.signing_options import (
+from coordpath_governance.cli.options import (
+    check_text,
     key_option,
     ledger_exists,
     ledger_options,
     load_key,
     open_ledger,
 )
+from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.second_command import say_proposed
+from coordpath_governance.cli.service_key import rotate_service
 from coordpath_governance.errors import NotFoundError, UsageError
 from coordpath_governance.ledger.alone import few_admins
-from coordpath_governance.ledger.events import ADMIN, SERVICE, KeyAdded, KeyFacts, KeyRevoked
-from coordpath_governance.ledger.proof import make_proof
+from coordpath_governance.ledger.events import KeyAdded, KeyFacts, KeyRevoked
+from coordpath_governance.ledger.keyring import make_proof
 from coordpath_governance.ledger.seconding import record_or_propose
+from coordpath_governance.policy.terms import ADMIN, SERVICE
+from coordpath_governance.signing import NEW_PASSPHRASE_VARIABLE
 from coordpath_governance.signing.keys import PrivateKey, PublicKey, new_key
-from coordpath_governance.signing.variables import NEW_PASSPHRASE_VARIABLE
 from coordpath_governance.text import visible
 
 if TYPE_CHECKING:
+    from coordpath_governance.ledger.events import KeyProof
     from coordpath_governance.ledger.keyring import KeyRing, KnownKey
     from coordpath_governance.ledger.store import Ledger
 
-__all__ = ["command"]
+__all__ = ["command", "read_proof_file", "write_proof_file"]
 
 _SHORT = 12
 _SHORTEST_PREFIX = 6
 _LONGEST_NAME = 200
 _LEDGER_ID = re.compile(r"[0-9a-f]{32}")
+
+_LONGEST = 100_000
 
 
 @click.group("key")
@@ -273,3 +276,33 @@ def _named(ledger: Ledger, prefix: str) -> KnownKey:
 def _is_last_admin(ring: KeyRing, known: KnownKey) -> bool:
     admins = [each for each in ring.keys.values() if ADMIN in each.facts.roles and each.revoked is None]
     return admins == [known]
+
+
+def write_proof_file(path: Path, content: bytes) -> None:
+    """Write a new file; `UsageError` if it is there already or cannot be written."""
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise UsageError(f"'{path}' is there already; name another file for the proof") from None
+    except OSError as error:
+        raise UsageError(f"cannot write the proof to '{path}': {error.strerror}") from error
+
+
+def read_proof_file(path: Path | None, public: PublicKey, owner: str, ledger: str) -> KeyProof:
+    """The proof in a file, checked: `UsageError` without one, `SignatureError` if it does not prove what it should."""
+    from coordpath_governance.ledger.keyring import read_proof
+
+    if path is None:
+        raise UsageError(
+            "a public key is added with proof that its owner has the private one: give --proof FILE. The owner makes key "
+            "and proof with `coordpath key make OWNER --out KEY.pem --proof FILE`"
+        )
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LONGEST)
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no file '{path}'") from None
+    except OSError as error:
+        raise UsageError(f"cannot read the proof '{path}': {error.strerror}") from error
+    return read_proof(content, f"'{path}'", public, owner, ledger)

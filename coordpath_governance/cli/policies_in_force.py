@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from coordpath_governance.cli.answer_document import print_json
-from coordpath_governance.cli.answers import say_line
-from coordpath_governance.cli.arguments import check_text, check_words
+from coordpath_governance.cli.answers import print_json, say_line
+from coordpath_governance.cli.options import (
+    check_text,
+    check_words,
+    key_option,
+    ledger_options,
+    load_key,
+    open_ledger,
+    read_ledger,
+)
 from coordpath_governance.cli.second_command import say_proposed
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger, read_ledger
 from coordpath_governance.errors import NotFoundError, RegistryError, UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry
     from coordpath_governance.ledger.keyring import KeyRing
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.review.adopted import PolicyRecord
+    from coordpath_governance.review.policies import PolicyRecord
 
 __all__ = ["POLICIES_SCHEMA", "list_policies", "retire", "show"]
 
@@ -40,7 +46,7 @@ def list_policies(ledger: str | None, tracking_uri: str | None, registry_uri: st
 
     If a registry is named and answers, the models in it that each policy in force matches are listed too.
     """
-    from coordpath_governance.review.adopted import policy_records
+    from coordpath_governance.review.policies import policy_records
 
     opened = read_ledger(ledger, tracking_uri, registry_uri)
     names, why = _registered(tracking_uri, registry_uri)
@@ -66,7 +72,7 @@ def show(ledger: str | None, tracking_uri: str | None, registry_uri: str | None,
 
     NAME stands for the newest policy of that name, also if it was retired; DIGEST for the one whose SHA-256 begins so.
     """
-    from coordpath_governance.review.adopted import policy_records
+    from coordpath_governance.review.policies import policy_records
 
     check_text(which)
     opened = read_ledger(ledger, tracking_uri, registry_uri)
@@ -107,7 +113,7 @@ def retire(
 def _registered(tracking_uri: str | None, registry_uri: str | None) -> tuple[list[str] | None, str | None]:
     """The names of all registered models; None, and why, where no registry can be asked."""
     from coordpath_governance.cli.governed import registry_at_hand
-    from coordpath_governance.registry.listing import registered_names
+    from coordpath_governance.registry.versions import registered_names
 
     try:
         registry = registry_at_hand(tracking_uri, registry_uri)

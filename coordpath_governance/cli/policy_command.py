@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordpath_governance.cli.answers import say_line, show_rules
-from coordpath_governance.cli.policies_in_force import list_policies, retire, show
-from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.second_command import say_proposed
-from coordpath_governance.cli.signing_options import (
+from coordpath_governance.cli.options import (
     find_ledger,
     key_option,
     ledger_options,
@@ -21,6 +18,9 @@ from coordpath_governance.cli.signing_options import (
     open_ledger,
     registry_options,
 )
+from coordpath_governance.cli.policies_in_force import list_policies, retire, show
+from coordpath_governance.cli.screen import say
+from coordpath_governance.cli.second_command import say_proposed
 from coordpath_governance.errors import EXIT_NO, VERDICT_EXIT_CODES, CoordpathError, NotFoundError, RefusedError, UsageError
 from coordpath_governance.files import write_new
 from coordpath_governance.policy.load import MAX_POLICY_BYTES, policy_schema, policy_sha256, read_policy
@@ -105,7 +105,7 @@ def check(file: Path, report: Path | None, **where: str | None) -> int:
         return wrong
     from coordpath_governance.policy.judge import judge
     from coordpath_governance.policy.matching import matching
-    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.rendering.change_report import ChangeReport
 
     document = ChangeReport.from_bytes(_content(report)).document
     judgement = judge(matching([policy], document.subject.name), document)
@@ -131,8 +131,7 @@ def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - 
     another policy in force, so that it could only refuse; what cannot be known here is a note. Where a policy in force asks
     for two policy-admins (`admins: 2`), FILE is only proposed: exit code 3, until another seconds it (`coordpath second`).
     """
-    from coordpath_governance.review.adopted import adopted_policies
-    from coordpath_governance.review.policies import adopt_policy
+    from coordpath_governance.review.policies import adopt_policy, adopted_policies
 
     policy = _read(file)
     sha256 = policy_sha256(policy)
@@ -162,8 +161,8 @@ def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - 
 def _kind(model: str, tracking_uri: str | None, registry_uri: str | None) -> tuple[str, str]:
     """What kind of model the registered one is, linear if nobody can tell; and where that comes from, in a sentence."""
     from coordpath_governance.cli.governed import registry_at_hand
+    from coordpath_governance.governance.circumstances import standing_model
     from coordpath_governance.policy.starting_policy import kind_of
-    from coordpath_governance.registry.circumstances import standing_model
     from coordpath_governance.registry.versions import CHAMPION_ALIAS
 
     try:
@@ -181,8 +180,8 @@ def _kind(model: str, tracking_uri: str | None, registry_uri: str | None) -> tup
 def _remarks(policy: Policy, ledger: Ledger | None, where: Mapping[str, str | None]) -> tuple[Remark, ...]:
     """What speaks against adopting the policy, as far as its data, a ledger and a registry can be asked."""
     from coordpath_governance.cli.governed import registry_at_hand
+    from coordpath_governance.governance.circumstances import circumstances
     from coordpath_governance.policy.admission import remarks
-    from coordpath_governance.registry.circumstances import circumstances
 
     registry = registry_at_hand(where["tracking_uri"], where["registry_uri"])
     return remarks(circumstances(policy, None if registry is None else registry.client, ledger))

@@ -12,13 +12,11 @@ import click
 from click.core import ParameterSource
 
 from coordpath_governance.cli.answers import say_line, show_answer, show_readiness, tell_emergencies
-from coordpath_governance.cli.arguments import check_text
 from coordpath_governance.cli.clock import utc_now
 from coordpath_governance.cli.governed import alias_option, chosen_alias
-from coordpath_governance.cli.overview import show_overview
-from coordpath_governance.cli.report_document import print_report
+from coordpath_governance.cli.options import check_text, ledger_options
+from coordpath_governance.cli.report_answer import print_report, show_overview
 from coordpath_governance.cli.screen import progress_line, say, speaking_aside
-from coordpath_governance.cli.signing_options import ledger_options
 from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.files import writing
 from coordpath_governance.reports.stated_facts import DATE_FACTS, TAGGABLE_FACTS, is_date
@@ -173,7 +171,7 @@ def command(
         return finish(0) if as_json else 0
     answer = None
     if governed is None:
-        from coordpath_governance.registry.attach import attach
+        from coordpath_governance.governance.attach import attach
 
         attached = attach(client, champion, candidate, report, utc_now(), replace=replace)
     else:
@@ -248,8 +246,8 @@ def _tell_what_is_pinned(policy: str) -> None:
 
 
 def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out
-    from coordpath_governance.registry.declared import declared_in
-    from coordpath_governance.registry.version_report import report_on_versions
+    from coordpath_governance.governance.declared import declared_in
+    from coordpath_governance.governance.version_report import report_on_versions
     from coordpath_governance.registry.versions import point_at
     from coordpath_governance.reports.document import ChangeFacts
     from coordpath_governance.reports.make import settings_for

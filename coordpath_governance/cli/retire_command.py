@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from coordpath_governance.cli.answers import say_line
-from coordpath_governance.cli.arguments import check_text, check_words
 from coordpath_governance.cli.governed import open_registry, version_number
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
+from coordpath_governance.cli.options import check_text, check_words, key_option, ledger_options, load_key, open_ledger
 
 __all__ = ["command"]
 

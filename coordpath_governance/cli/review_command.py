@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from coordpath_governance.cli.answers import say_line, tell_emergencies
-from coordpath_governance.cli.arguments import check_text, check_words
-from coordpath_governance.cli.deciding import decide
-from coordpath_governance.cli.governed import alias_option, open_governed, open_recorded, version_number
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
+from coordpath_governance.cli.governed import alias_option, decide, open_governed, open_recorded, version_number
+from coordpath_governance.cli.options import check_text, check_words, key_option, ledger_options, load_key
 from coordpath_governance.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import click
 
 from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.governed import open_registry
-from coordpath_governance.cli.signing_options import find_ledger, ledger_options
+from coordpath_governance.cli.options import find_ledger, ledger_options
 from coordpath_governance.registry.versions import CHAMPION_ALIAS
 
 __all__ = ["command"]
@@ -34,7 +34,7 @@ def command(alias: str, as_json: bool, ledger: str | None, tracking_uri: str | N
     It reads the models' files, runs nothing in them and changes nothing. If there is a ledger, it knows what people vouch
     for. Exits 0 whatever it finds, 4 if the registry does not answer.
     """
-    from coordpath_governance.registry.declared import declared_in
+    from coordpath_governance.governance.declared import declared_in
     from coordpath_governance.registry.scan import count_outcomes, scan, scan_document
 
     opened = find_ledger(ledger, tracking_uri, registry_uri)

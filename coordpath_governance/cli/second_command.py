@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coordpath_governance.cli.answers import say_line
+from coordpath_governance.cli.options import key_option, ledger_options, load_key, open_ledger
 from coordpath_governance.cli.screen import say
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, open_ledger
 from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, CoordpathError
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def _show_key(facts: KeyAdded) -> None:
 
 def _show_policy(ledger: Ledger, facts: PolicyAdopted) -> None:
     from coordpath_governance.ledger.seconding import proposed_policy
-    from coordpath_governance.policy.differences import policy_changes
-    from coordpath_governance.review.adopted import adopted_policies
+    from coordpath_governance.policy.load import policy_changes
+    from coordpath_governance.review.policies import adopted_policies
 
     policy = proposed_policy(ledger, facts)
     before = next((each for each in adopted_policies(ledger) if each.policy.name == policy.name), None)

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from coordpath_governance.cli.arguments import check_text, check_words
+from coordpath_governance.cli.options import check_text, check_words, key_option, ledger_options, load_key, read_ledger
 from coordpath_governance.cli.screen import say
 from coordpath_governance.cli.second_command import say_proposed
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key, read_ledger
 from coordpath_governance.errors import UsageError
-from coordpath_governance.ledger.events import SERVICE, KeyAdded, KeyFacts, KeyRevoked
+from coordpath_governance.ledger.events import KeyAdded, KeyFacts, KeyRevoked
 from coordpath_governance.ledger.location import SERVICE_KEY_VARIABLE
 from coordpath_governance.ledger.seconding import record_or_propose
+from coordpath_governance.policy.terms import SERVICE
 from coordpath_governance.signing.keys import new_key
 
 __all__ = ["rotate_service"]

@@ -6,11 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from coordpath_governance.cli.answer_document import print_json
-from coordpath_governance.cli.answers import say_line
-from coordpath_governance.cli.arguments import check_text
+from coordpath_governance.cli.answers import print_json, say_line
 from coordpath_governance.cli.governed import open_registry
-from coordpath_governance.cli.signing_options import ledger_options, open_ledger
+from coordpath_governance.cli.options import check_text, ledger_options, open_ledger
 from coordpath_governance.errors import UsageError
 from coordpath_governance.ledger.times import moment
 
@@ -52,7 +50,7 @@ def command(
     not be looked at or reported.
     """
     check_text(*models, since, *ignore)
-    from coordpath_governance.registry.sweep import Scope, exit_code, sweep, sweep_document
+    from coordpath_governance.governance.sweep import Scope, exit_code, sweep, sweep_document
 
     client = open_registry(tracking_uri, registry_uri).client
     opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)

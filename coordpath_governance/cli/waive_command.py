@@ -6,10 +6,8 @@ from pathlib import Path
 
 import click
 
-from coordpath_governance.cli.arguments import check_text, check_words
-from coordpath_governance.cli.deciding import decide
-from coordpath_governance.cli.governed import alias_option, open_governed
-from coordpath_governance.cli.signing_options import key_option, ledger_options, load_key
+from coordpath_governance.cli.governed import alias_option, decide, open_governed
+from coordpath_governance.cli.options import check_text, check_words, key_option, ledger_options, load_key
 
 __all__ = ["command"]
 

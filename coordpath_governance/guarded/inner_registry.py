@@ -1,23 +1,24 @@
-"""The inner store as the guard needs it: aliases, setting one, and the digest of a version's files."""
+"""The inner store as the guard needs it: aliases, setting one, and the digest of a version's files as they are now."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mlflow.entities.model_registry import ModelVersionTag
 
 from coordpath_governance.errors import FilesGoneError, ModelReadError, NotFoundError, RegistryError
 from coordpath_governance.guarded.inner_store import tracking_store
-from coordpath_governance.guarded.model_files import digest_of_files
 from coordpath_governance.registry.beside import folder_between, present_beside
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.own_artifacts import own_location
 from coordpath_governance.registry.versions import point_at
 from coordpath_governance.review.ports import Created
 
-__all__ = ["InnerRegistry"]
+__all__ = ["InnerRegistry", "digest_of_files"]
 
 
 @dataclass(frozen=True)
@@ -146,3 +147,20 @@ def _write(location: str, local: str) -> None:
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
     get_artifact_repository(own_location(location)).log_artifacts(local)
+
+
+def digest_of_files(location: str, what: str) -> str:
+    """Download what is at ``location`` into a folder of our own and digest it; ``what`` names it in errors.
+
+    Raises `NotFoundError` if there is nothing of a model at ``location``.
+    """
+    from coordpath_governance.models.manifest import has_model_files, model_digest
+
+    with tempfile.TemporaryDirectory(prefix="coordpath-") as folder:
+        with registry_errors(f"reading the files of {what}"):
+            from mlflow.artifacts import download_artifacts
+
+            local = Path(download_artifacts(artifact_uri=location, dst_path=folder))
+        if not has_model_files(local):
+            raise NotFoundError(f"no file of {what} is left")
+        return model_digest(local)

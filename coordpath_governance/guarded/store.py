@@ -11,14 +11,14 @@ from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST
 from mlflow.store.model_registry.abstract_store import AbstractStore
 from mlflow.utils.validation import _validate_model_version
 
-from coordpath_governance.guarded.guarding import Guarding
 from coordpath_governance.guarded.inner_registry import InnerRegistry
 from coordpath_governance.guarded.inner_store import primary_of
+from coordpath_governance.guarded.lazy_guard import LazyGuard
 from coordpath_governance.registry.guarded_registry import GUARD_ALIAS, GUARD_FIELD
 from coordpath_governance.review.guard import OWN_TAGS
 from coordpath_governance.review.requests import REQUEST_TAG
 
-__all__ = ["GuardedStore", "guarded"]
+__all__ = ["GuardedStore", "put_behind_guard"]
 
 _MAY_HIDE = "mlflow.prompt."
 """MLflow tells prompts from models by a tag of this family; the guard knows which of them hide a model."""
@@ -34,12 +34,12 @@ class Tag(Protocol):
     value: str
 
 
-def guarded(store: Any, uri: str, tracking_uri: str | None) -> Any:  # noqa: ANN401 - AbstractStore
+def put_behind_guard(store: Any, uri: str, tracking_uri: str | None) -> Any:  # noqa: ANN401 - AbstractStore
     """The same store, of a class with the guard in front of its own; ``uri`` is its own URI."""
     reads = primary_of(store)
     inner: Any = type(store)
     store.__class__ = _guarded_class(inner)
-    vars(store).update(_guarding=Guarding(uri), _guard_reads=reads, _guard_tracking=tracking_uri)
+    vars(store).update(_lazy_guard=LazyGuard(uri), _guard_reads=reads, _guard_tracking=tracking_uri)
     return store
 
 
@@ -58,7 +58,7 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
     """In front of a store's own class. Prompts are registered models, so their methods arrive here too."""
 
     _inner_class: type
-    _guarding: Guarding
+    _lazy_guard: LazyGuard
     _guard_reads: Any | None
     _guard_tracking: str | None
 
@@ -117,7 +117,7 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
             name, source, run_id, tags, run_link, description, local_model_path=local_model_path, model_id=model_id
         )
         if not any((tag.key, tag.value) == _IS_PROMPT for tag in tags or ()):
-            self._guarding.registered(self._unguarded(), str(name), str(made.version))
+            self._lazy_guard.registered(self._unguarded(), str(name), str(made.version))
         return made
 
     def transition_model_version_stage(
@@ -145,13 +145,13 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
 
     def set_registered_model_alias(self, name: str, alias: str, version: str | int) -> None:
         """Set an alias; a guarded one only as a promotion that passes the gate."""
-        self._guarding.set_alias(self._unguarded(), str(name), str(alias), _number(version))
+        self._lazy_guard.set_alias(self._unguarded(), str(name), str(alias), _number(version))
 
     def get_model_version_by_alias(self, name: str, alias: str) -> object:
         """The version under an alias. Under the name that clients ask for it, that this registry is guarded and by whom."""
         if alias != GUARD_ALIAS:
             return super().get_model_version_by_alias(name, alias)
-        told = {GUARD_FIELD: self._guarding.introduce(str(name))}
+        told = {GUARD_FIELD: self._lazy_guard.introduce(str(name))}
         raise MlflowException("coordpath guards this registry", error_code=RESOURCE_DOES_NOT_EXIST, **told)
 
     def delete_registered_model_alias(self, name: str, alias: str) -> object:
@@ -164,7 +164,7 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         return InnerRegistry(self._guard_reads or super(), self._guard_tracking)
 
     def _forbid(self, operation: str, name: str, **what: str | None) -> None:
-        self._guarding.forbid(self._unguarded(), operation, str(name), **what)
+        self._lazy_guard.forbid(self._unguarded(), operation, str(name), **what)
 
     def _refuse_hiding(self, name: str, tags: Iterable[Tag] | None, version: str | int | None = None) -> None:
         """Ask about each tag that might hide the model."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coordpath_governance.ledger.events import ADMIN, SERVICE, Adoption, KeyAdded, PolicyAdopted
+from coordpath_governance.ledger.events import Adoption, KeyAdded, PolicyAdopted
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
 from coordpath_governance.ledger.quorum import person, places_for
+from coordpath_governance.policy.terms import ADMIN, SERVICE
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry

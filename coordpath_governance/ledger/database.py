@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
 from coordpath_governance.errors import LedgerError, UsageError
-from coordpath_governance.ledger.address import Address
+from coordpath_governance.ledger.location import Address
 
 __all__ = ["Database"]
 

@@ -10,7 +10,6 @@ from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import SignatureError
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
-    SERVICE,
     Approval,
     Binding,
     Body,
@@ -27,6 +26,7 @@ from coordpath_governance.ledger.events import (
     Waiver,
 )
 from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.policy.terms import SERVICE
 from coordpath_governance.rendering.decision_view import (
     DECISION_LAYOUT,
     render_decision_html,
@@ -41,7 +41,6 @@ from coordpath_governance.reports.decision import (
     RejectionGiven,
     WaiverGiven,
 )
-from coordpath_governance.reports.document import RuleFacts
 
 __all__ = ["decided", "misrecorded", "pages_not_compared"]
 
@@ -231,5 +230,4 @@ def _signed(entry: Entry, ring: KeyRing, *said: str) -> dict[str, Any]:
 
 
 def _verdict(entry: Entry, said: VerdictGiven) -> GateVerdict:
-    rules = tuple(RuleFacts(**rule.model_dump()) for rule in said.rules)
-    return GateVerdict(verdict=said.verdict, materiality=said.materiality, rules=rules, entry=entry.seq)
+    return GateVerdict(verdict=said.verdict, materiality=said.materiality, rules=said.rules, entry=entry.seq)

@@ -1,23 +1,83 @@
-"""Emergency rollbacks and how far their review has come. Pure: gate, sweep, pages and audit count alike."""
+"""Emergency rollbacks: whether one was allowed, how far its review has come, and what stood under the alias before.
+
+Pure: gate, sweep, pages and audit count alike. The entry of a rollback keeps the signature of the person who did it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal
 
-from coordpath_governance.canonical import sha256_hex
-from coordpath_governance.errors import PolicyError
+from coordpath_governance.errors import SignatureError
+from coordpath_governance.ledger.adoption import kept_policy
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Adoption, Approval, Emergency, EmergencyReview, Promotion, Rejection
-from coordpath_governance.ledger.keyring import KeyRing
+from coordpath_governance.ledger.events import (
+    Adoption,
+    Approval,
+    Emergency,
+    EmergencyReview,
+    Promotion,
+    Rejection,
+    VersionRetired,
+)
+from coordpath_governance.ledger.keyring import KeyRing, KnownKey
+from coordpath_governance.ledger.promotion_requests import PromotionRequest, open_request
 from coordpath_governance.ledger.quorum import Place, approvals_by, fill, person, places_for
-from coordpath_governance.ledger.standing import Stood
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.document import Policy
-from coordpath_governance.policy.load import read_policy
+from coordpath_governance.policy.terms import SERVICE
 
-__all__ = ["EmergencyState", "emergencies", "kept_policy", "open_emergencies", "rejected_since", "reviewers"]
+__all__ = [
+    "EmergencyState",
+    "Stood",
+    "emergencies",
+    "emergency_objections",
+    "open_emergencies",
+    "rejected_since",
+    "reviewers",
+    "stood_before",
+    "what_stood",
+]
+
+_SLACK = timedelta(minutes=5)
+_LONGEST = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Stood:
+    """A version with its files' digest, since entry ``seq``; no version where an adoption said that nothing stands there."""
+
+    version: str | None
+    digest: str | None
+    seq: int
+
+
+def what_stood(chain: Iterable[Entry], alias: str) -> tuple[Stood, ...]:
+    """What stands under an alias, last, and what it replaced, one after the other; empty if nothing ever stood there.
+
+    Whoever goes back to a version with the same files, through the gate, in an emergency or by an adoption, takes back all
+    that came after it: those versions are not among them any more, and no emergency rollback leads to them.
+    """
+    stood: list[Stood] = []
+    for entry in chain:
+        facts = entry.facts
+        if isinstance(facts, Promotion) and facts.alias == alias:
+            now = Stood(facts.to_version, facts.to_digest, entry.seq)
+        elif isinstance(facts, Adoption) and facts.alias == alias:
+            now = Stood(facts.version, facts.digest, entry.seq)
+        else:
+            continue
+        again = [at for at, each in enumerate(stood) if (each.version, each.digest) == (now.version, now.digest)]
+        stood = [*(stood[: again[0]] if again else stood), now]
+    return tuple(stood)
+
+
+def stood_before(chain: Iterable[Entry], alias: str) -> Stood | None:
+    """The version that what stands under an alias replaced; None if there was none."""
+    stood = what_stood(chain, alias)
+    return stood[-2] if len(stood) > 1 and stood[-2].version is not None else None
 
 
 @dataclass(frozen=True)
@@ -85,17 +145,6 @@ def emergencies(chain: Sequence[Entry], blobs: Mapping[str, bytes], keys: KeyRin
 def open_emergencies(chain: Sequence[Entry], blobs: Mapping[str, bytes], keys: KeyRing) -> tuple[EmergencyState, ...]:
     """Those of which somebody still has to do something."""
     return tuple(each for each in emergencies(chain, blobs, keys) if not each.settled)
-
-
-def kept_policy(blobs: Mapping[str, bytes], sha256: str) -> Policy | None:
-    """A policy as its bytes stand in the ledger; None if they are missing, changed or no policy."""
-    content = blobs.get(sha256)
-    if content is None or sha256_hex(content) != sha256:
-        return None
-    try:
-        return read_policy(content, f"the policy {sha256[:12]}")
-    except PolicyError:
-        return None
 
 
 def reviewers(policy: Policy) -> tuple[Place, ...]:
@@ -180,3 +229,90 @@ def _moved_on(entry: Entry, facts: Emergency, later: Sequence[Entry]) -> bool:
     """Whether something else was promoted since; the rollback's own entry of being done is not that."""
     promoted = [f for each in later if isinstance(f := each.facts, Promotion) and f.alias == facts.binding.alias]
     return any(each.intent != entry.hash for each in promoted)
+
+
+def emergency_objections(
+    entry: Entry,
+    facts: Emergency,
+    chain: Sequence[Entry],
+    blobs: Mapping[str, bytes],
+    keys: KeyRing,
+    in_force: Collection[str],
+) -> Iterator[str]:
+    """Everything that an emergency rollback lacks, from what had been recorded before it.
+
+    ``chain`` are the earlier entries of its model, ``keys`` those known by then, ``in_force`` the SHA-256 of the policies.
+    """
+    people = {
+        known.facts.id: known.public
+        for known in keys.keys.values()
+        if known.revoked is None and SERVICE not in known.facts.roles
+    }
+    try:
+        request, key = open_request(facts.envelope, "its request", people)
+    except SignatureError as error:
+        yield f"no person signed it: {error}"
+    else:
+        yield from _of_request(entry, facts, request, keys.keys[key])
+        yield from _of_policy(entry, facts, kept_policy(blobs, facts.binding.policy), keys.keys[key])
+    if facts.binding.policy not in in_force:
+        yield f"its policy {facts.binding.policy[:12]} was not in force"
+    states = emergencies(chain, blobs, keys)
+    yield from _of_versions(facts, chain, states, keys)
+    if any(each.status == "to be reviewed" for each in states):
+        yield "an earlier emergency rollback of this model was not reviewed by then"
+
+
+def _of_request(entry: Entry, facts: Emergency, request: PromotionRequest, signer: KnownKey) -> Iterator[str]:
+    """The person's own signature must be over exactly this rollback, at that time."""
+    owner = signer.facts.owner
+    if person(owner) != person(facts.actor):
+        yield f"it names {facts.actor}, but {owner} signed it"
+    binding, wish = facts.binding, request.emergency
+    asked = (request.registry, request.name, request.version, request.alias, request.nonce)
+    if asked != (binding.registry, binding.name, binding.to_version, binding.alias, facts.request):
+        yield f"{owner} signed a request for something else"
+    if wish is None or (wish.from_version, wish.reason) != (binding.from_version, facts.reason):
+        yield f"{owner} signed no request for this emergency rollback"
+    at, expires = moment(entry.at), moment(request.expires)
+    if expires + _SLACK <= at or expires > at + _LONGEST + _SLACK:
+        yield f"its request, which expired at {request.expires}, did not hold then"
+
+
+def _of_policy(entry: Entry, facts: Emergency, policy: Policy | None, signer: KnownKey) -> Iterator[str]:
+    """Its policy must allow it to somebody with a role of the key that signed; a lost policy is told of elsewhere."""
+    binding = facts.binding
+    if policy is None:
+        return
+    if not policy.matches(binding.name) or binding.alias not in policy.aliases:
+        yield f"its policy '{policy.name}' is not for this alias of this model"
+    if facts.retention != policy.retention:
+        yield f"it records another retention than its policy '{policy.name}' asks for"
+    if policy.emergency is None:
+        yield f"its policy '{policy.name}' allows no emergency rollbacks"
+        return
+    if set(signer.facts.roles).isdisjoint(policy.emergency.roles):
+        yield f"its policy does not let {signer.facts.owner} roll back in an emergency"
+    if moment(facts.review_by) > moment(entry.at) + timedelta(days=policy.emergency.days) + _SLACK:
+        yield f"its review was put off beyond the {policy.emergency.days} days that the policy allows"
+
+
+def _of_versions(facts: Emergency, chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing) -> Iterator[str]:
+    """Away from what stood there, to what it had replaced, with the files of that time."""
+    binding = facts.binding
+    stood, before = what_stood(chain, binding.alias), stood_before(chain, binding.alias)
+    if not stood or (stood[-1].version, stood[-1].digest) != (binding.from_version, binding.from_digest):
+        yield f"version {binding.from_version} was not what stood there"
+    if before is None or (before.version, before.digest) != (binding.to_version, binding.to_digest):
+        yield f"version {binding.to_version} is not what stood there before"
+    elif any(_retires(each, before) for each in chain):
+        yield f"version {binding.to_version} was retired"
+    else:
+        no = rejected_since(chain, states, keys, before)
+        if no is not None:
+            yield f"version {binding.to_version} was rejected since it stood there, {no}"
+
+
+def _retires(entry: Entry, stood: Stood) -> bool:
+    facts = entry.facts
+    return isinstance(facts, VersionRetired) and facts.version == stood.version and entry.seq > stood.seq

@@ -11,9 +11,10 @@ from typing import Any
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import PolicyError, ReportFormatError
+from coordpath_governance.ledger.adoption import misstated
 from coordpath_governance.ledger.authors import author_of
 from coordpath_governance.ledger.declarations import declared_sides, vouched_sides
-from coordpath_governance.ledger.emergency_audit import emergency_objections
+from coordpath_governance.ledger.emergencies import emergency_objections, what_stood
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
     Adoption,
@@ -28,22 +29,19 @@ from coordpath_governance.ledger.events import (
     Promotion,
     Rejection,
     ReportMade,
-    Retention,
     Waiver,
 )
 from coordpath_governance.ledger.kept_models import is_kept
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
 from coordpath_governance.ledger.last_verdict import last_verdict
 from coordpath_governance.ledger.quorum import Need, fill, person, places_for
-from coordpath_governance.ledger.standing import what_stood
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.models.formats import RECALLED_MARK, recalled_from
-from coordpath_governance.policy.adoption import misstated
 from coordpath_governance.policy.document import MaterialityClass, Policy
-from coordpath_governance.policy.judge import who_decides
+from coordpath_governance.policy.judge import class_of, who_decides
 from coordpath_governance.policy.load import read_policy
-from coordpath_governance.policy.materiality import class_of
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.policy.terms import Retention
+from coordpath_governance.rendering.change_report import ChangeReport
 
 __all__ = ["unentitled"]
 

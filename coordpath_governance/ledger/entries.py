@@ -1,17 +1,25 @@
-"""One entry of the ledger: an event, its place in the global chain and in its model's, and the signature over all of it."""
+"""One entry of the ledger: an event, its place in the global chain and in its model's, and the signature over all of it.
+
+It is read back from the bytes that were stored or exported, and from nothing that only means the same.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
-from coordpath_governance.canonical import canonical_bytes, sha256_hex
-from coordpath_governance.ledger.events import EVENTS, Body
+from pydantic import Field, ValidationError
+
+from coordpath_governance.canonical import canonical_bytes, read_json, sha256_hex
+from coordpath_governance.closed_document import ClosedDocument
+from coordpath_governance.errors import LedgerError
+from coordpath_governance.ledger.events import EVENTS, Body, Sha256
+from coordpath_governance.ledger.times import Time
 from coordpath_governance.signing.envelope import check_signature, sign
 from coordpath_governance.signing.keys import PrivateKey, PublicKey
 
-__all__ = ["ENTRY_SCHEMA", "ENTRY_TYPE", "NOTHING_BEFORE", "Entry", "sign_entry"]
+__all__ = ["ENTRY_SCHEMA", "ENTRY_TYPE", "NOTHING_BEFORE", "Entry", "read_entry", "sign_entry"]
 
 ENTRY_SCHEMA = "coordpath.ledger_entry/1"
 ENTRY_TYPE = "application/vnd.coordpath.ledger-entry+json"
@@ -77,3 +85,44 @@ def sign_entry(entry: Entry, key: PrivateKey) -> Entry:
 
 def _fields(entry: Entry) -> dict[str, Any]:
     return {name: getattr(entry, name) for name in Entry.__dataclass_fields__}
+
+
+class _EntryDocument(ClosedDocument, strict=True):
+    """The payload of an entry."""
+
+    schema_: Literal["coordpath.ledger_entry/1"] = Field(alias="schema")
+    seq: int = Field(ge=1)
+    at: Time
+    event: str
+    model: str | None
+    model_seq: int | None = Field(ge=1)
+    previous: Sha256
+    model_previous: Sha256 | None
+    body: dict[str, Any]
+    key: Sha256
+
+
+def read_entry(payload: bytes, signature: str, where: str) -> Entry:
+    """The entry whose canonical bytes these are; `LedgerError` beginning with ``where`` if they are none's."""
+    found = read_json(payload, where, LedgerError)
+    try:
+        document = _EntryDocument.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "it"
+        raise LedgerError(f"{where}: is not an entry of schema {ENTRY_SCHEMA}: {place}: {first['msg']}") from error
+    entry = Entry(
+        seq=document.seq,
+        at=document.at,
+        event=document.event,
+        model=document.model,
+        model_seq=document.model_seq,
+        previous=document.previous,
+        model_previous=document.model_previous,
+        body=document.body,
+        key=document.key,
+        signature=signature,
+    )
+    if entry.payload != payload:
+        raise LedgerError(f"{where}: is not written in canonical JSON, as it was when it was signed")
+    return entry

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.ledger.times import LAST_MILLISECOND, Time
+from coordpath_governance.policy.terms import ADMIN, MOST_ADMINS, SERVICE, Retention
+from coordpath_governance.reports.document import RuleFacts
 
 __all__ = [
-    "ADMIN",
     "EVENTS",
     "LONGEST_WORDS",
-    "MOST_ADMINS",
-    "SERVICE",
     "SIGNERS",
     "Adoption",
     "Anchor",
@@ -41,14 +41,13 @@ __all__ = [
     "Registration",
     "Rejection",
     "ReportMade",
-    "Retention",
-    "RuleOutcome",
     "VerdictGiven",
     "VersionRetired",
     "VersionUnreadable",
     "Waiver",
     "weighs",
 ]
+
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Version = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}$")]
@@ -59,15 +58,9 @@ Words = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS)]
 PageName = Annotated[str, Field(pattern=r"^change_report\.(html|md)$")]
 DecisionPage = Annotated[str, Field(pattern=r"^decision\.(html|md)$")]
 
-MOST_ADMINS = 2
-SERVICE = "service"
-ADMIN = "policy-admin"
 
-
-class Body(BaseModel):
-    """Frozen, and closed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Body(ClosedDocument):
+    """What an entry records of one event."""
 
 
 class KeyFacts(Body):
@@ -90,7 +83,7 @@ class KeyProof(Body):
     """What the owner of a key signed with it, to show that they have it: for whom, for which ledger, and when.
 
     ``owner`` and ``ledger`` are None where the proof names none. The signed document follows from this and the key
-    (`coordpath_governance.ledger.proof`).
+    (`coordpath_governance.ledger.keyring`).
     """
 
     owner: Annotated[str, Field(min_length=1, max_length=200)] | None
@@ -224,23 +217,13 @@ class ReportMade(Body):
     pages: dict[PageName, Sha256] | None = None
 
 
-class RuleOutcome(Body):
-    """One rule of a verdict, as it was told."""
-
-    rule: str
-    observed: str
-    limit: str
-    result: Literal["pass", "review", "fail", "unknown", "waived"]
-    reason: str
-
-
 class VerdictGiven(Body):
     """What the gate said."""
 
     binding: Binding
     verdict: Literal["pass", "review", "fail"]
     materiality: str | None
-    rules: tuple[RuleOutcome, ...]
+    rules: tuple[RuleFacts, ...]
 
 
 class Approval(Body):
@@ -282,15 +265,6 @@ class Declaration(Body):
     digest: Sha256
     coefficients: Sha256
     reason: Text
-
-
-class Retention(Body):
-    """How long the policy asks to keep the record of a promotion: the class of its record, and so many years."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
-
-    class_: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")] = Field(alias="class")
-    years: Annotated[int, Field(ge=1, le=100)]
 
 
 class Intent(Body):
@@ -457,7 +431,6 @@ EVENTS: dict[str, type[Body]] = {
     "decision record": DecisionRecorded,
     "anchor": Anchor,
 }
-
 SIGNERS: dict[str, str | None] = {
     "ledger created": SERVICE,
     "key added": ADMIN,
@@ -485,7 +458,6 @@ SIGNERS: dict[str, str | None] = {
     "anchor": SERVICE,
 }
 """The role a key needs for an event; None: any role but `service`, and the policy says which."""
-
 _WEIGH_FOR_ALL = frozenset(("policy adopted", "policy retired", "key added", "key revoked"))
 _WEIGH_FOR_THEIR_MODEL = frozenset(
     (

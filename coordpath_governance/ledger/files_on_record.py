@@ -10,16 +10,16 @@ from pydantic import ValidationError
 
 from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE, read_attestation
 from coordpath_governance.attestation.decision import DECISION_ATTESTATION
-from coordpath_governance.attestation.folder import DECISION_FILE, DECISION_FILES, PAGES, VERDICT_FILES, on_another_report
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import ReportFormatError, SignatureError
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import SERVICE, DecisionRecorded, ReportMade, RuleOutcome, VerdictGiven
+from coordpath_governance.ledger.events import DecisionRecorded, ReportMade, VerdictGiven
 from coordpath_governance.ledger.records import Records
+from coordpath_governance.policy.terms import SERVICE
 from coordpath_governance.reports.decision import DecisionDocument
-from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.reports.verify import Check
-from coordpath_governance.review.pages import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE
+from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, ChangeReportDocument, RuleFacts
+from coordpath_governance.verification.folder import DECISION_FILE, DECISION_FILES, PAGES, VERDICT_FILES, on_another_report
+from coordpath_governance.verification.verify import Check
 
 __all__ = ["FilesOnRecord", "files_on_record"]
 
@@ -138,7 +138,7 @@ def _verdict_is_on_record(
         return bool(fitting)
     try:
         raw = read_json(content, VERDICT_FILE, SignatureError)
-        rules = tuple(RuleOutcome.model_validate(rule) for rule in raw["rules"])
+        rules = tuple(RuleFacts.model_validate(rule) for rule in raw["rules"])
         subject = type(document.subject).model_validate(raw["subject"])
         missing, others = f"Still needed: {', '.join(raw['missing'])}.", (raw["made_at"], raw["tool"])
     except (SignatureError, ValidationError, KeyError, TypeError):

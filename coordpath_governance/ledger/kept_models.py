@@ -13,7 +13,7 @@ from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.models.coefficients_json import declared_bytes, from_document
 from coordpath_governance.models.formats import recalled_from
 from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
 
 __all__ = ["KeptModel", "is_kept", "kept_models"]

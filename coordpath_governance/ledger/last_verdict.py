@@ -6,17 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import (
-    Adoption,
-    Binding,
-    OutsideMove,
-    Promotion,
-    ReportMade,
-    RuleOutcome,
-    VerdictGiven,
-)
+from coordpath_governance.ledger.events import Adoption, Binding, OutsideMove, Promotion, ReportMade, VerdictGiven
 from coordpath_governance.policy.built_in import CHAMPION_FILES, DECLARED_COEFFICIENTS
 from coordpath_governance.policy.document import Policy
+from coordpath_governance.reports.document import RuleFacts
 
 __all__ = ["LastVerdict", "last_verdict"]
 
@@ -31,7 +24,7 @@ class LastVerdict:
     """The newest verdict on a change, as far as it still held when the change was promoted."""
 
     seq: int
-    rules: tuple[RuleOutcome, ...]
+    rules: tuple[RuleFacts, ...]
 
     def objections(self, waived: Collection[str]) -> Iterator[str]:
         """Rules that had failed, or were waived, and that no waiver of the promotion is about."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from coordpath_governance.canonical import read_json
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.errors import SignatureError
 from coordpath_governance.ledger.events import Nonce, Version, Words
 from coordpath_governance.ledger.times import Time
@@ -21,8 +22,8 @@ REQUEST_SCHEMA = "coordpath.promotion_request/1"
 _MAX_BYTES = 32 * 1024
 
 
-class _Signed(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+class _Signed(ClosedDocument, strict=True):
+    """A document that a person signs."""
 
 
 class EmergencyWish(_Signed):

@@ -1,9 +1,12 @@
-"""Entries and kept documents to be read by people: those of an open ledger, or of an export that is audited first."""
+"""Entries and kept documents to be read by people: those of an open ledger, or of an export that is audited first.
+
+Also which records have been kept for as long as their policy asked. Nothing is deleted by us; this only says so.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,15 +14,14 @@ from typing import Any
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerError
-from coordpath_governance.ledger.anchor import AnchorFile
 from coordpath_governance.ledger.chain import named_blobs
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import DecisionRecorded, Declaration, PolicyAdopted, ReportMade
-from coordpath_governance.ledger.export import read_export
+from coordpath_governance.ledger.events import DecisionRecorded, Declaration, PolicyAdopted, Promotion, ReportMade
+from coordpath_governance.ledger.export import AnchorFile, read_export
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.verify import Audit, audit
 
-__all__ = ["KeptDocument", "Records", "read_records"]
+__all__ = ["KeptDocument", "PastRetention", "Records", "past_retention", "read_records"]
 
 _FILES = {
     ReportMade: "change_report.json",
@@ -137,3 +139,43 @@ def digests_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
     elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from digests_in(each)
+
+
+@dataclass(frozen=True)
+class PastRetention:
+    """Promotions of one model, with one retention, that are past it; ``oldest`` is the time of the first of them."""
+
+    model: str
+    class_: str
+    years: int
+    promotions: int
+    oldest: str
+
+    def __str__(self) -> str:
+        records = "1 promotion" if self.promotions == 1 else f"{self.promotions} promotions"
+        years = "1 year" if self.years == 1 else f"{self.years} years"
+        verb = "is past its" if self.promotions == 1 else "are past their"
+        return (
+            f"{records} of '{self.model}' {verb} retention of {years} (class '{self.class_}'), "
+            f"the oldest of {self.oldest[:10]}; nothing is deleted by us"
+        )
+
+
+def past_retention(entries: Iterable[Entry], now: str) -> tuple[PastRetention, ...]:
+    """By model and retention the promotions whose years were over by ``now`` (a time of the ledger's form)."""
+    over: dict[tuple[str, str, int], list[str]] = {}
+    for entry in entries:
+        facts = entry.facts
+        if not isinstance(facts, Promotion) or facts.retention is None or entry.model is None:
+            continue
+        kept = facts.retention
+        if _calendar(entry.at, kept.years) <= _calendar(now):
+            over.setdefault((entry.model, kept.class_, kept.years), []).append(entry.at)
+    return tuple(
+        PastRetention(model, class_, years, len(times), min(times)) for (model, class_, years), times in sorted(over.items())
+    )
+
+
+def _calendar(time: str, years: int = 0) -> tuple[int, str]:
+    """A time so many years later, as something that sorts; a 29th of February comes after the 28th in any year."""
+    return int(time[:4]) + years, time[4:]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import NotFoundError, PolicyError, RefusedError
+from coordpath_governance.ledger.adoption import misstated
 from coordpath_governance.ledger.events import PolicyAdopted, Proposal
-from coordpath_governance.policy.adoption import misstated
 from coordpath_governance.policy.load import read_policy
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry
-    from coordpath_governance.ledger.proposals import Seconded
+    from coordpath_governance.ledger.quorum import Seconded
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.policy.document import Policy
     from coordpath_governance.signing.keys import PrivateKey

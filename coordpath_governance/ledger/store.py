@@ -24,18 +24,25 @@ from coordpath_governance.errors import (
     UsageError,
     UsedError,
 )
-from coordpath_governance.ledger import rows
+from coordpath_governance.ledger import tables as rows
 from coordpath_governance.ledger.chain import Chain, named_blobs
 from coordpath_governance.ledger.consistency import ledger_name, used_before
 from coordpath_governance.ledger.database import Database
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
-from coordpath_governance.ledger.events import EVENTS, SERVICE, Body, KeyFacts, LedgerCreated, weighs
+from coordpath_governance.ledger.events import EVENTS, Body, KeyFacts, LedgerCreated, weighs
 from coordpath_governance.ledger.keyring import KeyRing
-from coordpath_governance.ledger.location import SERVICE_KEY_VARIABLE, named_service_key, service_key_beside
-from coordpath_governance.ledger.schema import create_tables, missing_triggers
+from coordpath_governance.ledger.location import (
+    LEDGER_VARIABLE,
+    SERVICE_KEY_VARIABLE,
+    ledger_url,
+    named_service_key,
+    service_key_beside,
+)
+from coordpath_governance.ledger.tables import create_tables, missing_triggers
+from coordpath_governance.policy.terms import SERVICE
 from coordpath_governance.signing.keys import PrivateKey, new_key
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "find_ledger"]
 
 _ATTEMPTS = 5
 _SERVICE_OWNER = "coordpath service"
@@ -333,3 +340,18 @@ def _service_key(database: Database, named: Path | None) -> PrivateKey | None:
         return PrivateKey.load(named)
     beside = service_key_beside(database.file) if database.file is not None else None
     return PrivateKey.load(beside) if beside is not None and os.access(beside, os.R_OK) else None
+
+
+def find_ledger(registry_uri: str | None, explicit: str | None = None) -> Ledger | None:
+    """The ledger that somebody named, which must be there; else the one beside the registry, None if there is none.
+
+    Raises `LedgerError` if a ledger that was named is not there or cannot be opened.
+    """
+    named = explicit or os.environ.get(LEDGER_VARIABLE)
+    if named:
+        return Ledger.open(ledger_url(registry_uri, named), create=False)
+    try:
+        url = ledger_url(registry_uri, None)
+    except UsageError:
+        return None
+    return Ledger.open(url, create=False) if Ledger.exists(url) else None

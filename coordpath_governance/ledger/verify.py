@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import PolicyError, SignatureError
 from coordpath_governance.ledger.alone import could_do_alone
-from coordpath_governance.ledger.anchor import AnchorFile
 from coordpath_governance.ledger.chain import faults, named_blobs
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
 from coordpath_governance.ledger.decided import misrecorded, pages_not_compared
 from coordpath_governance.ledger.entitlement import unentitled
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
+from coordpath_governance.ledger.export import AnchorFile
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.policy.document import Policy
 from coordpath_governance.policy.load import read_policy

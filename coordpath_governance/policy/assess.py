@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from coordpath_governance.policy.document import Policy
 from coordpath_governance.policy.judge import judge, judge_with
 from coordpath_governance.policy.load import policy_sha256
 from coordpath_governance.reports.compose import document_digest
-from coordpath_governance.reports.document import Assessment, ChangeReportDocument, GateWord, PolicyFacts, RuleFacts
+from coordpath_governance.reports.document import Assessment, ChangeReportDocument, GateWord, PolicyFacts
 
 __all__ = ["assess"]
 
@@ -28,7 +26,7 @@ def assess(document: ChangeReportDocument, policy: Policy, gate: GateWord | None
             sha256=policy_sha256(policy),
             document=policy.model_dump(mode="json", by_alias=True, exclude_unset=True),
         ),
-        rules=tuple(RuleFacts(**asdict(result)) for result in judgement.results),
+        rules=judgement.results,
         gate=gate,
         materiality_reason=judgement.materiality_reason,
     )

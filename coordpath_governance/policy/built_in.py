@@ -15,10 +15,10 @@ from coordpath_governance.models.formats import (
 )
 from coordpath_governance.numbers import percent
 from coordpath_governance.policy.document import PinnedReference, Policy
-from coordpath_governance.policy.gate_facts import GateFacts, PageState
-from coordpath_governance.policy.results import Finding, RuleResult, combine, listed
-from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.reports.environment import EnvironmentFacts
+from coordpath_governance.policy.results import Finding, combine, listed
+from coordpath_governance.policy.rules.base import GateFacts, PageState
+from coordpath_governance.reports.document import ChangeReportDocument, RuleFacts
+from coordpath_governance.reports.version_parts import EnvironmentFacts
 from coordpath_governance.text import visible
 
 __all__ = ["BUILT_IN", "CHAMPION_FILES", "DECLARED_COEFFICIENTS", "PAGES", "built_in_results"]
@@ -42,7 +42,7 @@ _REMARKS = 5
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateFacts | None = None) -> Iterator[RuleResult]:
+def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateFacts | None = None) -> Iterator[RuleFacts]:
     """All of them, in the order of `BUILT_IN`; the last five only where there is something to look at.
 
     Those are declared coefficients, formats that the policy lists or that are a plugin's, environment files, which older
@@ -78,7 +78,7 @@ def _sources(document: ChangeReportDocument) -> dict[str, object]:
     return {who: model.get("source") for who, model in sides.items() if model is not None}
 
 
-def _reference_data(rule: str, pinned: PinnedReference, document: ChangeReportDocument) -> RuleResult:
+def _reference_data(rule: str, pinned: PinnedReference, document: ChangeReportDocument) -> RuleFacts:
     """The pinned bytes in the pinned role. Moments that an author logged are never enough by themselves."""
     data = document.data
     observed = f"{visible(data.sha256[:_SHORT])}, {data.role}" + (", logged moments" if data.kind == "moments" else "")
@@ -164,7 +164,7 @@ def _declared(sides: Mapping[str, bool], vouched: Mapping[str, str], too_few: Ma
     return Finding(f"declared, of the {which}", limit, met=None, reason=why)
 
 
-def _formats(rule: str, allowed: Sequence[str] | None, read: Mapping[str, str | None]) -> RuleResult:
+def _formats(rule: str, allowed: Sequence[str] | None, read: Mapping[str, str | None]) -> RuleFacts:
     """Whether both versions were read in a way that the policy lists.
 
     A candidate that was not fails. A champion stands there already: leaving its format behind must be possible, so a person

@@ -8,14 +8,15 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
-from coordpath_governance.ledger.events import ADMIN, MOST_ADMINS, SERVICE, Retention
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.models.formats import FORMATS, is_format
 from coordpath_governance.models.linear_model import level_label
 from coordpath_governance.policy.observations import OBSERVATIONS
 from coordpath_governance.policy.rules import RULES, Rule
 from coordpath_governance.policy.rules.base import Amount
+from coordpath_governance.policy.terms import ADMIN, MOST_ADMINS, SERVICE, Retention
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.text import visible
 
@@ -87,10 +88,8 @@ Plan = Annotated[str, Field(min_length=1, max_length=4000)]
 Days = Annotated[int, Field(ge=1, le=3660)]
 
 
-class Part(BaseModel):
-    """Frozen, and closed: a key we do not know is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+class Part(ClosedDocument, serialize_by_alias=True):
+    """A part of a policy; keys are written as policy files spell them."""
 
 
 class ModelFacts(Part):

@@ -1,4 +1,4 @@
-"""The verdict: every rule over one change report, its class, and who therefore has to agree. Pure."""
+"""The verdict: every rule over one change report, how material the change is, and who therefore has to agree. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,25 @@ from typing import Literal
 from coordpath_governance.errors import ReportFormatError
 from coordpath_governance.policy.built_in import BUILT_IN, DECLARED_COEFFICIENTS, built_in_results
 from coordpath_governance.policy.document import MaterialityClass, Policy
-from coordpath_governance.policy.gate_facts import GateFacts
-from coordpath_governance.policy.materiality import class_of, why_in_class
-from coordpath_governance.policy.results import Outcome, RuleResult, listed
+from coordpath_governance.policy.observations import OBSERVATIONS, observe
+from coordpath_governance.policy.results import Outcome, limit_text, listed, value_text
 from coordpath_governance.policy.rules import Seen
-from coordpath_governance.reports.document import ChangeReportDocument, GateWord
+from coordpath_governance.policy.rules.base import GateFacts
+from coordpath_governance.reports.document import ChangeReportDocument, GateWord, RuleFacts
 from coordpath_governance.reports.editions import EDITION, Edition
 
-__all__ = ["ApprovalNeed", "GateFacts", "Judgement", "RuleResult", "judge", "judge_with", "who_decides"]
+__all__ = [
+    "ApprovalNeed",
+    "GateFacts",
+    "Judgement",
+    "RuleFacts",
+    "class_of",
+    "judge",
+    "judge_with",
+    "reached",
+    "who_decides",
+    "why_in_class",
+]
 
 Verdict = Literal["pass", "review", "fail"]
 _AT_GATE = "So the gate said when the report was made."
@@ -38,7 +49,7 @@ class Judgement:
     reason: str
     materiality: str
     full_validation: bool
-    results: tuple[RuleResult, ...]
+    results: tuple[RuleFacts, ...]
     approvals: tuple[ApprovalNeed, ...]
     at_gate: tuple[str, ...] = ()
     materiality_reason: str = ""
@@ -80,31 +91,33 @@ def judge_with(policy: Policy, document: ChangeReportDocument, word: GateWord) -
         named = listed([*outcomes])
         raise ReportFormatError(f"what the gate said is not about the rules that only a gate can check: {named}")
     results = tuple(_said(each, outcomes.get(each.rule, each.result)) for each in alone.results)
-    later = tuple(RuleResult(rule, "", "", outcomes[rule], _AT_GATE) for rule in alone.at_gate)
+    later = tuple(
+        RuleFacts(rule=rule, observed="", limit="", result=outcomes[rule], reason=_AT_GATE) for rule in alone.at_gate
+    )
     kind = next(each for each in policy.materiality if each.class_ == alone.materiality)
     extra = 0 if word.author_known else policy.approvals.extra_for_unverified_author
     concluded = _conclude(policy.materiality, kind, results, alone.at_gate, later, extra)
     return replace(concluded, materiality_reason=alone.materiality_reason)
 
 
-def _said(result: RuleResult, outcome: Outcome) -> RuleResult:
+def _said(result: RuleFacts, outcome: Outcome) -> RuleFacts:
     """The result as the gate had it."""
-    return result if result.result == outcome else replace(result, result=outcome, reason=_AT_GATE)
+    return result if result.result == outcome else result.model_copy(update={"result": outcome, "reason": _AT_GATE})
 
 
-def _waive(result: RuleResult, waived: Collection[str]) -> RuleResult:
+def _waive(result: RuleFacts, waived: Collection[str]) -> RuleFacts:
     """A rule that is met needs no waiver."""
     if result.rule not in waived or result.rule in BUILT_IN or result.result == "pass":
         return result
-    return replace(result, result="waived", reason=f"Waived. {result.reason}")
+    return result.model_copy(update={"result": "waived", "reason": f"Waived. {result.reason}"})
 
 
 def _conclude(
     classes: Sequence[MaterialityClass],
     kind: MaterialityClass,
-    here: tuple[RuleResult, ...],
+    here: tuple[RuleFacts, ...],
     at_gate: tuple[str, ...],
-    later: tuple[RuleResult, ...] = (),
+    later: tuple[RuleFacts, ...] = (),
     extra: int = 0,
 ) -> Judgement:
     """``here`` are the results that can be looked at, ``later`` what the gate said of the others.
@@ -134,7 +147,7 @@ def _one_more(extra: int, roles: Sequence[str]) -> str:
 
 
 def _sentences(
-    results: Sequence[RuleResult], kind: MaterialityClass, needs: Sequence[ApprovalNeed], one_more: str
+    results: Sequence[RuleFacts], kind: MaterialityClass, needs: Sequence[ApprovalNeed], one_more: str
 ) -> list[str]:
     """Why the verdict is what it is."""
     failed, doubtful, waived = (
@@ -165,7 +178,7 @@ def _verb(names: Sequence[str], verb: str) -> str:
     return f"{verb}s" if len(names) == 1 else verb
 
 
-def _with(results: Sequence[RuleResult], *outcomes: Outcome) -> list[str]:
+def _with(results: Sequence[RuleFacts], *outcomes: Outcome) -> list[str]:
     return [r.rule for r in results if r.result in outcomes]
 
 
@@ -177,3 +190,30 @@ def who_decides(classes: Sequence[MaterialityClass], kind: MaterialityClass) -> 
 
 def _as_needs(kind: MaterialityClass) -> tuple[ApprovalNeed, ...]:
     return tuple(ApprovalNeed(need.role, need.count) for need in kind.approvals)
+
+
+def reached(each: MaterialityClass, document: ChangeReportDocument) -> tuple[str, ...]:
+    """The conditions of a class that a change reaches; one that is not known counts as reached."""
+    values = {name: observe(document, name) for name in each.conditions}
+    return tuple(name for name, least in each.conditions.items() if (value := values[name]) is None or value >= least)
+
+
+def class_of(classes: Sequence[MaterialityClass], document: ChangeReportDocument) -> MaterialityClass:
+    """The class of a change; the last one takes what no other does."""
+    return next((each for each in classes[:-1] if reached(each, document)), classes[-1])
+
+
+def why_in_class(kind: MaterialityClass, document: ChangeReportDocument) -> str:
+    """Which conditions put a change into its class, each with the value and where the class begins."""
+    conditions = [_condition(name, kind.conditions[name], document) for name in sorted(reached(kind, document))]
+    if not conditions:
+        return f"Class '{kind.class_}' because no condition of another class is reached."
+    return f"Class '{kind.class_}' because {' and '.join(conditions)}."
+
+
+def _condition(name: str, least: float, document: ChangeReportDocument) -> str:
+    value, unit = observe(document, name), OBSERVATIONS[name].unit
+    begins = f"from {limit_text(least, unit)} on"
+    if value is None:
+        return f"{name} is not known, which counts as reached ({begins})"
+    return f"{name} is {value_text(value, unit, least)} ({begins})"

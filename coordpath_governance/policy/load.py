@@ -1,4 +1,4 @@
-"""Read a policy: YAML or JSON in, strictly; canonical bytes and their digest out.
+"""Read a policy: YAML or JSON in, strictly; canonical bytes and their digest out. And what changes between two of them.
 
 YAML as people mean it: only ``true`` and ``false`` are booleans, a date is text, 1e-3 is a number. What could make two
 readers see two policies, or one reader work for ever, is an error: a key twice, anchors and aliases, tags, too many bytes.
@@ -6,8 +6,10 @@ readers see two policies, or one reader work for ever, is an error: a key twice,
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import yaml
@@ -17,11 +19,13 @@ from coordpath_governance.canonical import canonical_bytes, read_json, sha256_he
 from coordpath_governance.errors import PolicyError
 from coordpath_governance.policy.document import POLICY_SCHEMA, Policy
 
-__all__ = ["MAX_POLICY_BYTES", "policy_bytes", "policy_schema", "policy_sha256", "read_policy"]
+__all__ = ["MAX_POLICY_BYTES", "policy_bytes", "policy_changes", "policy_schema", "policy_sha256", "read_policy"]
 
 MAX_POLICY_BYTES = 1_000_000
 _DEEPEST = 20
 _SHOWN = 5
+
+_MISSING = "(not set)"
 
 
 def read_policy(content: bytes | str, where: str) -> Policy:
@@ -151,3 +155,30 @@ def _message(error: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
 def _kind(value: object) -> str:
     names = {type(None): "empty", str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
     return names.get(type(value), f"a {type(value).__name__}")
+
+
+def policy_changes(before: Policy | None, after: Policy) -> tuple[str, ...]:
+    """A line per key that differs, such as `rules.gap.most: 0.1 → 0.2`; with no policy ``before``, every key that is set."""
+    old = {} if before is None else dict(_leaves(_set(before), ""))
+    new = dict(_leaves(_set(after), ""))
+    return tuple(
+        f"{key}: {new[key]}" if before is None else f"{key}: {old.get(key, _MISSING)} → {new.get(key, _MISSING)}"
+        for key in dict.fromkeys((*old, *new))
+        if old.get(key) != new.get(key)
+    )
+
+
+def _set(policy: Policy) -> dict[str, Any]:
+    return policy.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def _leaves(value: Any, where: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - any JSON value
+    """Every value with the way to it; a list of plain values is one value."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _leaves(item, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for at, item in enumerate(value):
+            yield from _leaves(item, f"{where}[{at}]")
+    else:
+        yield where, json.dumps(value, ensure_ascii=False)

@@ -7,11 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from coordpath_governance.policy.amounts import Unit, value_text
-from coordpath_governance.policy.results import listed
-from coordpath_governance.reports.decision_words import is_bare
+from coordpath_governance.policy.results import Unit, listed, value_text
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts, FunctionFacts
-from coordpath_governance.reports.own_thresholds import hides_a_move, own_thresholds
+from coordpath_governance.reports.thresholds import hides_a_move, is_bare, own_thresholds
 
 __all__ = [
     "NEEDS_CHAMPION",

@@ -1,19 +1,30 @@
-"""What a rule says: observed, limit, result, reason; in words that are short whatever names a model has."""
+"""What a rule says: observed, limit, result, reason; in words that are short whatever names a model has.
+
+A limit is written exactly as it was set, an observed value with enough digits to tell it from that.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from coordpath_governance.numbers import MINUS, NUMBER_SPACE, count, significant
+from coordpath_governance.reports.document import RuleFacts
 from coordpath_governance.text import shorten, visible
 
-__all__ = ["Finding", "Outcome", "RuleResult", "combine", "listed"]
+__all__ = ["Finding", "Outcome", "Unit", "combine", "limit_text", "listed", "value_text"]
 
 Outcome = Literal["pass", "review", "fail", "unknown", "waived"]
 
 _NAMES = 5
 _NAME = 60
+
+Unit = Literal["number", "share", "count", "standard errors", "days"]
+
+_FEWEST, _MOST = 4, 17
+_EXACT = 15
 
 
 @dataclass(frozen=True)
@@ -26,24 +37,13 @@ class Finding:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class RuleResult:
-    """One rule, as people are told; a rule that is met needs no reason."""
-
-    rule: str
-    observed: str
-    limit: str
-    result: Outcome
-    reason: str
-
-
-def combine(rule: str, findings: Sequence[Finding], otherwise: Literal["fail", "review"]) -> RuleResult:
+def combine(rule: str, findings: Sequence[Finding], otherwise: Literal["fail", "review"]) -> RuleFacts:
     """The result of all findings: one that is not met decides, then one that is not known."""
     violated = [finding for finding in findings if finding.met is False]
     unknown = [finding for finding in findings if finding.met is None]
     result: Outcome = otherwise if violated else "unknown" if unknown else "pass"
     reasons = _sentences(finding.reason for finding in [*violated, *unknown])
-    return RuleResult(
+    return RuleFacts(
         rule=rule,
         observed="; ".join(dict.fromkeys(finding.observed for finding in findings)),
         limit="; ".join(dict.fromkeys(finding.limit for finding in findings)),
@@ -61,3 +61,39 @@ def listed(names: Sequence[str], nothing: str = "none") -> str:
 
 def _sentences(reasons: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(reason for reason in reasons if reason))
+
+
+def value_text(value: float, unit: Unit, limit: float | None = None) -> str:
+    """``value`` with as few digits as tell it from ``limit``; time in days begun, so that the text holds for a day."""
+    if not math.isfinite(value):
+        return "without bound"
+    if unit == "count":
+        return count(int(value))
+    if unit == "days":
+        days = max(math.ceil(value), 1)
+        return f"at most {count(days)} day{'s' if days > 1 else ''}"
+    scaled = value * 100 if unit == "share" else value
+    beside = None if limit is None or value == limit else limit_text(limit, unit)
+    for digits in range(_FEWEST, _MOST):
+        text = _with_unit(_plain(significant(scaled, digits)), unit)
+        if text != beside:
+            return text
+    return _with_unit(repr(scaled).replace("-", MINUS), unit)
+
+
+def limit_text(limit: float, unit: Unit) -> str:
+    """``limit`` with all the digits it was given."""
+    if unit == "count":
+        return count(int(limit))
+    scaled = limit * 100 if unit == "share" else limit
+    return _with_unit(f"{scaled:.{_EXACT}g}".replace("-", MINUS), unit)
+
+
+def _plain(text: str) -> str:
+    """Without zeros that say nothing: 2.000 is 2, and 1,200 stays."""
+    return text.rstrip("0").rstrip(".") if "." in text and "×" not in text else text
+
+
+def _with_unit(text: str, unit: Unit) -> str:
+    words = {"number": "", "share": f"{NUMBER_SPACE}%", "count": ""}
+    return text + words.get(unit, f" {unit}")

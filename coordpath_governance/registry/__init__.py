@@ -1,1 +1,1 @@
-"""The MLflow registry: the only package that talks to MLflow."""
+"""The MLflow registry, seen from a client: find versions, fetch files, lay files beside a version. It decides nothing."""

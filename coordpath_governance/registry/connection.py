@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from coordpath_governance.errors import CoordpathError, NotFoundError, RegistryError, RegistryMissingError
-from coordpath_governance.registry.databases import check_answers
-from coordpath_governance.registry.stores import GUARDED_SCHEME, check_store, without_credentials
+from coordpath_governance.registry.stores import GUARDED_SCHEME, check_answers, check_store, without_credentials
 
-__all__ = ["connect", "registry_errors"]
+__all__ = ["connect", "registry_errors", "registry_uri_in_use"]
 
 _SHOWN = 400
 
@@ -58,6 +57,13 @@ def connect(tracking_uri: str | None = None, registry_uri: str | None = None, *,
         _check_stores()
     with registry_errors("connecting to MLflow"):
         return mlflow.MlflowClient()
+
+
+def registry_uri_in_use() -> str:
+    """The URI of the registry that MLflow asks where nobody names one."""
+    import mlflow
+
+    return str(mlflow.get_registry_uri())
 
 
 def _check_stores() -> None:

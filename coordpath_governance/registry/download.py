@@ -1,4 +1,4 @@
-"""A model's files into a folder of our own, read without running anything in them."""
+"""A model's files into a folder of our own, read without running anything in them; and what to do if they cannot be read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
+from typing import Any
 
 from coordpath_governance.errors import CoordpathError, FilesGoneError, NotFoundError, UnsupportedModelError
 from coordpath_governance.models import read_model
@@ -16,7 +18,7 @@ from coordpath_governance.models.manifest import has_model_files, model_digest
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.versions import ModelPointer
 
-__all__ = ["DeclaredModel", "FetchedModel", "download_files", "fetch_model"]
+__all__ = ["DeclaredModel", "FetchedModel", "download_files", "fetch_artifact", "fetch_model", "load_files", "way_out"]
 
 DeclaredModel = Callable[[ModelPointer, str], "LinearModel | None"]
 """What somebody vouches for of a version whose files have this digest; None if nobody does."""
@@ -75,15 +77,12 @@ def download_files(pointer: ModelPointer, folder: Path) -> Path:
 
     Raises `FilesGoneError` if the files of a registered version are not there, `RegistryError` if nobody could tell.
     """
-    import mlflow
-
     lost = f"the registry lists {pointer.uri}, but its files are gone"
     if pointer.gone is not None:
         raise FilesGoneError(f"{lost}: {pointer.gone}")
     try:
         with registry_errors(f"downloading {pointer.uri}"):
-            where = pointer.location or pointer.uri
-            local = Path(mlflow.artifacts.download_artifacts(artifact_uri=where, dst_path=str(folder)))
+            local = fetch_artifact(pointer.location or pointer.uri, folder)
     except NotFoundError as error:
         if pointer.location is None:
             raise
@@ -93,5 +92,36 @@ def download_files(pointer: ModelPointer, folder: Path) -> Path:
     return local
 
 
+def fetch_artifact(uri: str, folder: Path) -> Path:
+    """A copy, below ``folder``, of what lies at an artifact URI. Raises whatever MLflow raises."""
+    import mlflow
+
+    return Path(mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=str(folder)))
+
+
+def load_files(folder: Path) -> Any:  # noqa: ANN401 - mlflow.pyfunc.PyFuncModel
+    """The model in ``folder``, loaded by MLflow: this runs what the files say. Raises whatever MLflow raises."""
+    import mlflow
+
+    return mlflow.pyfunc.load_model(str(folder))
+
+
 def _is_path(uri: str) -> bool:
     return "://" not in uri and not uri.startswith(("models:", "runs:", "file:"))
+
+
+def way_out(name: str | None, version: str | None, *, declared: bool = False) -> str:
+    """The commands by which a person vouches for a registered version; empty for any other model.
+
+    ``declared``: its author has put coefficients beside it, so that none need be written down.
+    """
+    if name is None or version is None:
+        return ""
+    command = f"coordpath declare {quote(name)} {version}"
+    if declared:
+        return f"A person whom the policy lets vouches for what its author declares: `{command} --key KEY`."
+    return (
+        "If it is a linear model all the same, write the coefficients of the model within down where it is trained "
+        "(cg.to_coefficients(model, FILE)) and let a person whom the policy lets vouch for them: "
+        f"`{command} --coefficients FILE --key KEY`."
+    )

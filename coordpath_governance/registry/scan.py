@@ -11,10 +11,8 @@ from typing import Any
 
 from coordpath_governance.errors import CoordpathError, NoVersionError, UnsupportedModelError
 from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of
-from coordpath_governance.registry.download import DeclaredModel, fetch_model
-from coordpath_governance.registry.listing import registered_names
-from coordpath_governance.registry.remedies import way_out
-from coordpath_governance.registry.versions import ModelPointer, find_champion, point_at
+from coordpath_governance.registry.download import DeclaredModel, fetch_model, way_out
+from coordpath_governance.registry.versions import ModelPointer, find_champion, point_at, registered_names
 
 __all__ = ["SCAN_SCHEMA", "Scanned", "count_outcomes", "scan", "scan_document"]
 

@@ -1,7 +1,12 @@
-"""MLflow's stores by their URIs: how messages call one, and whether it is there. MLflow makes a missing one when asked."""
+"""MLflow's stores by their URIs: how messages call one, whether it is there, and whether its database answers.
+
+MLflow makes a missing store when asked. It tries ten times to reach a database, over a hundred seconds of pauses, and sets
+no time for any of them: a server that accepts a connection and stays silent would hold a command for ever.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from contextlib import closing
@@ -10,9 +15,21 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
-from coordpath_governance.errors import RegistryMissingError
+from sqlalchemy import NullPool, create_engine, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
-__all__ = ["GUARDED_SCHEME", "check_store", "in_this_store", "shown_store", "without_credentials"]
+from coordpath_governance.errors import RegistryError, RegistryMissingError
+from coordpath_governance.ledger.location import Address
+
+__all__ = [
+    "CONNECT_SECONDS",
+    "GUARDED_SCHEME",
+    "check_answers",
+    "check_store",
+    "in_this_store",
+    "shown_store",
+    "without_credentials",
+]
 
 GUARDED_SCHEME = "coordpath:"
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
@@ -20,6 +37,12 @@ _SQLITE = re.compile(r"sqlite(\+\w+)?://", re.IGNORECASE)
 _SQL = re.compile(r"(postgresql|mysql|mssql)(\+\w+)?://", re.IGNORECASE)
 _TABLE = "registered_models"
 """A table that every database of MLflow's has, whether it serves as tracking store or as registry."""
+
+CONNECT_SECONDS = 10
+"""How long a PostgreSQL or MySQL server may take to accept a connection."""
+
+_BACKENDS = ("postgresql", "mysql")
+_SHOWN = 300
 
 
 def shown_store(uri: str) -> str:
@@ -105,3 +128,27 @@ def _is_empty_database(uri: str) -> bool:
         return not inspect(create_engine(uri, poolclass=NullPool)).has_table(_TABLE)
     except (SQLAlchemyError, ImportError):
         return False
+
+
+def check_answers(uri: str) -> None:
+    """Connect once to the database at ``uri``, if it is PostgreSQL or MySQL; of other stores nothing is asked.
+
+    Raises `RegistryError`, which names the store without its password, if it does not accept the connection in time. Later
+    connections to PostgreSQL are given as long, unless PGCONNECT_TIMEOUT says otherwise.
+    """
+    try:
+        url = make_url(uri.removeprefix(GUARDED_SCHEME))
+        if url.get_backend_name() not in _BACKENDS:
+            return
+        seconds = int(os.environ.setdefault("PGCONNECT_TIMEOUT", str(CONNECT_SECONDS)))
+        engine = create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args={"connect_timeout": seconds})
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError):
+        return
+    try:
+        engine.connect().close()
+    except SQLAlchemyError as error:
+        address = Address(url)
+        said = " ".join(str(getattr(error, "orig", None) or error).split())
+        raise RegistryError(
+            f"MLflow's database '{address.shown}' does not answer: {address.without_secrets(said)[:_SHOWN]}"
+        ) from None

@@ -1,8 +1,13 @@
-"""Which model is meant: alias, version number, "latest" or URI, down to where its files and its run are."""
+"""Which model is meant: alias, version number, "latest" or URI, down to its files and its run; and what a registry lists.
+
+A listing goes page by page: a filter by name cannot be written for every name that MLflow allows.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +16,25 @@ from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.own_artifacts import own_location, same_place
 from coordpath_governance.registry.stores import in_this_store
 
-__all__ = ["CHAMPION_ALIAS", "ModelPointer", "find_champion", "point_at", "registered_model"]
+__all__ = [
+    "CHAMPION_ALIAS",
+    "ListedVersion",
+    "ModelPointer",
+    "find_champion",
+    "point_at",
+    "register_version",
+    "registered_model",
+    "registered_names",
+    "registered_versions",
+]
 
 CHAMPION_ALIAS = "champion"
 _MODEL_URI = re.compile(r"models:/(?P<name>[^/]+?)(?:@(?P<alias>[^/@]+)|/(?P<version>[^/]+))?")
 _LOGGED_MODEL = re.compile(r"models:/(?P<id>m-[0-9a-f]{32})")
 _MOST_DIGITS = 9
 _MAX_COPIES = 20
+
+_PAGE = 200
 
 
 @dataclass(frozen=True)
@@ -62,6 +79,16 @@ def point_at(client: Any, name: str | None, which: str) -> ModelPointer:  # noqa
     if name is None:
         raise UsageError(f"'{which}' needs a registered model's name; use a URI such as models:/NAME/{which}")
     return _registered(client, name, which, is_alias=not (_is_number(which) or which == "latest"))
+
+
+def register_version(model_uri: str, name: str, tags: Mapping[str, Any], seconds: int) -> str:
+    """Register what lies at ``model_uri``, waiting at most ``seconds`` for it; the number of the new version.
+
+    Raises whatever `mlflow.register_model` raises.
+    """
+    import mlflow
+
+    return str(mlflow.register_model(model_uri, name, await_registration_for=seconds, tags=dict(tags)).version)
 
 
 def find_champion(client: Any, name: str, alias: str) -> ModelPointer | None:  # noqa: ANN401 - MlflowClient
@@ -165,3 +192,36 @@ def _logged_model(client: Any, source: str, name: str, number: str) -> str | Non
     raise NotFoundError(
         f"version {number} of '{name}' is a copy of a copy more than {_MAX_COPIES} times over; this is a loop"
     )
+
+
+@dataclass(frozen=True, order=True)
+class ListedVersion:
+    """A version's number, and when the registry created it (milliseconds since 1970)."""
+
+    number: int
+    created_at: int
+
+
+def registered_names(client: Any) -> list[str]:  # noqa: ANN401 - MlflowClient
+    """The names of all registered models, sorted. Raises `RegistryError` if the registry does not answer."""
+    return sorted(str(model.name) for model in _pages(client.search_registered_models, "listing the registered models"))
+
+
+def registered_versions(client: Any) -> dict[str, list[ListedVersion]]:  # noqa: ANN401 - MlflowClient
+    """All versions of all models, the oldest first."""
+    found: defaultdict[str, list[ListedVersion]] = defaultdict(list)
+    for version in _pages(client.search_model_versions, "listing the registered versions"):
+        found[str(version.name)].append(ListedVersion(int(version.version), int(version.creation_timestamp or 0)))
+    return {name: sorted(versions) for name, versions in found.items()}
+
+
+def _pages(search: Callable[..., Any], doing: str) -> Iterator[Any]:
+    """Everything that a search of MLflow's finds."""
+    token = None
+    while True:
+        with registry_errors(doing):
+            page = search(max_results=_PAGE, page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return

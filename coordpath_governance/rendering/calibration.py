@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from coordpath_governance.numbers import CostColumn, fixed
 from coordpath_governance.rendering import svg
-from coordpath_governance.rendering.scales import Scale, decimals_of, padded_domain, round_ticks
+from coordpath_governance.rendering.svg import Scale, decimals_of, padded_domain, round_ticks
 
 __all__ = ["Calibration", "CalibrationPoint", "draw_calibration"]
 

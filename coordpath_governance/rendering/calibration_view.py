@@ -8,7 +8,7 @@ from coordpath_governance.numbers import CostColumn, cost_column, count, pair, p
 from coordpath_governance.reference.versions import MOST_CLASSES
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.charts import Calibration, CalibrationPoint, Picture, calibration
-from coordpath_governance.rendering.weighting import by_weight_and_exposure
+from coordpath_governance.rendering.wording import by_weight_and_exposure
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.impact_parts import CalibrationBin, ClassBalance, GlmMetrics
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from coordpath_governance.errors import CoordpathError
 from coordpath_governance.numbers import count
 from coordpath_governance.rendering.caps import Caps, Shown
-from coordpath_governance.rendering.environment import html_environment, markdown_environment
 from coordpath_governance.rendering.policy_view import RuleRow, rule_rows
+from coordpath_governance.rendering.templates import html_environment, markdown_environment
 from coordpath_governance.rendering.wording import VERDICT_WORDS
 from coordpath_governance.reports.decision import ApprovalGiven, DecisionDocument, RejectionGiven, WaiverGiven
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 
 from coordpath_governance.numbers import percent
 from coordpath_governance.rendering.caps import Caps, Shown
-from coordpath_governance.rendering.weighting import by_weight
-from coordpath_governance.rendering.wording import step_name
-from coordpath_governance.reports.decision_words import DecisionWords, decision_words
+from coordpath_governance.rendering.wording import by_weight, step_name
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.impact_parts import Flips, FlipStep
-from coordpath_governance.reports.own_thresholds import threshold_texts
+from coordpath_governance.reports.thresholds import DecisionWords, decision_words, threshold_texts
 
 __all__ = ["ClassFlipRow", "FlipRow", "FlipsView", "flips_view"]
 

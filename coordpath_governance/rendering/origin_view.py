@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from coordpath_governance.numbers import count
 from coordpath_governance.rendering.caps import Caps
 from coordpath_governance.reports.document import VersionFacts
-from coordpath_governance.reports.origin_parts import DatasetFacts, TrainingFacts
+from coordpath_governance.reports.version_parts import DatasetFacts, TrainingFacts
 
 __all__ = ["DIGEST_NOTE", "SideRow", "has_mlflow_digest", "moment_text", "origin_rows"]
 

@@ -8,7 +8,7 @@ from coordpath_governance.numbers import CostColumn, cost_column, count, is_with
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.charts import Picture, Waterfall, WaterfallStep, waterfall
-from coordpath_governance.rendering.markdown_text import bar
+from coordpath_governance.rendering.templates import bar
 from coordpath_governance.reports.document import ChangeReportDocument, Move, StepFacts
 
 __all__ = ["BracketView", "MoveView", "PathView", "StepView", "end_label", "path_column", "path_view", "start_label"]

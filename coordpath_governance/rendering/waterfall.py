@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from coordpath_governance.numbers import CostColumn, fixed
 from coordpath_governance.rendering import svg
-from coordpath_governance.rendering.scales import Scale, decimals_of, padded_domain, round_ticks
+from coordpath_governance.rendering.svg import Scale, decimals_of, padded_domain, round_ticks
 from coordpath_governance.text import fit, text_width
 
 __all__ = ["Waterfall", "WaterfallStep", "draw_waterfall"]

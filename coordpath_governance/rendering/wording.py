@@ -1,4 +1,4 @@
-"""The sentences that do not change from report to report, and the few that follow from a status."""
+"""The sentences that do not change from report to report, and the few that follow from a status or from weights."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ __all__ = [
     "SECTIONS",
     "VERDICT_MARKS",
     "VERDICT_WORDS",
+    "by_weight",
+    "by_weight_and_exposure",
     "certificate",
     "coefficient_name",
     "cost_name",
     "cuts",
     "order_free",
     "predicted",
+    "rate_unit",
     "reading",
     "sentence_start",
     "step_name",
@@ -269,3 +272,24 @@ def certificate(document: ChangeReportDocument, column: CostColumn) -> str:
             f"({percent(path.gap)} of what any order could still change)."
         )
     return "This order was found by a rule of thumb: how much better another one could be was not established."
+
+
+def by_weight(document: ChangeReportDocument, caps: Caps) -> str:
+    """The weight of a row; "" where every row counts once."""
+    weight = document.data.weight
+    return "" if weight is None else f"by weight {caps.label(weight)}"
+
+
+def by_weight_and_exposure(document: ChangeReportDocument, caps: Caps) -> str:
+    """The weight of a rate: that of the row times its exposure."""
+    unit = rate_unit(document, caps)
+    if not unit:
+        return by_weight(document, caps)
+    weight = document.data.weight
+    return f"by exposure {unit}" if weight is None else f"by weight {caps.label(weight)} times exposure {unit}"
+
+
+def rate_unit(document: ChangeReportDocument, caps: Caps) -> str:
+    """What rates are told for one unit of; "" where predictions are told as they are."""
+    exposure, glm = document.data.exposure, document.glm
+    return "" if exposure is None or glm is None or glm.classes else caps.label(exposure)

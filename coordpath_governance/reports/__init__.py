@@ -1,1 +1,1 @@
-"""Reports: the change report as a document, how it is put together, and how it is checked again."""
+"""Reports: the change report as a document, and how it is put together, without a policy and without pages."""

@@ -13,7 +13,13 @@ from coordpath_governance.models.coefficients_json import to_document
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution
 from coordpath_governance.reports.class_words import class_weights
-from coordpath_governance.reports.coefficients import coordinate_facts, count_changes, merged_levels, raw_changes
+from coordpath_governance.reports.coefficients import (
+    coordinate_facts,
+    count_changes,
+    function_facts,
+    merged_levels,
+    raw_changes,
+)
 from coordpath_governance.reports.document import (
     REPORT_SCHEMA,
     Assessment,
@@ -26,14 +32,13 @@ from coordpath_governance.reports.document import (
     Tool,
 )
 from coordpath_governance.reports.editions import EDITION, Edition
-from coordpath_governance.reports.environment import Environments
-from coordpath_governance.reports.functions import function_facts
 from coordpath_governance.reports.impact import impact_facts
 from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
-from coordpath_governance.reports.own_thresholds import own_thresholds
 from coordpath_governance.reports.problem import stored_problem
 from coordpath_governance.reports.steps import Labels, compare_orders, path_facts
+from coordpath_governance.reports.thresholds import own_thresholds
 from coordpath_governance.reports.training_remarks import training_remarks
+from coordpath_governance.reports.version_parts import Environments
 from coordpath_governance.reports.words import limits, summarise
 
 __all__ = ["NOT_ASSESSED", "ReportFacts", "compose", "document_digest"]

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from coordpath_governance.reference.design import ColumnKind
-from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
-from coordpath_governance.reports.origin_parts import Moment, TrainingFacts
 from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
+from coordpath_governance.reports.version_parts import Environments, Moment, TrainingFacts
 
 __all__ = [
+    "HTML_PAGE",
+    "MARKDOWN_PAGE",
+    "REPORT_FILE",
     "REPORT_SCHEMA",
     "Assessment",
     "ChangeFacts",
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 REPORT_SCHEMA = "coordpath.change_report/1"
+REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE = "change_report.json", "change_report.html", "change_report.md"
 
 Role = Literal["training", "holdout", "out-of-time", "not stated"]
 
@@ -305,24 +308,20 @@ class Counts(Part):
     not_exercised: Count
 
 
-class Move(Part):
+class Move(Part, serialize_by_alias=True):
     """One coefficient from → to within a step."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
     feature: str
     from_: Finite = Field(alias="from")
     to: Finite
 
 
-class StepFacts(Part):
+class StepFacts(Part, serialize_by_alias=True):
     """One step: what moves, the cost after it, and how sure the data make us of its effect.
 
     ``share`` of the total gain, only where the total exceeds two standard errors. ``shapley``: the average effect over all
     orders. ``worsens``: this step raises the cost. ``bracket``: number of the run of steps that only together pay off.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
     k: int
     kind: Literal["coordinate", "group", "function", "interaction", "baseline", "rest", "preprocessing"]
@@ -339,7 +338,7 @@ class StepFacts(Part):
     bracket: int | None
 
 
-class PathFacts(Part):
+class PathFacts(Part, serialize_by_alias=True):
     """The path and its certificate, as design §4 defines them."""
 
     schema_: Literal["coordpath.path/1"] = Field(alias="schema")
@@ -352,8 +351,6 @@ class PathFacts(Part):
     start_cost: Finite
     minimum_cost: Finite
     steps: tuple[StepFacts, ...]
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
 
 class ComparedOrder(Part):
@@ -383,15 +380,13 @@ class Recheck(Part):
     seed: int
 
 
-class ChangeReportDocument(Sparse):
+class ChangeReportDocument(Sparse, serialize_by_alias=True):
     """The whole report; ``glm`` where the cost is not the squared error, ``environments`` of versions that have files.
 
     ``edition``: which wording of the sentences, and which judgement of the rules, it was made with (see `editions`).
     """
 
     left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("glm", "functions", "environments", "edition"))
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
     schema_: Literal["coordpath.change_report/1"] = Field(alias="schema")
     tool: Tool

@@ -30,11 +30,17 @@ from coordpath_governance.reference.plan import ReadingPlan
 from coordpath_governance.reference.row_passes import GlmRows
 from coordpath_governance.reference.rows import PathOnRows, measure_rows
 from coordpath_governance.reference.sources import RowSource
-from coordpath_governance.reports.change_report import ChangeReport
 from coordpath_governance.reports.compose import ReportFacts, compose
-from coordpath_governance.reports.document import ChangeFacts, DataFacts, InputFacts, Settings, Subject, VersionFacts
+from coordpath_governance.reports.document import (
+    ChangeFacts,
+    ChangeReportDocument,
+    DataFacts,
+    InputFacts,
+    Settings,
+    Subject,
+    VersionFacts,
+)
 from coordpath_governance.reports.editions import EDITION, Edition
-from coordpath_governance.reports.environment import Environments
 from coordpath_governance.reports.glm import (
     check_thresholds,
     cost_on_rows,
@@ -50,6 +56,7 @@ from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.row_evidence import glm_row_evidence, row_evidence
 from coordpath_governance.reports.steps import Labels, steps_as_units
 from coordpath_governance.reports.transformed_target import predicted_function, score_threshold
+from coordpath_governance.reports.version_parts import Environments
 
 __all__ = [
     "DEFAULT_MAX_STEPS",
@@ -147,7 +154,7 @@ def make_report(
     request: Request,
     progress: Progress | None = None,
     replay: Replay | None = None,
-) -> ChangeReport:
+) -> ChangeReportDocument:
     """Align, solve, measure, compose. ``progress`` is told a stage and a count as rows go by.
 
     ``replay``: a search that need not be done again; for costs that only rows can tell.
@@ -166,7 +173,7 @@ def make_report(
         ) from error
 
 
-def _make(reference: Reference, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReport:
+def _make(reference: Reference, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReportDocument:
     if isinstance(reference.data, LoggedReference):
         findings = flow.on_logged_moments(reference.data)
     else:
@@ -186,7 +193,7 @@ def _make(reference: Reference, request: Request, flow: _Flow, replay: Replay | 
         environments=request.environments,
         edition=request.edition,
     )
-    return ChangeReport(compose(facts, flow.pair, findings.change, findings.problem, findings.solution, findings.rows))
+    return compose(facts, flow.pair, findings.change, findings.problem, findings.solution, findings.rows)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from coordpath_governance.closed_document import ClosedDocument
 
 __all__ = ["Count", "Finite", "Part", "Share", "Sparse", "Spread"]
 
@@ -14,10 +16,8 @@ Share = Annotated[float, Field(ge=0, le=1 + 1e-9, allow_inf_nan=False)]
 Spread = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class Part(BaseModel):
-    """Frozen, and closed: a key we do not know is an error, not something to pass over."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+class Part(ClosedDocument, populate_by_name=True):
+    """A part of a document that a report or an attestation is made of; `class` and `from` are `class_` and `from_` here."""
 
 
 class Sparse(Part):

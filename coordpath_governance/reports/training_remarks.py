@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from coordpath_governance.reports.document import DataFacts, Subject, VersionFacts
-from coordpath_governance.reports.origin_parts import DatasetFacts
+from coordpath_governance.reports.version_parts import DatasetFacts
 from coordpath_governance.text import shorten
 
 __all__ = ["training_remarks"]

@@ -23,13 +23,14 @@ from coordpath_governance.reports.class_words import (
     trained_with,
     weight_text,
 )
-from coordpath_governance.reports.decision_words import decision_words, is_bare
 from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Settings, Summary
 from coordpath_governance.reports.impact_parts import GlmFacts, GlmMetrics, Impact
-from coordpath_governance.reports.own_thresholds import (
+from coordpath_governance.reports.thresholds import (
     NOWHERE,
     OwnThresholds,
     counted_elsewhere,
+    decision_words,
+    is_bare,
     moved_threshold,
 )
 from coordpath_governance.text import shorten

@@ -9,11 +9,11 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import ForeignRegistryError
-from coordpath_governance.ledger.creation import creations_on_record
+from coordpath_governance.ledger.consistency import creations_on_record
 from coordpath_governance.ledger.times import shown_milliseconds
 
 if TYPE_CHECKING:
-    from coordpath_governance.ledger.creation import CreationOnRecord
+    from coordpath_governance.ledger.consistency import CreationOnRecord
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.review.ports import AliasRegistry, Created
 

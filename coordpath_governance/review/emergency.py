@@ -16,20 +16,20 @@ from coordpath_governance.errors import (
     SigningKeyError,
     UsageError,
 )
+from coordpath_governance.ledger.adoption import kept_policy
 from coordpath_governance.ledger.emergencies import (
+    Stood,
     emergencies,
-    kept_policy,
     open_emergencies,
     rejected_since,
     reviewers,
+    stood_before,
 )
 from coordpath_governance.ledger.events import Emergency, EmergencyReview, Move, Promotion
 from coordpath_governance.ledger.quorum import person
-from coordpath_governance.ledger.standing import Stood, stood_before
 from coordpath_governance.ledger.times import moment
-from coordpath_governance.review.adopted import AdoptedPolicy, policy_for
-from coordpath_governance.review.promotion import stands_already
-from coordpath_governance.review.reconcile import busy, complete, reconcile
+from coordpath_governance.review.policies import AdoptedPolicy, policy_for
+from coordpath_governance.review.promotion import busy, complete, reconcile, stands_already
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.emergencies import EmergencyState

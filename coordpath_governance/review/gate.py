@@ -11,17 +11,18 @@ from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import VERDICT_EXIT_CODES, RefusedError, UsageError
 from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.times import moment
+from coordpath_governance.rendering.change_report import rendered_pages
+from coordpath_governance.reports.document import REPORT_FILE
 from coordpath_governance.review.emergency import open_under
 from coordpath_governance.review.history import ModelHistory
-from coordpath_governance.review.pages import REPORT_FILE, changed_pages, page_states, recorded_files, rendered_pages
-from coordpath_governance.review.promotion import stands_already
+from coordpath_governance.review.pages import changed_pages, page_states, recorded_files
+from coordpath_governance.review.promotion import look, stands_already
 from coordpath_governance.review.readiness import assess_readiness, bind, record_verdict
-from coordpath_governance.review.reconcile import look
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.reports.change_report import ChangeReport
-    from coordpath_governance.review.adopted import AdoptedPolicy
+    from coordpath_governance.rendering.change_report import ChangeReport
+    from coordpath_governance.review.policies import AdoptedPolicy
     from coordpath_governance.review.ports import AliasRegistry
     from coordpath_governance.review.readiness import Readiness
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from coordpath_governance.errors import CoordpathError, ForeignRegistryError, LedgerError, RefusedError, UsedError
 from coordpath_governance.ledger.events import LONGEST_WORDS, Adoption, Promotion, Refusal, Registration
 from coordpath_governance.policy.document import USUAL_ALIAS
-from coordpath_governance.review.adopted import guarding_policies, policy_for
 from coordpath_governance.review.belonging import check_belongs, is_own_registry
 from coordpath_governance.review.emergency import roll_back
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.lookalikes import looks_like, same_to_a_database
+from coordpath_governance.review.policies import guarding_policies, policy_for
 from coordpath_governance.review.ports import Created
 from coordpath_governance.review.promotion import promote
 from coordpath_governance.review.requests import Requested, asks_for_emergency, requested_by

@@ -6,24 +6,17 @@ from typing import TYPE_CHECKING
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import NotFoundError, RegistryError
+from coordpath_governance.reports.document import REPORT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from coordpath_governance.ledger.events import ReportMade
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.policy.gate_facts import PageState
-    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.policy.rules.base import PageState
     from coordpath_governance.review.ports import AliasRegistry
 
-__all__ = ["HTML_PAGE", "MARKDOWN_PAGE", "REPORT_FILE", "changed_pages", "page_states", "recorded_files", "rendered_pages"]
-
-REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE = "change_report.json", "change_report.html", "change_report.md"
-
-
-def rendered_pages(report: ChangeReport) -> dict[str, bytes]:
-    """The pages of a report as this version of the program lays them out."""
-    return {HTML_PAGE: report.to_html().encode(), MARKDOWN_PAGE: report.to_markdown().encode()}
+__all__ = ["changed_pages", "page_states", "recorded_files"]
 
 
 def recorded_files(ledger: Ledger, made: ReportMade) -> dict[str, bytes] | None:

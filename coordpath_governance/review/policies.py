@@ -1,15 +1,20 @@
-"""What a policy-admin signs about policies: that one is in force from now on, or no longer."""
+"""Policies in force: which one a model is under, and what a policy-admin signs to adopt one or to retire it.
+
+Of each name the newest adopted policy counts that was not retired. Exactly one must match a model.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from coordpath_governance.errors import LedgerConflictError, RefusedError, UsageError
+from coordpath_governance.errors import LedgerConflictError, LedgerError, RefusedError, UsageError
+from coordpath_governance.ledger.adoption import adoption_of
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
 from coordpath_governance.ledger.seconding import record_or_propose
-from coordpath_governance.policy.adoption import adoption_of
-from coordpath_governance.policy.load import policy_bytes
-from coordpath_governance.review.adopted import policy_records
+from coordpath_governance.policy.load import policy_bytes, read_policy
+from coordpath_governance.policy.matching import matching
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry
@@ -17,7 +22,94 @@ if TYPE_CHECKING:
     from coordpath_governance.policy.document import Policy
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["adopt_policy", "retire_policy"]
+__all__ = [
+    "AdoptedPolicy",
+    "PolicyRecord",
+    "adopt_policy",
+    "adopted_policies",
+    "guarding_policies",
+    "policy_for",
+    "policy_records",
+    "retire_policy",
+]
+
+
+@dataclass(frozen=True)
+class AdoptedPolicy:
+    """A policy and the digest under which it was adopted."""
+
+    policy: Policy
+    sha256: str
+
+
+@dataclass(frozen=True)
+class PolicyRecord:
+    """One adoption of a policy: the entry that adopted it and the entry, if any, by which it went out of force."""
+
+    name: str
+    sha256: str
+    models: tuple[str, ...]
+    adopted: Entry
+    ended: Entry | None = None
+
+    @property
+    def state(self) -> Literal["in force", "replaced", "retired"]:
+        """Whether it is in force, and if not, why."""
+        if self.ended is None:
+            return "in force"
+        return "retired" if self.ended.event == "policy retired" else "replaced"
+
+
+def policy_records(entries: Iterable[Entry]) -> tuple[PolicyRecord, ...]:
+    """Every adoption among the entries of a ledger, in order."""
+    records: list[PolicyRecord] = []
+    newest: dict[str, int] = {}
+    for entry in entries:
+        facts = entry.facts if entry.event in ("policy adopted", "policy retired") else None
+        if not isinstance(facts, PolicyAdopted | PolicyRetired):
+            continue
+        before = newest.get(facts.name)
+        if before is not None and records[before].ended is None:
+            records[before] = replace(records[before], ended=entry)
+        if isinstance(facts, PolicyAdopted):
+            newest[facts.name] = len(records)
+            records.append(PolicyRecord(facts.name, facts.policy, facts.models, entry))
+    return tuple(records)
+
+
+def adopted_policies(ledger: Ledger) -> tuple[AdoptedPolicy, ...]:
+    """The policies in force, as their bytes stand in the ledger."""
+    return _read(ledger, (record for record in policy_records(ledger.entries()) if record.state == "in force"))
+
+
+def guarding_policies(ledger: Ledger) -> tuple[AdoptedPolicy, ...]:
+    """Of every policy name the newest, also if it was retired: what it guarded stays guarded."""
+    newest = {record.name: record for record in policy_records(ledger.entries())}
+    return _read(ledger, newest.values())
+
+
+def policy_for(ledger: Ledger, name: str) -> AdoptedPolicy:
+    """The one policy that matches a model's name; `RefusedError` if there is none, or more than one.
+
+    Raises `LedgerError` if a policy in force asks for another number of policy-admins than the entry that adopted it says.
+    """
+    known = adopted_policies(ledger)
+    asked = ledger.keyring().proposals.asked
+    for each in known:
+        if each.policy.admins != asked.get(each.policy.name, 1):
+            raise LedgerError(
+                f"policy '{each.policy.name}' asks for {each.policy.admins} policy-admins, but the entry that adopted it "
+                "says otherwise: see `coordpath audit verify`, then adopt the policy again"
+            )
+    chosen = matching([each.policy for each in known], name)
+    return next(each for each in known if each.policy is chosen)
+
+
+def _read(ledger: Ledger, records: Iterable[PolicyRecord]) -> tuple[AdoptedPolicy, ...]:
+    return tuple(
+        AdoptedPolicy(read_policy(ledger.blob(record.sha256), f"the adopted policy {record.sha256[:12]}"), record.sha256)
+        for record in records
+    )
 
 
 def adopt_policy(ledger: Ledger, policy: Policy, key: PrivateKey, seen: int) -> Entry:

@@ -1,4 +1,4 @@
-"""What the guard needs of a registry, and who is asking; MLflow stands behind it in `registry`."""
+"""What the guard needs of a registry, and who is asking; MLflow stands behind it, in `registry` and in `guarded`."""
 
 from __future__ import annotations
 

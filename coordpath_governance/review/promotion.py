@@ -1,32 +1,199 @@
-"""Promotion: the gate is asked, and then intent → set the alias → read it back → done."""
+"""Promotion: the gate is asked, and then intent → set the alias → read it back → done.
+
+First comes whether the registry stands where the ledger left it: what a crash left is finished, an outside move is recorded.
+"""
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+from datetime import timedelta
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from coordpath_governance.errors import (
     FilesGoneError,
     LedgerConflictError,
+    LedgerError,
+    NotFoundError,
     RefusedError,
+    RegistryError,
     ReviewNeededError,
     StandingFilesGoneError,
+    UnguardedError,
 )
-from coordpath_governance.ledger.events import Intent
-from coordpath_governance.review.adopted import policy_for
+from coordpath_governance.ledger.entries import Entry
+from coordpath_governance.ledger.events import Emergency, Intent, Move, OutsideMove, Promotion
+from coordpath_governance.ledger.times import moment
+from coordpath_governance.policy.document import USUAL_ALIAS
+from coordpath_governance.review.belonging import check_belongs
+from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.policies import policy_for
 from coordpath_governance.review.ports import Created
 from coordpath_governance.review.readiness import Readiness, assess_readiness, bind, record_verdict
-from coordpath_governance.review.reconcile import busy, complete, reconcile
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
-    from coordpath_governance.review.history import ModelHistory
     from coordpath_governance.review.ports import Actor, AliasRegistry
 
-__all__ = ["promote", "stands_already"]
+__all__ = ["busy", "complete", "look", "promote", "reconcile", "stands_already"]
+
+_GRACE = timedelta(seconds=3)
+"""Who has recorded an intent sets the alias at once. Before an intent is this old, nobody takes it for one of a crash."""
+
+_PAUSE = 0.05
 
 _TURNS = 5
 """How often a promotion looks again because something that matters was recorded meanwhile."""
+
+
+def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, actor: Actor) -> ModelHistory:
+    """The model's history, after ``actor``, if first to come, has finished a promotion that was begun and not done."""
+    for _ in range(_TURNS):
+        history = ModelHistory(ledger.entries(name))
+        waiting = history.open_intent(alias)
+        if waiting is None or not _can_be_finished(registry, name, waiting[1].binding):
+            return look(ledger, registry, name, alias)
+        check_belongs(ledger, registry, name)
+        if not _was_finished(ledger, name, alias, waiting[0]):
+            complete(ledger, registry, name, *waiting, "after a crash", actor.name)
+    raise busy(name)
+
+
+def _was_finished(ledger: Ledger, name: str, alias: str, intent: Entry) -> bool:
+    """Wait while an intent is young; True as soon as somebody has finished it, False if it was left behind."""
+    while moment(ledger.now()) - moment(intent.at) < _GRACE:
+        waiting = ModelHistory(ledger.entries(name)).open_intent(alias)
+        if waiting is None or waiting[0] != intent:
+            return True
+        time.sleep(_PAUSE)
+    return False
+
+
+def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:
+    """The model's history; `RefusedError` if a promotion is half-done or the alias stands elsewhere. Moves no alias.
+
+    A move that nobody here made is recorded once, if this process can. What stood there before anything was recorded about
+    the alias was not moved: that is an `UnguardedError`. Raises `ForeignRegistryError`, and records nothing, if the ledger
+    belongs to another registry.
+    """
+    check_belongs(ledger, registry, name)
+    for _ in range(_TURNS):
+        seen = ledger.head()
+        history = ModelHistory(ledger.entries(name))
+        waiting = history.open_intent(alias)
+        found = registry.aliases(name).get(alias)
+        standing = history.standing(alias)
+        if waiting is not None and _can_be_finished(registry, name, waiting[1].binding):
+            to = waiting[1].binding.to_version
+            raise RefusedError(
+                f"a promotion of '{name}' to version {to} was begun and not finished; finish it with "
+                f"`coordpath promote {quote(name)} {to} --alias {alias}`"
+            )
+        if standing.doubt is not None:
+            raise RefusedError(_moved(name, standing.doubt))
+        if waiting is None and found == standing.version:
+            return history
+        if found is not None and waiting is None and history.last_move(alias) == 0:
+            raise UnguardedError(_not_under_guard(name, alias, found), found)
+        says = f"version {standing.version}" if standing.version else "nothing"
+        reason = f"the ledger knows {says} under '{alias}', the registry had {f'version {found}' if found else 'nothing'}"
+        if waiting is not None:
+            to = waiting[1].binding.to_version
+            reason = f"a promotion to version {to} was left unfinished and cannot be finished, and {reason}"
+        if ledger.service is None:
+            raise RefusedError(_moved(name, reason))
+        move = OutsideMove(alias=alias, expected=standing.version, found=found, reason=reason)
+        with suppress(LedgerConflictError):
+            ledger.record("outside move", move, model=name, since=seen)
+    raise busy(name)
+
+
+def complete(
+    ledger: Ledger,
+    registry: AliasRegistry,
+    name: str,
+    intent_entry: Entry,
+    intent: Intent | Emergency,
+    how: Literal["at once", "after a crash"],
+    completed_by: str | None = None,
+) -> None:
+    """Set the alias, read it back, record it: once, whoever else is doing the same.
+
+    ``completed_by`` is who finishes what another call has begun, if the server or a key vouches for that person.
+    """
+    if ledger.service is None:
+        raise LedgerError("to finish a promotion the service key is needed: set COORDPATH_SERVICE_KEY to its file")
+    binding = intent.binding
+    registry.set_alias(name, binding.alias, binding.to_version)
+    done = Promotion(
+        intent=intent_entry.hash,
+        alias=binding.alias,
+        from_version=binding.from_version,
+        to_version=binding.to_version,
+        to_digest=binding.to_digest,
+        completed=how,
+        actor=intent.actor,
+        authenticated_by=intent.authenticated_by,
+        completed_by=completed_by,
+        retention=intent.retention,
+    )
+    while True:
+        seen = ledger.head()
+        history = ModelHistory(ledger.entries(name))
+        if intent_entry.hash in history.promoted:
+            _put_back(registry, name, binding.alias, history)
+            return
+        if history.open_intent(binding.alias) != (intent_entry, intent):
+            _put_back(registry, name, binding.alias, history)
+            raise RefusedError(f"the promotion of '{name}' to version {binding.to_version} was overtaken; look again")
+        if registry.aliases(name).get(binding.alias) != binding.to_version:
+            raise RegistryError(
+                f"the alias '{binding.alias}' of '{name}' did not read back as version {binding.to_version}; "
+                "run the same command again to finish or find out"
+            )
+        try:
+            ledger.record("promotion", done, model=name, since=seen)
+        except LedgerConflictError:
+            continue
+        return
+
+
+def busy(name: str) -> RefusedError:
+    """What to say when others are always faster."""
+    return RefusedError(f"others keep changing '{name}'; try again in a moment")
+
+
+def _can_be_finished(registry: AliasRegistry, name: str, binding: Move) -> bool:
+    """Whether the alias is where the promotion found or put it, and the version is still the one that was approved."""
+    if registry.aliases(name).get(binding.alias) not in (binding.from_version, binding.to_version):
+        return False
+    try:
+        return registry.digest(name, binding.to_version) == binding.to_digest
+    except NotFoundError:
+        return False
+
+
+def _not_under_guard(name: str, alias: str, version: str) -> str:
+    other = "" if alias == USUAL_ALIAS else f" --alias {quote(alias)}"
+    return (
+        f"version {version} of '{name}' is '{alias}' and not under guard yet: nothing was ever promoted or adopted there. A "
+        f"policy-admin takes it as it is with `coordpath adopt {quote(name)}{other}`"
+    )
+
+
+def _moved(name: str, reason: str) -> str:
+    return (
+        f"'{name}' was moved outside the gate: {reason}. Look into it; then a policy-admin takes it as it is with "
+        f"`coordpath adopt {quote(name)}`"
+    )
+
+
+def _put_back(registry: AliasRegistry, name: str, alias: str, history: ModelHistory) -> None:
+    """Somebody finished this promotion for us, or went on; ours must not be the last to set the alias."""
+    standing = history.standing(alias)
+    if standing.version is not None and registry.aliases(name).get(alias) != standing.version:
+        registry.set_alias(name, alias, standing.version)
 
 
 def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, version: str, actor: Actor) -> None:

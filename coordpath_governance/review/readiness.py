@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 from coordpath_governance.errors import FilesGoneError, RefusedError
 from coordpath_governance.ledger.declarations import Vouched, vouched_sides
 from coordpath_governance.ledger.entries import Entry
-from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, RuleOutcome, VerdictGiven
+from coordpath_governance.ledger.events import Binding, Rejection, ReportMade, VerdictGiven
 from coordpath_governance.ledger.quorum import approvals_by, person, places_for
 from coordpath_governance.policy.judge import GateFacts, Judgement, judge
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import GateRule, GateWord
 from coordpath_governance.review.approvals import Tally, objection_to, tally
 from coordpath_governance.review.history import ModelHistory
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.keyring import KeyRing, KnownKey
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.policy.document import Policy
-    from coordpath_governance.policy.gate_facts import PageState
+    from coordpath_governance.policy.rules.base import PageState
     from coordpath_governance.reports.document import ChangeReportDocument
-    from coordpath_governance.review.adopted import AdoptedPolicy
+    from coordpath_governance.review.policies import AdoptedPolicy
     from coordpath_governance.review.ports import AliasRegistry
 
 __all__ = ["Readiness", "assess_readiness", "bind", "gate_word", "record_verdict"]
@@ -81,10 +81,7 @@ class Readiness:
             binding=self.binding,
             verdict=self.verdict,
             materiality=self.judgement.materiality,
-            rules=tuple(
-                RuleOutcome(rule=each.rule, observed=each.observed, limit=each.limit, result=each.result, reason=each.reason)
-                for each in self.judgement.results
-            ),
+            rules=self.judgement.results,
         )
 
 

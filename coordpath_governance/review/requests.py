@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from coordpath_governance.canonical import canonical_bytes
 from coordpath_governance.errors import RefusedError, SignatureError, UsageError
-from coordpath_governance.ledger.events import LONGEST_WORDS, SERVICE, Emergency, Intent, Refusal
+from coordpath_governance.ledger.events import LONGEST_WORDS, Emergency, Intent, Refusal
 from coordpath_governance.ledger.promotion_requests import REQUEST_SCHEMA, REQUEST_TYPE, PromotionRequest, open_request
 from coordpath_governance.ledger.times import moment
+from coordpath_governance.policy.terms import SERVICE
 from coordpath_governance.review.ports import Actor
 from coordpath_governance.signing.envelope import seal
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from coordpath_governance.policy.load import policy_schema
-from coordpath_governance.reports.change_report import json_schema
+from coordpath_governance.rendering.change_report import json_schema
 
 HERE = Path(__file__).parent
 

@@ -4,9 +4,9 @@ import copy
 import json
 
 from coordpath_governance.errors import ReportFormatError
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.compose import document_digest
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 
 def leaves(value, where=()):

@@ -14,12 +14,12 @@ import mlflow
 import pytest
 
 from coordpath_governance.errors import AttachError
+from coordpath_governance.governance import attach as attaching
+from coordpath_governance.governance.attach import REPORT_FILES, attach, report_folder
+from coordpath_governance.governance.shown import BEGIN, END, described
+from coordpath_governance.governance.version_report import report_on_versions
 from coordpath_governance.models import model_digest
 from coordpath_governance.reference.sources import open_source
-from coordpath_governance.registry import attach as attaching
-from coordpath_governance.registry.attach import REPORT_FILES, attach, report_folder
-from coordpath_governance.registry.description import BEGIN, END, described
-from coordpath_governance.registry.version_report import report_on_versions
 from coordpath_governance.registry.versions import ModelPointer, point_at
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.reports.make import Reference, settings_for

@@ -12,8 +12,8 @@ import mlflow
 import pytest
 
 from coordpath_governance.attestation.attest import ATTESTATION_FILE, attest, read_attestation
+from coordpath_governance.governance.version_report import report_on_versions
 from coordpath_governance.reference.sources import open_source
-from coordpath_governance.registry.version_report import report_on_versions
 from coordpath_governance.registry.versions import point_at
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.reports.make import Reference, settings_for

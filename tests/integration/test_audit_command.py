@@ -6,9 +6,11 @@ from datetime import datetime, timezone
 import pytest
 from helpers.offline import run_offline
 
-from coordpath_governance.cli import audit_command, signing_options
+from coordpath_governance.cli import audit_command
+from coordpath_governance.cli import options as signing_options
 from coordpath_governance.errors import LedgerError
-from coordpath_governance.ledger.events import Promotion, Refusal, Retention
+from coordpath_governance.ledger.events import Promotion, Refusal
+from coordpath_governance.policy.terms import Retention
 
 
 def refusal(reason="no"):

@@ -226,7 +226,7 @@ def assessed(tmp_path_factory):
     from coordpath_governance.models.linear_model import LinearModel, NumericTerm, Provenance
     from coordpath_governance.policy.assess import assess
     from coordpath_governance.policy.load import read_policy
-    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.rendering.change_report import ChangeReport
 
     def model(version, *slopes):
         terms = tuple(NumericTerm(name, value) for name, value in zip(("area", HOSTILE, LONG), slopes, strict=False))

@@ -417,7 +417,7 @@ def increased(document, where):
 def found_out(document, rows):
     """Whether verify sees that something is wrong: as it is, and with a digest that a forger has computed afresh."""
     from coordpath_governance.errors import CoordpathError
-    from coordpath_governance.reports.verify import verify_report
+    from coordpath_governance.verification.verify import verify_report
 
     try:
         return not verify_report(reread(document)).passed, not verify_report(forge(document), rows).passed

@@ -11,13 +11,13 @@ from helpers.office import Office
 from sklearn.ensemble import RandomForestRegressor
 
 from coordpath_governance.errors import AttachError, RefusedError
+from coordpath_governance.governance import declared as declared_module
+from coordpath_governance.governance.load_verified import load_verified
 from coordpath_governance.models import LinearModel, NumericTerm, to_document
 from coordpath_governance.models.coefficients_json import declared_bytes
-from coordpath_governance.registry import declared as declared_module
 from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.verified import load_verified
 from coordpath_governance.registry.versions import ModelPointer
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 
 MODEL = LinearModel(5.0, numeric=(NumericTerm("area", 3.0), NumericTerm("age", -0.8)), estimator="their own")
 LENIENT = [

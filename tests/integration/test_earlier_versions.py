@@ -15,8 +15,8 @@ import pytest
 from helpers.mlflow_store import use
 from pydantic import BaseModel
 
+from coordpath_governance.governance.load_verified import load_verified
 from coordpath_governance.ledger.events import EVENTS
-from coordpath_governance.registry.verified import load_verified
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ENTRIES = {"governance-0.1": 44, "governance-0.1-second": 61, "governance-0.1-fourth": 72}

@@ -5,7 +5,7 @@ import json
 import pytest
 from helpers.office import Office
 
-from coordpath_governance.registry.verified import load_verified
+from coordpath_governance.governance.load_verified import load_verified
 
 TERMS = {"emergency": {"roles": ["risk"], "days": 2}, "rules": {"steps": {"most": 100}}}
 

@@ -9,10 +9,10 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking._model_registry.utils import _get_store
 
 from coordpath_governance.errors import ForeignRegistryError
+from coordpath_governance.governance.load_verified import load_verified
 from coordpath_governance.guarded.inner_registry import InnerRegistry
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.verified import load_verified
 
 NOT_OURS = "is not the one that the ledger"
 

@@ -7,11 +7,11 @@ import pytest
 from helpers.office import Office
 
 from coordpath_governance.errors import FilesGoneError
+from coordpath_governance.governance.load_verified import load_verified
 from coordpath_governance.guarded.inner_registry import InnerRegistry
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.formats import format_of, recalled_from
 from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.verified import load_verified
 
 RULES = {"rules": {"steps": {"most": 100}}}
 

@@ -14,7 +14,7 @@ from helpers.office import Office
 from coordpath_governance.attestation.attest import read_attestation
 from coordpath_governance.errors import SigningKeyError
 from coordpath_governance.ledger.store import Ledger
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.signing.keys import PrivateKey
 
 

@@ -20,9 +20,9 @@ from coordpath_governance.ledger.events import Approval, KeyAdded, KeyFacts, Pol
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.ledger.times import moment
 from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
-from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.decisions import approve
 from coordpath_governance.review.gate import ask_gate
+from coordpath_governance.review.policies import policy_for
 from coordpath_governance.signing.keys import new_key
 
 pytestmark = [pytest.mark.server, pytest.mark.no_cover]

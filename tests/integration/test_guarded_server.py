@@ -20,9 +20,9 @@ from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models import LinearModel, NumericTerm
 from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
-from coordpath_governance.review.adopted import policy_for
 from coordpath_governance.review.decisions import adopt_standing, approve
 from coordpath_governance.review.gate import ask_gate
+from coordpath_governance.review.policies import policy_for
 from coordpath_governance.signing.keys import new_key
 
 pytestmark = [pytest.mark.server, pytest.mark.no_cover]
@@ -587,7 +587,7 @@ def test_with_its_ledger_at_hand_the_report_is_made_on_the_pinned_data(guarded, 
 
 def test_a_report_whose_bytes_somebody_changed_is_not_taken_for_the_servers(guarded, monkeypatch):
     name = f"at once {uuid.uuid4().hex}"
-    monkeypatch.setattr("coordpath_governance.registry.register.sha256_hex", lambda _: "0" * 64)
+    monkeypatch.setattr("coordpath_governance.governance.register.sha256_hex", lambda _: "0" * 64)
     with pytest.warns(UserWarning, match="the guarded registry made none"):
         made = cg.register_with_report(guarded.store.fresh().uri, name)
     assert made.report is None

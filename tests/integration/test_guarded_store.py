@@ -275,7 +275,7 @@ class Script:
 def yes(monkeypatch):
     guard = Yes()
     module = types.SimpleNamespace(open_guard=lambda uri: guard)
-    monkeypatch.setitem(sys.modules, "coordpath_governance.review.open_guard", module)
+    monkeypatch.setitem(sys.modules, "coordpath_governance.guarded.open_guard", module)
     return guard
 
 

@@ -9,9 +9,9 @@ import mlflow
 import pandas as pd
 import pytest
 
+from coordpath_governance.governance.shown import BEGIN, END
 from coordpath_governance.models import LinearModel, NumericTerm, to_document
 from coordpath_governance.models.linear_model import CategoricalTerm
-from coordpath_governance.registry.description import BEGIN, END
 
 pytestmark = pytest.mark.no_cover
 

@@ -7,10 +7,10 @@ from sqlalchemy import event
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerError
-from coordpath_governance.ledger.anchor import make_anchor, read_anchor
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
 from coordpath_governance.ledger.events import KeyAdded, KeyFacts, KeyRevoked, PolicyAdopted, Refusal, ReportMade
-from coordpath_governance.ledger.rows import _index
+from coordpath_governance.ledger.export import make_anchor, read_anchor
+from coordpath_governance.ledger.tables import _index
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.signing.keys import new_key
 

@@ -9,7 +9,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerConflictError, LedgerError, SigningKeyError, UsageError
-from coordpath_governance.ledger import database, rows
+from coordpath_governance.ledger import database
+from coordpath_governance.ledger import tables as rows
 from coordpath_governance.ledger.events import (
     KeyAdded,
     KeyFacts,

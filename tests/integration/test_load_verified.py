@@ -15,7 +15,8 @@ import yaml
 
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import LedgerError, NotFoundError, RefusedError, RegistryError, UsageError
-from coordpath_governance.ledger.anchor import make_anchor
+from coordpath_governance.governance import load_verified as verified
+from coordpath_governance.governance.load_verified import load_verified
 from coordpath_governance.ledger.events import (
     Adoption,
     Binding,
@@ -29,13 +30,12 @@ from coordpath_governance.ledger.events import (
     Registration,
     ReportMade,
 )
+from coordpath_governance.ledger.export import make_anchor
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models.coefficients_json import declared_bytes, to_document
 from coordpath_governance.models.formats import plugin_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.models.manifest import model_digest
-from coordpath_governance.registry import verified
-from coordpath_governance.registry.verified import load_verified
 from coordpath_governance.signing.keys import new_key
 
 POLICY = canonical_bytes(

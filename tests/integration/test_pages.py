@@ -266,7 +266,7 @@ def test_what_stands_keeps_the_report_by_which_it_was_promoted(office):
 
 def test_a_later_report_on_what_stands_does_not_take_its_place(office):
     """Ledgers in which one was recorded, before that was refused."""
-    from coordpath_governance.reports.change_report import ChangeReport
+    from coordpath_governance.rendering.change_report import ChangeReport
     from coordpath_governance.review.gate import record_report
 
     office.approve("2", "Bob", "Cleo")

@@ -9,7 +9,7 @@ from helpers.office import Office
 from sklearn.linear_model import LogisticRegression
 
 from coordpath_governance.policy.load import read_policy
-from coordpath_governance.review.adopted import adopted_policies
+from coordpath_governance.review.policies import adopted_policies
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_model_that_cannot_be_read_or_has_no_version_stops_no_policy(office, s
 
 
 def test_a_pattern_for_many_models_looks_at_some(office, monkeypatch):
-    monkeypatch.setattr("coordpath_governance.registry.circumstances._MOST", 0)
+    monkeypatch.setattr("coordpath_governance.governance.circumstances._MOST", 0)
     said = office.run("policy", "check", office.write_policy())
     assert said.code == 0
     assert "Note: it matches 1 registered models; only the first 0 were looked at" in said.plain

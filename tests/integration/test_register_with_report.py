@@ -127,7 +127,7 @@ def test_a_fault_of_ours_does_not_fail_it_either(store, name, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("coordpath_governance.registry.register.report_on_versions", broken)
+    monkeypatch.setattr("coordpath_governance.governance.register.report_on_versions", broken)
     with pytest.warns(UserWarning, match="has no report: ZeroDivisionError"):
         made = cg.register_with_report(store.fresh().uri, name, data=store.rows.csv, target="price")
     assert made.version == "2"

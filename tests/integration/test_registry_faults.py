@@ -18,11 +18,11 @@ import pytest
 from mlflow.tracking._tracking_service.utils import _artifact_repos_cache
 
 from coordpath_governance.errors import AttachError, RegistryError, RegistryMissingError, UsageError
+from coordpath_governance.governance.attach import REPORT_FILES, attach
+from coordpath_governance.governance.shown import BEGIN
+from coordpath_governance.governance.version_report import report_on_versions
 from coordpath_governance.reference.sources import open_source
-from coordpath_governance.registry.attach import REPORT_FILES, attach
 from coordpath_governance.registry.connection import connect, registry_errors
-from coordpath_governance.registry.description import BEGIN
-from coordpath_governance.registry.version_report import report_on_versions
 from coordpath_governance.registry.versions import point_at
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.reports.make import Reference, settings_for

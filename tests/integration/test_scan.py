@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from coordpath_governance.models import LinearModel, NumericTerm, to_document
-from coordpath_governance.registry import listing
 from coordpath_governance.registry import scan as scan_module
+from coordpath_governance.registry import versions as listing
 
 
 @pytest.fixture

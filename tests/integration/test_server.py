@@ -9,7 +9,7 @@ import mlflow
 import pytest
 
 import coordpath_governance as cg
-from coordpath_governance.registry.attach import REPORT_FILES
+from coordpath_governance.governance.attach import REPORT_FILES
 
 TARGET = "price"
 pytestmark = [pytest.mark.server, pytest.mark.no_cover]

@@ -3,12 +3,12 @@
 import pytest
 
 from coordpath_governance.errors import LedgerError, SignatureError
-from coordpath_governance.ledger.anchor import make_anchor, read_anchor
 from coordpath_governance.ledger.entries import Entry, sign_entry
 from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted, Refusal
+from coordpath_governance.ledger.export import make_anchor, read_anchor
 from coordpath_governance.ledger.keyring import KeyRing
-from coordpath_governance.ledger.rows import _index
 from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.ledger.tables import _index
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.signing.keys import PrivateKey, new_key
 

@@ -7,7 +7,7 @@ import mlflow
 import pytest
 from helpers.office import Office
 
-from coordpath_governance.registry.description import BEGIN, END
+from coordpath_governance.governance.shown import BEGIN, END
 
 
 @cache

@@ -9,7 +9,7 @@ from coordpath_governance.ledger.events import PolicyAdopted
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.policy.load import policy_bytes, policy_sha256
 from coordpath_governance.reference.sources import open_source
-from coordpath_governance.review.adopted import adopted_policies
+from coordpath_governance.review.policies import adopted_policies
 from coordpath_governance.signing.keys import PrivateKey
 
 PEOPLE = {"Ann": "policy-admin", "Bob": "validator", "Cleo": "validator"}
@@ -318,7 +318,7 @@ def test_only_versions_since_a_day(swept):
 
 
 def test_a_registry_of_many_pages(swept, monkeypatch):
-    from coordpath_governance.registry import listing
+    from coordpath_governance.registry import versions as listing
 
     monkeypatch.setattr(listing, "_PAGE", 2)
     names = [swept.another(letter, swept.store.first) for letter in "abcde"]

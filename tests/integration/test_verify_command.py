@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 import coordpath_governance as cg
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.models.manifest import model_digest
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.compose import document_digest
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "governance-0.1"
@@ -110,7 +110,7 @@ def test_the_last_line_names_what_was_checked(coordpath, price, options, conclus
 
 def test_the_pages_of_an_older_ledger_are_those_that_its_service_signed(coordpath, price, tmp_path, monkeypatch):
     """Its entries name no pages."""
-    from coordpath_governance.attestation import folder as folders
+    from coordpath_governance.verification import folder as folders
 
     monkeypatch.setattr(folders, "__version__", "9.9")
     folder = shutil.copytree(price["4"][1].parent, tmp_path / "folder")

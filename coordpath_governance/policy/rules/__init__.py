@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 from coordpath_governance.policy.rules.base import Rule, Seen
+from coordpath_governance.policy.rules.change import (
+    DecisionFlips,
+    FinalCostIncrease,
+    Gap,
+    MeanScoreShift,
+    RequiredFacts,
+    Rest,
+    StepCostIncrease,
+    Steps,
+)
 from coordpath_governance.policy.rules.coefficients import (
     FeaturesAdded,
     FeaturesDropped,
@@ -13,9 +23,6 @@ from coordpath_governance.policy.rules.coefficients import (
     Unexercised,
 )
 from coordpath_governance.policy.rules.gate import ChangeSinceValidation, ReportAge
-from coordpath_governance.policy.rules.impact import DecisionFlips, MeanScoreShift
-from coordpath_governance.policy.rules.path import FinalCostIncrease, Gap, Rest, StepCostIncrease, Steps
-from coordpath_governance.policy.rules.people import RequiredFacts
 
 __all__ = ["RULES", "Rule", "Seen"]
 

@@ -1,25 +1,69 @@
-"""A rule: its own checked parameters, and one method that looks at a report."""
+"""A rule: its own checked parameters, and one method that looks at a report and at what only the gate knows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from coordpath_governance.policy.amounts import limit_text
-from coordpath_governance.policy.gate_facts import GateFacts
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.policy.observations import OBSERVATIONS, observe, remedy
-from coordpath_governance.policy.results import Finding, RuleResult, combine
-from coordpath_governance.reports.document import ChangeReportDocument
+from coordpath_governance.policy.results import Finding, combine, limit_text
+from coordpath_governance.reports.document import ChangeReportDocument, RuleFacts
 
-__all__ = ["Amount", "Limit", "LimitRule", "Most", "Name", "Rule", "Seen", "at_most"]
+__all__ = [
+    "Amount",
+    "GateFacts",
+    "Limit",
+    "LimitRule",
+    "Most",
+    "Name",
+    "PageState",
+    "Rule",
+    "Seen",
+    "at_most",
+    "days_between",
+]
+
+PageState = Literal["as recorded", "changed", "missing", "not known"]
 
 Amount = Annotated[float, Field(allow_inf_nan=False)]
 Limit = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Most = Annotated[int, Field(ge=0, le=1_000_000)]
 Name = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+@dataclass(frozen=True)
+class GateFacts:
+    """``since_validation``: promoted changes since the last full validation, oldest first; ``validated_at`` None: never.
+
+    ``vouched``: of "champion" and "candidate" those whose declared coefficients enough people vouch for, and who they are;
+    ``too_few``: those for whom one more person has to, since nobody vouches for who registered them. ``champion_gone``: the
+    files of the champion are not there any more. ``pages``: of each file of the report whether the one beside the version is
+    the recorded one; None where no pages are on record.
+    """
+
+    now: str
+    report_made_at: str
+    since_validation: tuple[ChangeReportDocument, ...] = ()
+    validated_at: str | None = None
+    vouched: Mapping[str, str] = field(default_factory=dict)
+    too_few: Mapping[str, str] = field(default_factory=dict)
+    champion_gone: bool = False
+    pages: Mapping[str, PageState] | None = None
+
+
+def days_between(earlier: str, later: str) -> float | None:
+    """Days from one time (ISO 8601 with its zone) to another; None if one is no such time, or they run backwards."""
+    try:
+        start, end = (datetime.fromisoformat(text.replace("Z", "+00:00")) for text in (earlier, later))
+        passed = (end - start) / timedelta(days=1)
+    except (ValueError, TypeError):
+        return None
+    return passed if passed >= 0 else None
 
 
 @dataclass(frozen=True)
@@ -31,10 +75,8 @@ class Seen:
     full_validation: bool = False
 
 
-class Rule(BaseModel):
+class Rule(ClosedDocument):
     """What all rules share: closed parameters, and what a violation gives."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     at_gate: ClassVar[bool] = False
     """Whether it needs what only the gate knows."""
@@ -45,7 +87,7 @@ class Rule(BaseModel):
         """Every comparison that the rule makes, at least one."""
         raise NotImplementedError
 
-    def judge(self, name: str, seen: Seen) -> RuleResult:
+    def judge(self, name: str, seen: Seen) -> RuleFacts:
         """The rule's result under its name in the policy."""
         return combine(name, self.findings(seen), self.otherwise)
 

@@ -8,9 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from coordpath_governance.numbers import count, significant
-from coordpath_governance.policy.amounts import value_text
 from coordpath_governance.policy.observations import NEEDS_CHAMPION, reversed_functions, ways
-from coordpath_governance.policy.results import Finding, listed
+from coordpath_governance.policy.results import Finding, listed, value_text
 from coordpath_governance.policy.rules.base import Limit, LimitRule, Most, Name, Rule, Seen
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts
 

@@ -8,11 +8,9 @@ from typing import ClassVar
 
 from pydantic import model_validator
 
-from coordpath_governance.policy.amounts import Unit, limit_text, value_text
-from coordpath_governance.policy.gate_facts import GateFacts, days_between
 from coordpath_governance.policy.observations import mean_shift, standardised_move
-from coordpath_governance.policy.results import Finding
-from coordpath_governance.policy.rules.base import Limit, Most, Rule, Seen
+from coordpath_governance.policy.results import Finding, Unit, limit_text, value_text
+from coordpath_governance.policy.rules.base import GateFacts, Limit, Most, Rule, Seen, days_between
 from coordpath_governance.reports.document import ChangeReportDocument
 
 __all__ = ["ChangeSinceValidation", "ReportAge"]

@@ -48,7 +48,7 @@ def own_key(owner: str, role: str, code: int, *options: str) -> str:
 
 def server(owner: str) -> None:
     """From now on the guarded registry is asked by somebody whom its server has authenticated."""
-    import coordpath_governance.guarded.guarding as guarding
+    import coordpath_governance.guarded.lazy_guard as guarding
     from coordpath_governance.review.ports import Actor
 
     guarding.current_actor = lambda _keyring: Actor(owner, "server")
@@ -59,7 +59,7 @@ def story() -> None:
     import mlflow
     from sklearn.tree import DecisionTreeClassifier
 
-    import coordpath_governance.guarded.guarding as guarding
+    import coordpath_governance.guarded.lazy_guard as guarding
     from coordpath_governance.guarded.inner_registry import InnerRegistry
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.models import LinearModel, NumericTerm, to_document

@@ -10,7 +10,7 @@ from coordpath_governance import explain_change
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import read_policy
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 
 HERE = Path(__file__).parent
 CLASSES = ("bad", "good")

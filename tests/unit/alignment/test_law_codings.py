@@ -31,7 +31,7 @@ from sklearn.preprocessing import (
 )
 
 from coordpath_governance import explain_change
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 
 def coded_data(seed: int = 0) -> pd.DataFrame:

@@ -28,7 +28,7 @@ from coordpath_governance.errors import AlignmentError, ReferenceDataError, Usag
 from coordpath_governance.models.functions import Curve, FunctionTerm, Piece
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.models.maps import Affine, Elementary, Power, Quantile, Steps
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 DATA = bent_data()
 

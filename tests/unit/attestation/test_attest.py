@@ -12,8 +12,7 @@ from in_toto_attestation.v1 import statement_pb2
 from in_toto_attestation.v1.resource_descriptor import ResourceDescriptor
 from in_toto_attestation.v1.statement import Statement as InTotoStatement
 
-from coordpath_governance.attestation.attest import IN_TOTO_TYPE, attest, read_attestation
-from coordpath_governance.attestation.statement import PREDICATE_TYPE
+from coordpath_governance.attestation.attest import IN_TOTO_TYPE, PREDICATE_TYPE, attest, read_attestation
 from coordpath_governance.canonical import canonical_bytes
 from coordpath_governance.errors import SignatureError, UsageError
 from coordpath_governance.reports.document import Assessment

@@ -4,12 +4,15 @@ import sys
 import types
 
 import pytest
+from helpers.governed_world import world
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST
 from mlflow.store.model_registry.abstract_store import AbstractStore
 
-from coordpath_governance.guarded.store import guarded
+from coordpath_governance.guarded.store import put_behind_guard
 from coordpath_governance.ledger.keyring import KeyRing
+
+__all__ = ["guard", "memory", "opening", "world"]
 
 
 class Memory(AbstractStore):
@@ -89,7 +92,7 @@ def opening(monkeypatch):
         return state.guard
 
     module = types.SimpleNamespace(open_guard=open_guard)
-    monkeypatch.setitem(sys.modules, "coordpath_governance.review.open_guard", module)
+    monkeypatch.setitem(sys.modules, "coordpath_governance.guarded.open_guard", module)
     return state
 
 
@@ -101,4 +104,4 @@ def guard(opening):
 @pytest.fixture
 def memory(opening):
     """The guarded store in memory."""
-    return guarded(Memory(), "sqlite:///memory", None)
+    return put_behind_guard(Memory(), "sqlite:///memory", None)

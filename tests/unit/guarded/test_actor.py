@@ -7,7 +7,7 @@ import flask
 import pytest
 
 from coordpath_governance.errors import SigningKeyError
-from coordpath_governance.guarded.actor import KEY_VARIABLE, PASSPHRASE_VARIABLE, current_actor, own_key
+from coordpath_governance.guarded.lazy_guard import KEY_VARIABLE, PASSPHRASE_VARIABLE, current_actor, own_key
 from coordpath_governance.ledger.events import KeyFacts
 from coordpath_governance.ledger.keyring import KeyRing, KnownKey
 from coordpath_governance.review.ports import Actor

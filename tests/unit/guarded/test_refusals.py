@@ -14,7 +14,7 @@ from coordpath_governance.errors import (
     SigningKeyError,
     UsageError,
 )
-from coordpath_governance.guarded.refusals import refusals
+from coordpath_governance.guarded.lazy_guard import refusals
 
 
 def told(error, cause=None):

@@ -16,7 +16,7 @@ from mlflow.store.model_registry.sqlalchemy_store import SqlAlchemyStore
 from mlflow.store.model_registry.sqlalchemy_workspace_store import WorkspaceAwareSqlAlchemyStore
 
 from coordpath_governance.errors import LedgerError, RefusedError
-from coordpath_governance.guarded.store import GuardedStore, guarded
+from coordpath_governance.guarded.store import GuardedStore, put_behind_guard
 from coordpath_governance.registry.guarded_registry import GUARD_ALIAS, GUARD_FIELD
 from coordpath_governance.review.ports import Actor
 from coordpath_governance.signing.keys import new_key
@@ -215,7 +215,7 @@ def test_the_class_is_the_inner_stores_with_a_guard_in_front(memory):
     assert isinstance(memory, inner)
     assert type(memory).__name__ == inner.__name__
     assert memory.supports_workspaces is inner.supports_workspaces.fget(memory)
-    assert type(guarded(inner(), "sqlite:///other", None)) is type(memory)
+    assert type(put_behind_guard(inner(), "sqlite:///other", None)) is type(memory)
 
 
 def _credentials():
@@ -223,7 +223,7 @@ def _credentials():
 
 
 def test_a_pickled_store_is_guarded_too(opening):
-    store = guarded(RestStore(_credentials), "http://127.0.0.1:9", "http://tracking")
+    store = put_behind_guard(RestStore(_credentials), "http://127.0.0.1:9", "http://tracking")
     opening.guard.error = RefusedError("still no")
     again = pickle.loads(pickle.dumps(store))
     assert type(again) is type(store)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
+from helpers.governed_world import world
 
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.ledger.decided import decided
@@ -33,7 +34,6 @@ from coordpath_governance.ledger.events import (
     Registration,
     Rejection,
     ReportMade,
-    RuleOutcome,
     VerdictGiven,
     VersionRetired,
     VersionUnreadable,
@@ -43,9 +43,12 @@ from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.ledger.promotion_requests import open_request
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
+from coordpath_governance.reports.document import RuleFacts
 from coordpath_governance.review.decision_records import decision_record
 from coordpath_governance.review.requests import sign_request
 from coordpath_governance.signing.keys import new_key
+
+__all__ = ["book", "story", "world"]
 
 NAME = "ab" * 16
 NONCE = "cd" * 16
@@ -166,7 +169,7 @@ class Book:
     def tell(self, verdict, about=None, **results):
         """What the gate said: a verdict, with the result of each rule, ``about`` another change than the usual one."""
         rules = tuple(
-            RuleOutcome(rule=rule, observed="?", limit="?", result=result, reason="") for rule, result in results.items()
+            RuleFacts(rule=rule, observed="?", limit="?", result=result, reason="") for rule, result in results.items()
         )
         bound = self.binding(**(about or {}))
         return self.add(
@@ -238,7 +241,7 @@ class Book:
         unknown = Registration(version="1", digest=None, author=None, authenticated_by=None)
         self.add("registration", unknown, model="churn")
         self.make_report()
-        rule = RuleOutcome(rule="gap", observed="0.2", limit="0.1", result="review", reason="above")
+        rule = RuleFacts(rule="gap", observed="0.2", limit="0.1", result="review", reason="above")
         told = VerdictGiven(binding=bound, verdict="review", materiality="minor", rules=(rule,))
         self.add("verdict", told, model="fraud")
         self.reject()

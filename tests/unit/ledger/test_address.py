@@ -3,8 +3,7 @@
 import pytest
 
 from coordpath_governance.errors import UsageError
-from coordpath_governance.ledger.address import Address
-from coordpath_governance.ledger.location import ledger_url
+from coordpath_governance.ledger.location import Address, ledger_url
 
 SECRET = "hunter2"
 

@@ -6,8 +6,8 @@ import pytest
 
 from coordpath_governance.canonical import canonical_bytes
 from coordpath_governance.errors import LedgerError, SignatureError
-from coordpath_governance.ledger.anchor import ANCHOR_TYPE, make_anchor, read_anchor
 from coordpath_governance.ledger.entries import ENTRY_TYPE
+from coordpath_governance.ledger.export import ANCHOR_TYPE, make_anchor, read_anchor
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.signing.envelope import seal
 

@@ -4,7 +4,8 @@ import pytest
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
-from coordpath_governance.ledger.events import Adoption, Anchor, OutsideMove, PolicyRetired, Retention, Waiver
+from coordpath_governance.ledger.events import Adoption, Anchor, OutsideMove, PolicyRetired, Waiver
+from coordpath_governance.policy.terms import Retention
 
 SEVEN = Retention(**{"class": "model change", "years": 7})
 

@@ -7,9 +7,10 @@ import pytest
 from coordpath_governance import explain_change
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.ledger.entitlement import unentitled
-from coordpath_governance.ledger.events import KeyRevoked, OutsideMove, PolicyRetired, Retention
+from coordpath_governance.ledger.events import KeyRevoked, OutsideMove, PolicyRetired
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
+from coordpath_governance.policy.terms import Retention
 from coordpath_governance.signing.keys import new_key
 
 NOBODY = {"class": "minor"}

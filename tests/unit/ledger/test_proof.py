@@ -8,7 +8,7 @@ import pytest
 from coordpath_governance.canonical import canonical_bytes
 from coordpath_governance.errors import SignatureError
 from coordpath_governance.ledger.events import KeyAdded, KeyFacts
-from coordpath_governance.ledger.proof import PROOF_TYPE, make_proof, read_proof
+from coordpath_governance.ledger.keyring import PROOF_TYPE, make_proof, read_proof
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.signing.envelope import seal
 from coordpath_governance.signing.keys import new_key

@@ -8,7 +8,7 @@ import pytest
 
 from coordpath_governance import explain_change
 from coordpath_governance.canonical import canonical_bytes
-from coordpath_governance.cli.verify_answer import Ledgered, show_recorded
+from coordpath_governance.cli.verify_command import Ledgered, show_recorded
 from coordpath_governance.ledger.export import export_lines
 from coordpath_governance.ledger.recorded_report import recorded_report
 from coordpath_governance.ledger.records import read_records
@@ -17,7 +17,7 @@ from coordpath_governance.models.formats import DECLARED, vouched_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, Provenance
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import read_policy
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 
 
 def model(version, slope, source="read from the model's files"):

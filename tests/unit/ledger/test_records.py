@@ -2,11 +2,11 @@
 
 import pytest
 
-from coordpath_governance.ledger.account import MEANINGS, account
 from coordpath_governance.ledger.events import EVENTS, Adoption, KeyRevoked
 from coordpath_governance.ledger.export import export_lines
-from coordpath_governance.ledger.key_records import key_records
+from coordpath_governance.ledger.keyring import key_records
 from coordpath_governance.ledger.records import Records, read_records
+from coordpath_governance.ledger.words import MEANINGS, account
 
 
 @pytest.fixture

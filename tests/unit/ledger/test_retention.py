@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from coordpath_governance.ledger.events import Retention
-from coordpath_governance.ledger.retention import past_retention
+from coordpath_governance.ledger.records import past_retention
+from coordpath_governance.policy.terms import Retention
 
 SEVEN = Retention(**{"class": "model change", "years": 7})
 ONE = Retention(**{"class": "short", "years": 1})

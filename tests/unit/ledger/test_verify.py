@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from coordpath_governance.ledger.anchor import make_anchor, read_anchor
 from coordpath_governance.ledger.entries import sign_entry
 from coordpath_governance.ledger.events import EVENTS, KeyRevoked, Refusal
+from coordpath_governance.ledger.export import make_anchor, read_anchor
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.signing.keys import new_key
 

@@ -7,9 +7,9 @@ from helpers.forging import changed, forge, leaves
 
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import policy_bytes, policy_sha256
-from coordpath_governance.rendering import render_html, render_markdown, render_summary_markdown
-from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.rendering.change_report import ChangeReport
+from coordpath_governance.rendering.render import render_html, render_markdown, render_summary_markdown
+from coordpath_governance.verification.verify import verify_report
 
 RULES = {
     "final_cost_increase": {"relative": 0.2, "standard_errors": 20},

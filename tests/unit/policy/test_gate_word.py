@@ -8,10 +8,10 @@ from helpers.forging import changed, forge
 from coordpath_governance.errors import ReportFormatError
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.judge import judge_with
-from coordpath_governance.rendering import render_html, render_markdown
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
+from coordpath_governance.rendering.render import render_html, render_markdown
 from coordpath_governance.reports.document import GateRule, GateWord
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 RULES = {"final_cost_increase": {"absolute": 1000}, "report_age": {"days": 30}, "change_since_validation": {"changes": 3}}
 NOBODY_ASKED = [

@@ -11,7 +11,7 @@ from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.policy.judge import GateFacts, judge
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.policy.starting_policy import KINDS, starting_policy
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 NOW = "2026-03-01T12:00:00.000000Z"
 VALIDATED = "2026-02-01T00:00:00.000000Z"

@@ -12,9 +12,9 @@ from coordpath_governance.policy.built_in import BUILT_IN
 from coordpath_governance.policy.judge import judge
 from coordpath_governance.policy.load import policy_bytes, read_policy
 from coordpath_governance.policy.starting_policy import KINDS, starting_policy
-from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.reports.environment import environments_of
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.rendering.change_report import ChangeReport
+from coordpath_governance.reports.version_parts import environments_of
+from coordpath_governance.verification.verify import verify_report
 
 PLUGIN = plugin_source("mine", "my-readers 1.2")
 

@@ -11,10 +11,9 @@ from coordpath_governance.errors import RefusedError
 from coordpath_governance.models.coefficients_json import DECLARED
 from coordpath_governance.policy.built_in import BUILT_IN
 from coordpath_governance.policy.document import MaterialityClass
-from coordpath_governance.policy.judge import ApprovalNeed, GateFacts, judge
+from coordpath_governance.policy.judge import ApprovalNeed, GateFacts, class_of, judge, reached
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.policy.matching import matching
-from coordpath_governance.policy.materiality import class_of, reached
 from coordpath_governance.policy.observations import OBSERVATIONS, observe
 
 WORSE = {"pass": 0, "review": 1, "fail": 2}

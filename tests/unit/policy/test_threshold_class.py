@@ -6,16 +6,15 @@ import pytest
 
 from coordpath_governance import explain_change
 from coordpath_governance.errors import PolicyError
+from coordpath_governance.governance.circumstances import circumstances
+from coordpath_governance.governance.pinned import pinned_settings
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
-from coordpath_governance.policy.admission import Circumstances, remarks
+from coordpath_governance.policy.admission import Circumstances, label_objection, remarks, threshold_objections
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.judge import GateFacts, judge
 from coordpath_governance.policy.load import policy_bytes, read_policy
-from coordpath_governance.policy.threshold_class import label_objection, threshold_objections
-from coordpath_governance.registry.circumstances import circumstances
-from coordpath_governance.registry.pinned import pinned_settings
-from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.rendering.change_report import ChangeReport
+from coordpath_governance.verification.verify import verify_report
 
 NOW = "2026-03-01T12:00:00.000000Z"
 NAMED = "{value: 0.2, class: bad}"

@@ -1,6 +1,6 @@
 """What an author says in tags: whose tag wins, and what is not used."""
 
-from coordpath_governance.registry.author_tags import author_tag, with_tagged_facts
+from coordpath_governance.registry.origin import author_tag, with_tagged_facts
 from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.reports.stated_facts import LONGEST_FACT
 

@@ -9,7 +9,7 @@ from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, PERMISSION_DENIED, RESO
 from coordpath_governance.errors import RegistryError
 from coordpath_governance.registry.origin import Origin, origin_of
 from coordpath_governance.registry.versions import ModelPointer
-from coordpath_governance.reports.origin_parts import LAST_MOMENT
+from coordpath_governance.reports.version_parts import LAST_MOMENT
 
 POINTER = ModelPointer("models:/price/2", "price", "2", "run")
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from coordpath_governance.registry.training_data import MOST_DATASETS, training_facts
+from coordpath_governance.registry.origin import MOST_DATASETS, training_facts
 
 
 def logged(context=None, name="rows", digest="3f2a91cc", source='{"uri": "/data/rows.csv"}', profile='{"num_rows": 240}'):

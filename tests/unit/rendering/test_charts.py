@@ -20,7 +20,7 @@ from coordpath_governance.rendering.charts import (
     dumbbell,
     waterfall,
 )
-from coordpath_governance.rendering.scales import Scale, decimals_of, padded_domain, round_ticks
+from coordpath_governance.rendering.svg import Scale, decimals_of, padded_domain, round_ticks
 
 
 def chart(costs, *, start=10.0, minimum=8.9, error=0.01, brackets=(), label="feature"):

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from coordpath_governance.reference.versions import MOST_CLASSES
-from coordpath_governance.rendering import render_html, render_markdown, render_summary_markdown
 from coordpath_governance.rendering.caps import HTML_CAPS
 from coordpath_governance.rendering.family import family_words, ratios, standing_for
-from coordpath_governance.rendering.metrics_view import metric_rows
+from coordpath_governance.rendering.impact_view import metric_rows
+from coordpath_governance.rendering.render import render_html, render_markdown, render_summary_markdown
 from coordpath_governance.reports.impact_parts import CalibrationBin, ClassBalance, ClassFlip, FlipStep
 from coordpath_governance.reports.words import summarise
 

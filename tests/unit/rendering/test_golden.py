@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coordpath_governance.rendering import render_html, render_markdown, render_summary_markdown
+from coordpath_governance.rendering.render import render_html, render_markdown, render_summary_markdown
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "reports"
 RENDERERS = {

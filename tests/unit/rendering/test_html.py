@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from coordpath_governance.rendering import render_html
+from coordpath_governance.rendering.render import render_html
 from coordpath_governance.rendering.wording import EMPTY_PATH, SECTIONS, VERDICT_WORDS
 
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

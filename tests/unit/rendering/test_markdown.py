@@ -7,7 +7,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from coordpath_governance.rendering import render_markdown, render_summary_markdown
+from coordpath_governance.rendering.render import render_markdown, render_summary_markdown
 from coordpath_governance.rendering.wording import EMPTY_PATH, SECTIONS
 
 

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from coordpath_governance.cli.overview import show_overview
-from coordpath_governance.rendering import render_html, render_markdown
+from coordpath_governance.cli.report_answer import show_overview
 from coordpath_governance.rendering.origin_view import moment_text
-from coordpath_governance.reports.origin_parts import LAST_MOMENT
+from coordpath_governance.rendering.render import render_html, render_markdown
 from coordpath_governance.reports.stated_facts import ASKED_FACTS
+from coordpath_governance.reports.version_parts import LAST_MOMENT
 
 
 def row(markdown, name):

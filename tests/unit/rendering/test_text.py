@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from coordpath_governance.rendering.markdown_text import bar, code_block, code_span, escape_markdown
+from coordpath_governance.rendering.templates import bar, code_block, code_span, escape_markdown
 from coordpath_governance.text import EMPTY, fit, shorten, text_width, visible, visible_lines
 
 BLOCKS = ["\u202a", "\u202b", "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069", "\u200e", "\u200f", "\u061c"]

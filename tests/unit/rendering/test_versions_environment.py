@@ -7,8 +7,8 @@ import json
 import pytest
 
 from coordpath_governance.models.environment import Environment, Pin, Remark
-from coordpath_governance.rendering import render_html, render_markdown
-from coordpath_governance.reports.environment import PinChange, environments_of, pin_changes
+from coordpath_governance.rendering.render import render_html, render_markdown
+from coordpath_governance.reports.version_parts import PinChange, environments_of, pin_changes
 
 OLD = Environment(
     files=("requirements.txt", "python_env.yaml"),

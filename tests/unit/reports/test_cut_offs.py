@@ -12,9 +12,9 @@ from coordpath_governance.errors import ReportFormatError, UsageError
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.numbers import complement
 from coordpath_governance.reference.decisions import CutOff
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.compose import document_digest
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 CLASSES = ("bad", "good")
 

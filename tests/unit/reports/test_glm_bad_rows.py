@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from coordpath_governance import explain_change
 from coordpath_governance.errors import AlignmentError, CoordpathError, ReferenceDataError, UsageError
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 
 def unusable(change):

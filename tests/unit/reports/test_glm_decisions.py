@@ -12,7 +12,7 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from coordpath_governance import explain_change
 from coordpath_governance.errors import UsageError
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 
 def decisions(model, frame):

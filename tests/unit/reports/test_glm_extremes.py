@@ -22,7 +22,7 @@ from coordpath_governance.models.linear_model import CategoricalTerm, LinearMode
 from coordpath_governance.reports import make
 from coordpath_governance.reports.document import Tool
 from coordpath_governance.reports.steps import _brackets
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 
 def test_a_model_worse_than_a_constant_is_told_so():

@@ -25,8 +25,8 @@ from jsonschema import Draft202012Validator
 
 from coordpath_governance import explain_change, solve
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
-from coordpath_governance.reports.change_report import ChangeReport
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.rendering.change_report import ChangeReport
+from coordpath_governance.verification.verify import verify_report
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "change_report.schema.json"
 

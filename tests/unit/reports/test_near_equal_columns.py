@@ -11,7 +11,7 @@ from helpers.exact_paths import ExactCost, best_order
 
 import coordpath_governance as cg
 from coordpath_governance.errors import ReferenceDataError
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 
 def made(seed, apart, far):

@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.linear_model import HuberRegressor, LinearRegression, QuantileRegressor
 
 import coordpath_governance as cg
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 
 def test_another_loss_is_said_of_the_version_it_belongs_to():

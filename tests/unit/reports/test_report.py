@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from coordpath_governance import explain_change
 from coordpath_governance.errors import AlignmentError, ReferenceDataError, UsageError
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
-from coordpath_governance.reports.change_report import ChangeReport, json_schema
+from coordpath_governance.rendering.change_report import ChangeReport, json_schema
 from coordpath_governance.reports.steps import _brackets
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "change_report.schema.json"

@@ -17,15 +17,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PowerTransformer, SplineTransformer, StandardScaler
 
 from coordpath_governance import explain_change
-from coordpath_governance.cli.overview import show_overview
+from coordpath_governance.cli.report_answer import show_overview
 from coordpath_governance.errors import AlignmentError, ReferenceDataError, ReportFormatError, UsageError
 from coordpath_governance.models import from_estimator
 from coordpath_governance.reference.logged import collect_reference, read_reference
-from coordpath_governance.reports.change_report import ChangeReport
+from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.compose import document_digest
 from coordpath_governance.reports.document import ChangeFacts, Subject
 from coordpath_governance.reports.make import Reference, Request, make_report, settings_for, version_facts
-from coordpath_governance.reports.verify import verify_report
+from coordpath_governance.verification.verify import verify_report
 
 ROWS = 240
 LOG = {"func": np.log1p, "inverse_func": np.expm1}

@@ -1,6 +1,7 @@
 """A ledger knows its registry again, and records nothing about another one."""
 
 import pytest
+from helpers.governed_world import CREATED, NAME, Registry, digest
 
 from coordpath_governance.errors import EXIT_UNKNOWN, ForeignRegistryError, RefusedError, ReviewNeededError
 from coordpath_governance.ledger.consistency import contradictions
@@ -8,7 +9,6 @@ from coordpath_governance.ledger.events import Adoption, Intent, Promotion
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.decisions import adopt_standing, retire
 from coordpath_governance.review.ports import Actor, Created
-from tests.unit.review.conftest import CREATED, NAME, Registry, digest
 
 OTHER = "credit-2"
 ANOTHER_TIME = CREATED + 1

@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from coordpath_governance.attestation.decision import DECISION_ATTESTATION, attest_decision, read_decision_attestation
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
+from coordpath_governance.cli.audit_answers import verify_document
 from coordpath_governance.cli.audit_command import command as audit_command
-from coordpath_governance.cli.audit_documents import verify_document
 from coordpath_governance.errors import ReportFormatError, SignatureError
 from coordpath_governance.ledger.decided import decided
 from coordpath_governance.ledger.events import DecisionRecorded, Promotion, Rejection

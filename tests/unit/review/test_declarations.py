@@ -6,8 +6,8 @@ from coordpath_governance.errors import RefusedError, ReviewNeededError, Signing
 from coordpath_governance.ledger.events import KeyRevoked
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.formats import DECLARED, vouched_source
-from coordpath_governance.reports.verify import verify_report
 from coordpath_governance.signing.keys import new_key
+from coordpath_governance.verification.verify import verify_report
 
 FREE = [
     {"class": "major", "when": {"features_added": 1}, "approvals": [{"role": "validator", "count": 1}]},

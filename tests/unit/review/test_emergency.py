@@ -5,13 +5,13 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from coordpath_governance.errors import RefusedError, RegistryError, SignatureError, SigningKeyError, UsageError, UsedError
-from coordpath_governance.ledger.emergencies import emergencies, reviewers
-from coordpath_governance.ledger.events import Emergency, EmergencyReview, KeyRevoked, Move, Retention, VersionRetired
+from coordpath_governance.ledger.emergencies import emergencies, reviewers, stood_before, what_stood
+from coordpath_governance.ledger.events import Emergency, EmergencyReview, KeyRevoked, Move, VersionRetired
 from coordpath_governance.ledger.promotion_requests import open_request
 from coordpath_governance.ledger.quorum import Place
-from coordpath_governance.ledger.standing import stood_before, what_stood
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.ledger.words import entry_line
+from coordpath_governance.policy.terms import Retention
 from coordpath_governance.review.decision_records import newest_decision, record_decisions
 from coordpath_governance.review.decisions import adopt_standing, retire
 from coordpath_governance.review.emergency import emergency_words, review_emergency, under_review

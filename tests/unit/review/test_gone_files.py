@@ -14,10 +14,10 @@ from coordpath_governance.ledger.kept_models import is_kept, kept_models
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.coefficients_json import to_document
 from coordpath_governance.models.formats import recalled_from
-from coordpath_governance.reports.verify import verify_report
 from coordpath_governance.review.decisions import adopt_standing
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.promotion import stands_already
+from coordpath_governance.verification.verify import verify_report
 
 NAME = "credit"
 FILES = "champion's files"

@@ -4,8 +4,14 @@ import pytest
 
 from coordpath_governance.errors import RefusedError, SigningKeyError, UsageError
 from coordpath_governance.ledger.verify import audit
-from coordpath_governance.review.adopted import adopted_policies, guarding_policies, policy_for, policy_records
-from coordpath_governance.review.policies import adopt_policy, retire_policy
+from coordpath_governance.review.policies import (
+    adopt_policy,
+    adopted_policies,
+    guarding_policies,
+    policy_for,
+    policy_records,
+    retire_policy,
+)
 from coordpath_governance.review.ports import Actor
 
 POLICY = "credit models"

@@ -405,7 +405,7 @@ def test_a_promotion_that_another_worker_is_finishing_is_not_taken_for_one_of_a_
     """A second worker comes between intent and done of the first: it waits, and the first says "at once"."""
     world = champion_world
     world.approve("2")
-    monkeypatch.setattr("coordpath_governance.review.reconcile._GRACE", timedelta(seconds=60))
+    monkeypatch.setattr("coordpath_governance.review.promotion._GRACE", timedelta(seconds=60))
     second = Thread(target=world.promote, args=("2",))
     set_alias = world.registry.set_alias
 

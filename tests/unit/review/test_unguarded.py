@@ -1,12 +1,12 @@
 """A champion that was there before its policy is not under guard yet; nobody moved it."""
 
 import pytest
+from helpers.governed_world import NAME
 
 from coordpath_governance.errors import RefusedError, UnguardedError
 from coordpath_governance.ledger.events import OutsideMove
 from coordpath_governance.review.decisions import adopt_standing
-from coordpath_governance.review.reconcile import look
-from tests.unit.review.conftest import NAME
+from coordpath_governance.review.promotion import look
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""What registry, ledger and review do together: report on a version, attach, register, declare, adopt, sweep, load."""

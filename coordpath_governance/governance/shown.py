@@ -1,0 +1,125 @@
+"""What a registry shows of a version, in its tags and in our part of its description: kept to what holds now.
+
+No decision relies on it. What a person wrote in the description stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from coordpath_governance.governance.decision_files import put_decisions
+from coordpath_governance.registry.beside import attaching, folder_between
+from coordpath_governance.rendering.change_report import ChangeReport
+from coordpath_governance.rendering.render import Conclusion, render_conclusion_markdown, render_summary_markdown
+from coordpath_governance.reports.document import HTML_PAGE
+from coordpath_governance.review.gate import ask_gate
+from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.policies import policy_for
+from coordpath_governance.review.status import VersionStatus, version_status
+
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.review.gate import Answer
+
+__all__ = [
+    "DECISION_TAG",
+    "VERDICT_TAG",
+    "conclusion_of",
+    "described",
+    "show_after_promotion",
+    "show_version",
+    "status_tags",
+]
+
+VERDICT_TAG = "coordpath.verdict"
+DECISION_TAG = "coordpath.decision"
+_NO_DECISION = "none"
+_MARKS = {"pass": "✔", "review": "◆", "fail": "✖", None: "▷"}
+
+BEGIN, END = "<!-- coordpath:begin -->", "<!-- coordpath:end -->"
+MAX_CHARACTERS = 5000
+_BLOCK = re.compile(rf"{re.escape(BEGIN)}(?:(?!{re.escape(BEGIN)}).)*?{re.escape(END)}", re.DOTALL)
+
+
+def show_version(
+    client: Any,  # noqa: ANN401 - MlflowClient, or what imitates it
+    ledger: Ledger,
+    name: str,
+    version: str,
+    ask: Callable[[], Answer] | None = None,
+) -> None:
+    """Bring tags and description of a version to what was decided, or to what the gate says; see `version_status`.
+
+    What was decided is put on record and attached too, if this process can. Raises `AttachError` if the registry refuses,
+    and whatever ``ask`` raises.
+    """
+    put_decisions(client, ledger, name, version)
+    status = version_status(ledger, name, version, ask)
+    if status is None:
+        return
+    with attaching(f"refreshing the tags and the description of version {version} of '{name}'"):
+        stored = client.get_model_version(name, version)
+        for key, value in status_tags(status, stored.tags).items():
+            if stored.tags.get(key) != value:
+                client.set_model_version_tag(name, version, key, value)
+        current = stored.description or ""
+        wanted = described(current, _summary(ledger, name, status))
+        if wanted != current:
+            client.update_model_version(name, version, description=wanted)
+
+
+def show_after_promotion(registry: Any, ledger: Ledger, name: str, version: str) -> None:  # noqa: ANN401 - an AliasRegistry with MLflow behind it
+    """`show_version` of one of the versions that a promotion concerns. A version that was deleted shows nothing.
+
+    What stands was judged a moment ago; of any other version the gate may say something else now.
+    """
+    created = registry.created(name, version)
+    if created is None or created.version is None:
+        return
+    history = ModelHistory(ledger.entries(name))
+    stands = version in (history.standing(alias).version for alias in history.aliases)
+    show_version(registry.client, ledger, name, version, None if stands else partial(_ask, registry, ledger, name, version))
+
+
+def _ask(registry: Any, ledger: Ledger, name: str, version: str) -> Answer:  # noqa: ANN401 - see above
+    adopted = policy_for(ledger, name)
+    return ask_gate(ledger, registry, adopted, name, adopted.policy.usual_alias, version, record=False)
+
+
+def status_tags(status: VersionStatus, current: dict[str, str]) -> dict[str, str]:
+    """The tags that tell the status. A decision that counts no longer is taken back in words: our tags are not deleted."""
+    tags: dict[str, str] = {} if status.verdict is None else {VERDICT_TAG: status.verdict}
+    if status.decision is not None or DECISION_TAG in current:
+        tags[DECISION_TAG] = status.decision or _NO_DECISION
+    return tags
+
+
+def conclusion_of(status: VersionStatus) -> Conclusion:
+    """A status as a page says it."""
+    return Conclusion(_MARKS[status.verdict], status.word, status.text)
+
+
+def _summary(ledger: Ledger, name: str, status: VersionStatus) -> str:
+    said, made = conclusion_of(status), status.report
+    if made is None:
+        return render_conclusion_markdown(said)
+    document = ChangeReport.from_bytes(ledger.blob(made.report)).document
+    return render_summary_markdown(document, f"{folder_between(name, made.champion, made.version)}/{HTML_PAGE}", said)
+
+
+def described(current: str, summary: str) -> str:
+    """``current`` with our block replaced where it stands, or added at its end; a person's words are kept as they are.
+
+    If both do not fit, our block gives way: what a person wrote is never cut.
+    """
+    block = f"{BEGIN}\n{summary.strip()}\n{END}"
+    match = _BLOCK.search(current)
+    if match is None:
+        whole, own = f"{current.rstrip()}\n\n{block}" if current.strip() else block, current
+    else:
+        before, after = current[: match.start()], _BLOCK.sub("", current[match.end() :])
+        whole, own = f"{before}{block}{after}", f"{before}{after}"
+    return whole if len(whole) <= MAX_CHARACTERS else own

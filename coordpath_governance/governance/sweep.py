@@ -1,0 +1,356 @@
+"""The sweep: every model under a policy is looked at, what stands is hashed again, and what lacks a report gets one.
+
+It finds what bypassed the guard since the last look; a move and back between two sweeps it cannot find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
+from shlex import quote
+from typing import Any, Literal
+
+from coordpath_governance.errors import (
+    EXIT_NO,
+    EXIT_UNKNOWN,
+    AlignmentError,
+    CoordpathError,
+    FilesGoneError,
+    ModelReadError,
+    NotFoundError,
+    RefusedError,
+    StandingFilesGoneError,
+    UnguardedError,
+)
+from coordpath_governance.governance.decision_files import foreign_decisions
+from coordpath_governance.governance.governed_report import GovernedModel
+from coordpath_governance.governance.shown import show_version
+from coordpath_governance.ledger.events import LONGEST_WORDS, ReportMade, VersionUnreadable
+from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.versions import ListedVersion, point_at, registered_names, registered_versions
+from coordpath_governance.reports.document import ChangeFacts, RuleFacts
+from coordpath_governance.review.belonging import check_belongs
+from coordpath_governance.review.emergency import emergency_words
+from coordpath_governance.review.gate import Answer, ask_gate
+from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.pages import changed_pages, page_states
+from coordpath_governance.review.policies import AdoptedPolicy, adopted_policies, guarding_policies, policy_for
+from coordpath_governance.review.ports import AliasRegistry
+from coordpath_governance.review.promotion import look, stands_already
+
+__all__ = ["SWEEP_SCHEMA", "Scope", "Swept", "exit_code", "is_about_the_files", "seen_before", "sweep", "sweep_document"]
+
+SWEEP_SCHEMA = "coordpath.sweep/1"
+_MOVED = frozenset(("moved", "gone", "emergency"))
+_OPEN = ("fail", "review", "unknown")
+
+
+@dataclass(frozen=True)
+class Swept:
+    """One thing that was seen or done: an alias that stands or was moved, a report that was made or could not be.
+
+    "gone": the alias is where it should be, but the files of its version were deleted. "emergency": somebody rolled back
+    alone, and others have not settled that yet. "changed": the attached report or decision is not the recorded one.
+    ``rules`` are those that a report made now does not meet. Without ``counts`` the exit code does not depend on it.
+    """
+
+    kind: Literal[
+        "stands", "gone", "emergency", "moved", "unguarded", "reported", "changed", "unreadable", "failed", "ignored"
+    ]
+    name: str
+    text: str
+    version: str | None = None
+    rules: tuple[RuleFacts, ...] = ()
+    counts: bool = True
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        version = {} if self.version is None else {"version": self.version}
+        rules = [{"rule": each.rule, "result": each.result} for each in self.rules]
+        return {"kind": self.kind, "name": self.name, **version, "text": self.text, "counts": self.counts, "rules": rules}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a sweep is about: these models only (all, if none is named), and for reports versions created since (ms).
+
+    Of models that a pattern of ``ignore`` matches, nothing counts but a move or an open emergency rollback.
+    """
+
+    models: tuple[str, ...] = ()
+    since: int = 0
+    ignore: tuple[str, ...] = ()
+
+    def ignores(self, name: str) -> bool:
+        """Whether a pattern matches the name."""
+        return any(fnmatchcase(name, pattern) for pattern in self.ignore)
+
+
+def sweep(client: Any, ledger: Ledger, scope: Scope | None = None) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+    """All models that a policy matches, in force or retired, by name; one that fails does not stop the others.
+
+    Raises `ForeignRegistryError` if the ledger belongs to another registry, and `NotFoundError` if a model was named that
+    neither has.
+    """
+    scope = scope or Scope()
+    registry = ClientRegistry(client)
+    check_belongs(ledger, registry)
+    versions = registered_versions(client)
+    recorded = {entry.model for entry in ledger.entries() if entry.model is not None}
+    for name in _names(client, ledger, scope, recorded | set(versions)):
+        swept = _look_at_model(client, ledger, name, versions.get(name, []), scope)
+        yield from _only_moves(name, swept) if scope.ignores(name) else swept
+
+
+def exit_code(found: Iterable[Swept]) -> int:
+    """1 if something was moved, changed or deleted outside the gate, 4 if something could not be looked at or reported."""
+    kinds = {each.kind for each in found if each.counts}
+    return EXIT_NO if kinds & {*_MOVED, "changed"} else EXIT_UNKNOWN if kinds & {"failed", "unreadable"} else 0
+
+
+def sweep_document(found: Collection[Swept]) -> dict[str, object]:
+    """What `coordpath sweep --json` prints."""
+    return {"schema": SWEEP_SCHEMA, "exit_code": exit_code(found), "findings": [each.to_dict() for each in found]}
+
+
+def _names(client: Any, ledger: Ledger, scope: Scope, names: set[str]) -> list[str]:  # noqa: ANN401 - MlflowClient
+    """The models that were named; else those that a policy matches."""
+    if scope.models:
+        for name in set(scope.models) - names - set(registered_names(client)):
+            raise NotFoundError(f"neither {ClientRegistry(client).place} nor the ledger has a model '{name}'")
+        return sorted(set(scope.models))
+    policies = [adopted.policy for adopted in guarding_policies(ledger)]
+    return sorted(name for name in names if any(policy.matches(name) for policy in policies))
+
+
+def _look_at_model(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    ledger: Ledger,
+    name: str,
+    versions: list[ListedVersion],
+    scope: Scope,
+) -> Iterator[Swept]:
+    recorded = ModelHistory(ledger.entries(name)).aliases
+    try:
+        adopted = policy_for(ledger, name)
+    except RefusedError as error:
+        guarding = [each.policy for each in guarding_policies(ledger) if each.policy.matches(name)]
+        yield from _look_at_aliases(client, ledger, recorded.union(*(policy.aliases for policy in guarding)), name)
+        yield from (Swept("emergency", name, words) for words in emergency_words(ledger, name))
+        if not guarding or any(each.policy.matches(name) for each in adopted_policies(ledger)):
+            yield Swept("failed", name, str(error))
+        return
+    looked = [*_look_at_aliases(client, ledger, recorded.union(adopted.policy.aliases), name)]
+    yield from looked
+    yield from (Swept("emergency", name, words) for words in emergency_words(ledger, name))
+    numbers = [each.number for each in versions]
+    yield from _look_at_pages(ClientRegistry(client), ledger, name, numbers)
+    yield from _look_at_decisions(client, ledger, name, numbers)
+    if all(each.kind in ("stands", "gone") for each in looked) and not scope.ignores(name):
+        yield from _report_what_lacks_one(client, ledger, adopted, name, versions, scope.since)
+    yield from _show_what_holds(client, ledger, adopted, name, numbers)
+
+
+def _only_moves(name: str, found: Iterable[Swept]) -> Iterator[Swept]:
+    """What is left of an ignored model: moves, emergency rollbacks, and a line that says what else does not count."""
+    others = []
+    for each in found:
+        if each.kind in _MOVED:
+            yield each
+        elif each.kind != "stands":
+            others.append(f"{each.kind}: {each.text}")
+    said = f"; not counted: {'; '.join(others)}" if others else ""
+    yield Swept(
+        "ignored",
+        name,
+        f"as --ignore says, no report was tried and nothing counts but a move or an open emergency rollback{said}",
+        counts=False,
+    )
+
+
+def _look_at_aliases(client: Any, ledger: Ledger, aliases: Iterable[str], name: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+    registry = ClientRegistry(client)
+    for alias in sorted(aliases):
+        try:
+            swept = _look_at_alias(ledger, registry, name, alias)
+        except UnguardedError as error:
+            swept = Swept("unguarded", name, str(error), error.version, counts=False)
+        except StandingFilesGoneError as error:
+            swept = Swept("gone", name, str(error))
+        except RefusedError as error:
+            swept = Swept("moved", name, str(error))
+        except CoordpathError as error:
+            swept = Swept("failed", name, str(error))
+        if swept is not None:
+            yield swept
+
+
+def _look_at_alias(ledger: Ledger, registry: ClientRegistry, name: str, alias: str) -> Swept | None:
+    """The alias as the ledger has it, its files hashed again; None if nothing was ever put under it."""
+    history = look(ledger, registry, name, alias)
+    version = history.standing(alias).version
+    if version is None:
+        return None
+    stands_already(registry, history, name, alias, version)
+    return Swept("stands", name, f"'{alias}' is version {version}, with the files that were promoted", version)
+
+
+def _look_at_pages(registry: ClientRegistry, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:
+    """The report on each change to a version that is still there, compared with the files that are attached.
+
+    It is the newest one, or the one by which the version was promoted to where it stands now.
+    """
+    newest: dict[tuple[str, str | None], ReportMade] = {}
+    history = ModelHistory(ledger.entries(name))
+    for _, made in history.of(ReportMade):
+        if not history.retired(made.version):
+            newest[made.version, made.champion] = history.stands_by(made.version, made.champion) or made
+    for (version, champion), made in sorted(newest.items(), key=lambda each: (int(each[0][0]), int(each[0][1] or 0))):
+        if int(version) not in versions:
+            continue
+        try:
+            states = page_states(registry, name, made) or {}
+        except CoordpathError as error:
+            yield Swept("failed", name, str(error))
+            continue
+        if "not known" in states.values():
+            yield Swept("failed", name, f"the report attached to version {version} cannot be reached")
+        changed = changed_pages(states)
+        if changed and set(states.values()) == {"missing"} and _files_are_gone(registry, name, version):
+            if version not in (history.standing(alias).version for alias in history.aliases):
+                text = f"the files of version {version} are gone, and the attached report with them; the ledger keeps it"
+                yield Swept("unreadable", name, text, version, counts=False)
+        elif changed:
+            files = ", ".join(f"{file}: {state}" for file, state in changed.items())
+            again = f"coordpath report {quote(name)} --candidate {version} --champion {champion or 'none'}"
+            text = f"the attached report on version {version} is not the recorded one ({files}); `{again}` attaches it again"
+            yield Swept("changed", name, text)
+
+
+def _files_are_gone(registry: ClientRegistry, name: str, version: str) -> bool:
+    try:
+        registry.digest(name, version)
+    except FilesGoneError:
+        return True
+    except CoordpathError:
+        return False
+    return False
+
+
+def _look_at_decisions(client: Any, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+    """The decisions' files beside each version; the recorded ones are attached again when the version is shown."""
+    for version in map(str, sorted(versions)):
+        yield from _look_at_decision(client, ledger, name, version)
+
+
+def _look_at_decision(client: Any, ledger: Ledger, name: str, version: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+    try:
+        for found in foreign_decisions(client, ledger, name, version):
+            yield Swept("changed", name, found.told(version), version)
+    except CoordpathError as error:
+        yield Swept("failed", name, str(error))
+
+
+def _show_what_holds(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    ledger: Ledger,
+    adopted: AdoptedPolicy,
+    name: str,
+    versions: list[int],
+) -> Iterator[Swept]:
+    """Tags and descriptions say what was decided, or what the gate says now; only what could not be refreshed is told."""
+    registry, alias = ClientRegistry(client), adopted.policy.usual_alias
+    for version in map(str, sorted(versions)):
+        problem = _show(client, ledger, name, version, partial(ask_gate, ledger, registry, adopted, name, alias, version))
+        if problem is not None:
+            yield Swept("failed", name, f"what the registry shows of version {version} is out of date: {problem}")
+
+
+def _show(client: Any, ledger: Ledger, name: str, version: str, ask: Callable[..., Answer]) -> str | None:  # noqa: ANN401 - MlflowClient
+    """Refresh one version; what was in the way, if anything was."""
+    try:
+        show_version(client, ledger, name, version, partial(ask, record=False))
+    except CoordpathError as error:
+        return str(error)
+    return None
+
+
+def _report_what_lacks_one(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    ledger: Ledger,
+    adopted: AdoptedPolicy,
+    name: str,
+    versions: list[ListedVersion],
+    since: int,
+) -> Iterator[Swept]:
+    """Versions newer than what stands under the usual alias, each explained from there."""
+    alias = adopted.policy.usual_alias
+    model = GovernedModel(client, ledger, adopted)
+    standing = ModelHistory(ledger.entries(name)).standing(alias)
+    champion = standing.explained_from
+    newest = max((each.number for each in versions), default=0)
+    for each in versions:
+        if each.number <= int(standing.version or 0) or each.created_at < since:
+            continue
+        made = ModelHistory(ledger.entries(name)).report(str(each.number), champion)
+        if made is not None and made[1].champion == champion:
+            continue
+        yield _make_report(model, name, alias, champion, str(each.number), is_newest=each.number == newest)
+
+
+def _make_report(
+    model: GovernedModel, name: str, alias: str, champion: str | None, version: str, *, is_newest: bool
+) -> Swept:
+    """One version's report; whatever the version is, the others are looked at."""
+    client, ledger = model.client, model.ledger
+    try:
+        before = None if champion is None else point_at(client, name, champion)
+        candidate = point_at(client, name, version)
+        report = model.make(before, candidate, ChangeFacts(), alias)
+        answer, _ = model.conclude(before, candidate, report, alias)
+    except CoordpathError as error:
+        said = f"no report on version {version}: {error}"
+        if not is_about_the_files(error):
+            return Swept("failed", name, said, version)
+        seen = seen_before(ledger, ClientRegistry(client), name, version, champion, error)
+        return Swept("unreadable", name, said, version, counts=is_newest and not seen)
+    except Exception as error:  # noqa: BLE001 - see above
+        said = f"no report on version {version}, by a fault of coordpath: {type(error).__name__}: {error}"
+        return Swept("failed", name, said, version)
+    rules = _open_rules(answer)
+    why = f" ({', '.join(f'{each.rule}: {each.result}' for each in rules)})" if rules else ""
+    said = f"version {version} has its report now; the gate says {answer.verdict}{why}"
+    return Swept("reported", name, said, version, rules)
+
+
+def _open_rules(answer: Answer) -> tuple[RuleFacts, ...]:
+    """The rules that are not met, or that people have to decide."""
+    if answer.readiness is None:
+        return ()
+    return tuple(rule for rule in answer.readiness.facts().rules if rule.result in _OPEN)
+
+
+def is_about_the_files(error: CoordpathError) -> bool:
+    """Whether trying again would end the same way: the files are not there, or cannot be read or compared."""
+    return isinstance(error, FilesGoneError | ModelReadError | AlignmentError)
+
+
+def seen_before(
+    ledger: Ledger, registry: AliasRegistry, name: str, version: str, champion: str | None, error: CoordpathError
+) -> bool:
+    """Whether the version failed before with the same files against the same champion; if not, record that it did now."""
+    digest = None
+    with suppress(CoordpathError):
+        digest = registry.digest(name, version)
+    what = (version, champion, digest)
+    history = ModelHistory(ledger.entries(name))
+    if any((each.version, each.champion, each.digest) == what for _, each in history.of(VersionUnreadable)):
+        return True
+    if ledger.service is not None:
+        facts = VersionUnreadable(version=version, champion=champion, digest=digest, reason=str(error)[:LONGEST_WORDS])
+        ledger.record("version unreadable", facts, model=name)
+    return False

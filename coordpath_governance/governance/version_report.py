@@ -1,0 +1,115 @@
+"""A report on two versions of the registry: fetch both, then the common flow.
+
+A champion whose files are gone is explained from what the ledger keeps of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from shlex import quote
+from typing import Any
+
+from coordpath_governance.errors import FilesGoneError, UnsupportedModelError
+from coordpath_governance.ledger.kept_models import kept_models
+from coordpath_governance.ledger.store import Ledger
+from coordpath_governance.models.coefficients_json import with_source
+from coordpath_governance.models.formats import recalled_source
+from coordpath_governance.models.linear_model import LinearModel, Provenance
+from coordpath_governance.registry.download import DeclaredModel, FetchedModel, fetch_model, way_out
+from coordpath_governance.registry.origin import origin_of, with_tagged_facts
+from coordpath_governance.registry.versions import ModelPointer
+from coordpath_governance.rendering.change_report import ChangeReport
+from coordpath_governance.reports.document import ChangeFacts, Settings, Subject, VersionFacts
+from coordpath_governance.reports.make import Progress, Reference, Request, make_report, version_facts
+from coordpath_governance.reports.version_parts import environments_of
+from coordpath_governance.review.history import ModelHistory
+
+__all__ = ["RecalledModel", "recalled_in", "report_on_versions"]
+
+RecalledModel = Callable[[ModelPointer, FilesGoneError], LinearModel]
+"""What is known of a version whose files are gone; raises the error that is given, with what to do, if nothing is."""
+
+
+def report_on_versions(
+    client: Any,  # noqa: ANN401 - MlflowClient
+    champion: ModelPointer | None,
+    candidate: ModelPointer,
+    reference: Reference,
+    facts: ChangeFacts,
+    settings: Settings,
+    progress: Progress | None = None,
+    declared: DeclaredModel | None = None,
+    recalled: RecalledModel | None = None,
+) -> ChangeReport:
+    """Read both models from their files and explain the change; no champion explains the candidate from zero.
+
+    What ``facts`` do not say, tags of the candidate's version or run may say.
+
+    ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read; ``recalled`` those of a
+    champion whose files are gone.
+    """
+    new = _fetch(candidate, declared)
+    old = None if champion is None else _champion(champion, declared, recalled)
+    origin = origin_of(client, candidate)
+    subject = Subject(
+        name=candidate.name or candidate.uri,
+        champion=None if old is None else _side(client, old, _label(old.pointer, candidate)),
+        candidate=origin.added_to(version_facts(new.model, candidate.label, candidate.aliases)),
+    )
+    facts = with_tagged_facts(facts, origin.version_tags, origin.run_tags)
+    environments = environments_of(None if old is None else old.environment, new.environment)
+    request = Request(subject, facts, settings, environments)
+    return ChangeReport(make_report(None if old is None else old.model, new.model, reference, request, progress))
+
+
+def _side(client: Any, fetched: FetchedModel, label: str) -> VersionFacts:  # noqa: ANN401 - MlflowClient
+    return origin_of(client, fetched.pointer).added_to(version_facts(fetched.model, label, fetched.pointer.aliases))
+
+
+def _fetch(pointer: ModelPointer, declared: DeclaredModel | None) -> FetchedModel:
+    try:
+        return fetch_model(pointer, declared)
+    except UnsupportedModelError as error:
+        raise UnsupportedModelError(f"{error} {way_out(pointer.name, pointer.version)}".rstrip()) from error
+
+
+def _champion(pointer: ModelPointer, declared: DeclaredModel | None, recalled: RecalledModel | None) -> FetchedModel:
+    try:
+        return _fetch(pointer, declared)
+    except FilesGoneError as error:
+        if recalled is None:
+            raise
+        model = recalled(pointer, error)
+        return FetchedModel(model, pointer, str(model.provenance.digest))
+
+
+def _label(champion: ModelPointer, candidate: ModelPointer) -> str:
+    """A champion of another registered model is called by its name too."""
+    same = champion.name is None or champion.name == candidate.name
+    return champion.label if same else f"{champion.name} {champion.label}"
+
+
+def recalled_in(ledger: Ledger, alias: str) -> RecalledModel:
+    """What the reports of a ledger say of what stands under an alias, by the digest that was promoted or adopted."""
+
+    def recall(pointer: ModelPointer, gone: FilesGoneError) -> LinearModel:
+        name = str(pointer.name)
+        chain = ledger.entries(name)
+        standing = ModelHistory(chain).standing(alias)
+        if pointer.name is None or pointer.version != standing.version:
+            raise gone
+        kept = next(kept_models(chain, ledger.blobs, standing.version, standing.digest), None)
+        if kept is None:
+            raise FilesGoneError(
+                f"{gone}. No report in the ledger has its coefficients, so nobody knows what it was: a policy-admin takes "
+                f"that as it is with `coordpath adopt {quote(name)} --alias {quote(alias)}`, and the next version is "
+                "explained from zero"
+            ) from gone
+        provenance = Provenance(
+            uri=pointer.uri, name=name, version=pointer.version, digest=standing.digest, run_id=pointer.run_id
+        )
+        model = with_source(kept.model, recalled_source(kept.report, kept.model.source))
+        return replace(model, provenance=provenance)
+
+    return recall
