@@ -20,9 +20,9 @@ from coordpath_governance.costs import QuadraticCost
 from coordpath_governance.errors import ProblemError, UsageError
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
 from coordpath_governance.paths.convex.walks import least_costs_from_start
-from coordpath_governance.paths.document import parse_problem, parse_weights
 from coordpath_governance.paths.path import Path
 from coordpath_governance.paths.problem import PathProblem, StepRange
+from coordpath_governance.paths.problem_document import parse_problem, parse_weights
 from coordpath_governance.paths.solution import Solution, solve_within
 from coordpath_governance.paths.walks.floors import least_excess
 from coordpath_governance.paths.walks.geometry import prepare_walks

@@ -6,38 +6,26 @@ where the curvature holds, every minorant, and no value below the minimum.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.families import kind_of
 from coordpath_governance.errors import ProblemError, UnknownSetError
 from coordpath_governance.paths.convex.minorants import best_minorant
-from coordpath_governance.paths.convex.set_costs import Evaluation, is_cut, is_set, key_of
+from coordpath_governance.paths.convex.set_costs import Evaluation, is_cut, key_of
 
 if TYPE_CHECKING:
+    from coordpath_governance.costs import FamilyKind, GlmCost
     from coordpath_governance.paths.convex.set_costs import FloatArray
+    from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["CostKind", "RecordedCost", "RecordedSets", "record_document"]
+__all__ = ["RecordedCost", "RecordedSets", "recorded"]
 
 _DEFINITENESS = 1e-10
 _ROUNDING = 1e-12
 """Of a value: what summing it in another order may do."""
-
-
-@dataclass(frozen=True)
-class CostKind:
-    """Which loss it is: its name in a problem's document, the power of a Tweedie deviance, the number of classes."""
-
-    kind: str
-    power: float | None = None
-    classes: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As in a problem's document."""
-        told = {"kind": self.kind, "power": self.power, "classes": self.classes}
-        return {key: value for key, value in told.items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +36,7 @@ class RecordedCost:
     where a proof should begin to look (`KnownSets`).
     """
 
-    kind: CostKind
+    kind: FamilyKind
     size: int
     depth: int
     least: float
@@ -91,6 +79,12 @@ class RecordedCost:
         return self.least
 
 
+def recorded(problem: PathProblem, cost: GlmCost) -> RecordedCost:
+    """What was asked of a cost on rows, in place of it: the same path is found and proved from that alone."""
+    sets = problem.sets
+    return RecordedCost(kind_of(cost.family), cost.size, sets.depth, cost.minimum(), *sets.proof(), sets.aim)
+
+
 class RecordedSets:
     """Answers nothing beyond the record."""
 
@@ -121,21 +115,3 @@ class RecordedSets:
 
 def _lacking(what: str) -> UnknownSetError:
     return UnknownSetError(f"cost.record: lacks {what} that are needed; give the rows, or make the report again")
-
-
-def record_document(cost: RecordedCost) -> dict[str, Any]:
-    """The ``cost`` of a problem's document."""
-    record = {
-        "minimum": cost.least,
-        "depth": cost.depth,
-        **({"aim": cost.aim} if np.isfinite(cost.aim) else {}),
-        "curvature": cost.curvature.tolist(),
-        "evaluations": [_evaluation(each) for each in cost.evaluations],
-    }
-    return cost.kind.to_dict() | {"record": record}
-
-
-def _evaluation(each: Evaluation) -> dict[str, Any]:
-    where: Mapping[str, Any] = {"moved": np.flatnonzero(each.at).tolist()} if is_set(each) else {"at": each.at.tolist()}
-    slopes = {} if each.slopes is None else {"slopes": each.slopes.tolist()}
-    return {**where, "value": each.value, **slopes}

@@ -232,7 +232,7 @@ def from_record():
     from dataclasses import replace
 
     from coordpath_governance.paths import parse_problem, problem_to_dict
-    from coordpath_governance.paths.convex.document import recorded
+    from coordpath_governance.paths.convex.record import recorded
 
     def read_back(problem):
         document = problem_to_dict(replace(problem, cost=recorded(problem, problem.cost)))

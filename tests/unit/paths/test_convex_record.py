@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from helpers.glm_draws import KINDS
 
+from coordpath_governance.costs import kind_of
 from coordpath_governance.errors import ProblemError, UnknownSetError
 from coordpath_governance.paths import evaluate_order, greedy_order, parse_problem, problem_to_dict, shapley, solve_problem
-from coordpath_governance.paths.convex.document import kind_of, recorded
-from coordpath_governance.paths.convex.record import RecordedCost
+from coordpath_governance.paths.convex.record import RecordedCost, recorded
 from coordpath_governance.paths.convex.set_costs import corners
 
 

@@ -1,26 +1,25 @@
-"""Documents and nouns: reads `coordpath.problem/1` strictly, and writes it.
+"""The document `coordpath.problem/1`: the only module that reads it, and the only one that writes it.
 
-By hand and without pydantic, so that `solve` starts fast. Every refusal names the key path and what to do.
+By hand and without pydantic, so that `solve` starts fast. Every refusal names the key path and what to do. What stands
+under ``cost`` is in `cost_document`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coordpath_governance.canonical import read_json
-from coordpath_governance.costs import QuadraticCost
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.convex.document import convex_cost, convex_cost_document
-from coordpath_governance.paths.convex.record import RecordedCost
+from coordpath_governance.paths.cost_document import cost_to_dict, read_cost
 from coordpath_governance.paths.problem import PathProblem, StepRange, check_features
 from coordpath_governance.paths.reading import (
     as_integer,
     as_list,
     as_mapping,
-    as_matrix,
     as_number,
     as_text,
     as_texts,
@@ -32,10 +31,7 @@ from coordpath_governance.paths.reading import (
 )
 from coordpath_governance.paths.weights import ExplicitWeights, FinalWeights, GeometricWeights, Weights
 
-if TYPE_CHECKING:
-    from coordpath_governance.costs import GlmCost
-
-__all__ = ["PROBLEM_SCHEMA", "parse_json", "parse_problem", "parse_weights", "problem_to_dict"]
+__all__ = ["PROBLEM_SCHEMA", "parse_json", "parse_problem", "parse_weights", "problem_to_dict", "write_problem"]
 
 PROBLEM_SCHEMA = "coordpath.problem/1"
 
@@ -56,7 +52,6 @@ _KEYS = (
     "seed",
 )
 _WEIGHTS = "gamma, or alpha, or p, or final, lambda and gamma"
-_COST_KEYS = ("kind", "gram", "linear", "constant", "scale")
 
 
 def parse_json(content: bytes | str) -> dict[str, Any]:
@@ -78,7 +73,7 @@ def parse_problem(document: Mapping[str, Any]) -> PathProblem:
         raise ProblemError(f"step_type: {shown(step_type)} is not known; use 'coordinate'")
     features = as_texts(needed(given, "features", ""), "features")
     check_features(features)
-    cost = _cost(as_mapping(needed(given, "cost", ""), "cost"), features)
+    cost = read_cost(as_mapping(needed(given, "cost", ""), "cost"), features)
     start = given.get("start")
     target = given.get("target")
     return PathProblem(
@@ -98,55 +93,55 @@ def parse_problem(document: Mapping[str, Any]) -> PathProblem:
 
 def problem_to_dict(problem: PathProblem) -> dict[str, Any]:
     """The document of a problem; reading it back gives the same problem."""
-    steps: object = problem.steps
-    if isinstance(problem.steps, StepRange):
-        steps = {"min": problem.steps.least, "max": problem.steps.most}
+    return write_problem(
+        features=problem.features,
+        cost=cost_to_dict(problem.cost),
+        start=problem.start,
+        target=problem.target,
+        steps=problem.steps,
+        max_steps=problem.max_steps,
+        groups=problem.groups,
+        weights=problem.weights,
+        solver=problem.solver,
+        time_limit=problem.time_limit,
+        seed=problem.seed,
+    )
+
+
+def write_problem(
+    *,
+    features: Sequence[str],
+    cost: dict[str, Any],
+    start: Sequence[float | None] | NDArray[np.float64],
+    target: Sequence[float | None] | NDArray[np.float64] | None,
+    steps: int | StepRange | None = None,
+    max_steps: int | None = None,
+    groups: Sequence[Sequence[str]] = (),
+    weights: Weights,
+    solver: str = "auto",
+    time_limit: float | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """The document of a problem that need not exist; ``cost`` is an entry that `cost_document` wrote."""
     return {
         "schema": PROBLEM_SCHEMA,
-        "features": list(problem.features),
-        "cost": _cost_document(problem),
-        "start": problem.start.tolist(),
-        "target": None if problem.target is None else problem.target.tolist(),
-        "steps": steps,
-        "max_steps": problem.max_steps,
-        "groups": [list(group) for group in problem.groups],
-        "weights": problem.weights.to_dict(),
+        "features": list(features),
+        "cost": cost,
+        "start": _listed(start),
+        "target": None if target is None else _listed(target),
+        "steps": {"min": steps.least, "max": steps.most} if isinstance(steps, StepRange) else steps,
+        "max_steps": max_steps,
+        "groups": [list(group) for group in groups],
+        "weights": weights.to_dict(),
         "step_type": "coordinate",
-        "solver": problem.solver,
-        "time_limit": problem.time_limit,
-        "seed": problem.seed,
+        "solver": solver,
+        "time_limit": time_limit,
+        "seed": seed,
     }
 
 
-def _cost_document(problem: PathProblem) -> dict[str, Any]:
-    cost = problem.cost
-    if not isinstance(cost, QuadraticCost):
-        return convex_cost_document(cost)
-    return {
-        "kind": "quadratic",
-        "gram": cost.gram.tolist(),
-        "linear": cost.linear.tolist(),
-        "constant": cost.constant,
-        "scale": cost.scale,
-    }
-
-
-def _cost(given: Mapping[str, Any], features: tuple[str, ...]) -> QuadraticCost | GlmCost | RecordedCost:
-    kind = given.get("kind", "quadratic")
-    if not isinstance(kind, str) or kind != "quadratic":
-        return convex_cost(given, features)
-    size = len(features)
-    only(given, _COST_KEYS, "cost.")
-    rows = as_list(needed(given, "gram", "cost."), "cost.gram")
-    if len(rows) != size:
-        raise ProblemError(f"cost.gram: has {len(rows)} rows, but there are {size} features; give {size}×{size}")
-    gram = as_matrix(rows, "cost.gram", size)
-    return QuadraticCost(
-        np.array(gram).reshape(size, size),
-        as_vector(needed(given, "linear", "cost."), "cost.linear", size),
-        as_number(given.get("constant", 0.0), "cost.constant"),
-        as_text(given.get("scale", "1/n"), "cost.scale"),
-    )
+def _listed(numbers: Sequence[float | None] | NDArray[np.float64]) -> list[Any]:
+    return numbers.tolist() if isinstance(numbers, np.ndarray) else list(numbers)
 
 
 def _steps(given: object) -> int | StepRange | None:
