@@ -103,6 +103,10 @@ class GlmCost:
         """
         return min(self._least[0], self._least_reached)
 
+    def never_negative(self) -> bool:
+        """Whether no model costs less than 0."""
+        return self.minimum() >= 0.0
+
     def expect_best_model(self) -> None:
         """Raises `ReferenceDataError` if the classes are separated completely: larger coefficients are always better."""
         influence = self._least[1]

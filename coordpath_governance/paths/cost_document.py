@@ -12,8 +12,6 @@ import numpy as np
 from coordpath_governance.costs.families import FAMILIES, FamilyKind, family_parameters, kind_of
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.convex.record import RecordedCost
-from coordpath_governance.paths.convex.set_costs import Evaluation, is_set
 from coordpath_governance.paths.reading import (
     as_integer,
     as_list,
@@ -26,6 +24,8 @@ from coordpath_governance.paths.reading import (
     only,
     shown,
 )
+from coordpath_governance.paths.row_orders.evaluated_sets import Evaluation, is_set
+from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

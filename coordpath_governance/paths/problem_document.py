@@ -29,6 +29,7 @@ from coordpath_governance.paths.reading import (
     optional,
     shown,
 )
+from coordpath_governance.paths.step_types import COORDINATE, StepType, step_type_of
 from coordpath_governance.paths.weights import ExplicitWeights, FinalWeights, GeometricWeights, Weights
 
 __all__ = ["PROBLEM_SCHEMA", "parse_json", "parse_problem", "parse_weights", "problem_to_dict", "write_problem"]
@@ -68,9 +69,7 @@ def parse_problem(document: Mapping[str, Any]) -> PathProblem:
     if not isinstance(schema, str) or schema != PROBLEM_SCHEMA:
         raise ProblemError(f"schema: {shown(schema)} is not known; this version reads {PROBLEM_SCHEMA!r}")
     only(given, _KEYS, "")
-    step_type = given.get("step_type", "coordinate")
-    if not isinstance(step_type, str) or step_type != "coordinate":
-        raise ProblemError(f"step_type: {shown(step_type)} is not known; use 'coordinate'")
+    step_type = step_type_of(given.get("step_type", COORDINATE.name))
     features = as_texts(needed(given, "features", ""), "features")
     check_features(features)
     cost = read_cost(as_mapping(needed(given, "cost", ""), "cost"), features)
@@ -85,6 +84,7 @@ def parse_problem(document: Mapping[str, Any]) -> PathProblem:
         max_steps=optional(given.get("max_steps"), "max_steps", as_integer),
         groups=_groups(given.get("groups")),
         weights=parse_weights(given.get("weights")),
+        step_type=step_type,
         solver=as_text(given.get("solver", "auto"), "solver"),
         time_limit=optional(given.get("time_limit"), "time_limit", as_number),
         seed=as_integer(given.get("seed", 0), "seed"),
@@ -102,6 +102,7 @@ def problem_to_dict(problem: PathProblem) -> dict[str, Any]:
         max_steps=problem.max_steps,
         groups=problem.groups,
         weights=problem.weights,
+        step_type=problem.step_type,
         solver=problem.solver,
         time_limit=problem.time_limit,
         seed=problem.seed,
@@ -118,6 +119,7 @@ def write_problem(
     max_steps: int | None = None,
     groups: Sequence[Sequence[str]] = (),
     weights: Weights,
+    step_type: StepType = COORDINATE,
     solver: str = "auto",
     time_limit: float | None = None,
     seed: int = 0,
@@ -133,7 +135,7 @@ def write_problem(
         "max_steps": max_steps,
         "groups": [list(group) for group in groups],
         "weights": weights.to_dict(),
-        "step_type": "coordinate",
+        "step_type": step_type.name,
         "solver": solver,
         "time_limit": time_limit,
         "seed": seed,

@@ -13,7 +13,7 @@ from coordpath_governance.errors import CoordpathError, ReportFormatError
 from coordpath_governance.models.coefficients_json import from_document
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, parse_problem
-from coordpath_governance.paths.convex.record import RecordedCost
+from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
 from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reports.document import ChangeReportDocument

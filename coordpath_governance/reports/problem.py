@@ -13,10 +13,10 @@ from coordpath_governance.costs.glm import GlmCost
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.errors import AlignmentError
 from coordpath_governance.paths import PathProblem
-from coordpath_governance.paths.convex.record import RecordedCost, recorded
 from coordpath_governance.paths.cost_document import cost_to_dict, quadratic_to_dict, read_quadratic
 from coordpath_governance.paths.problem_document import write_problem
 from coordpath_governance.paths.reading import as_vector
+from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost, recorded
 from coordpath_governance.paths.weights import GeometricWeights
 from coordpath_governance.reports.document import Settings
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.protocol import LEAST_SQUARES, Found
 from coordpath_governance.paths.solvers.walk_improvement import improve_walk
-from coordpath_governance.paths.walks.walk_tree import Nodes, WalkTree
+from coordpath_governance.paths.walks.prefix_tree import Nodes, WalkTree
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.solvers.protocol import WalkTask
@@ -45,6 +45,7 @@ class FreeEnd:
     """``work`` counts numbers touched (about 1e9 a second), so that every machine stops at the same place."""
 
     name = "free end"
+    needs = LEAST_SQUARES
 
     def __init__(self, work: int) -> None:
         self._work = work

@@ -11,7 +11,7 @@ from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.solvers.gurobi_model import OBJECTIVE, Model, missing, optimise
 from coordpath_governance.paths.solvers.gurobi_walks import WalkModel
 from coordpath_governance.paths.solvers.improvement import first_polish
-from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.protocol import LEAST_SQUARES, SET_FUNCTION, Found
 from coordpath_governance.paths.solvers.walk_improvement import improve_walk
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class GurobiChain:
     """
 
     name = "gurobi"
+    needs = SET_FUNCTION
 
     def lacks(self, _task: ChainTask) -> str | None:
         """The package, if it is not installed."""
@@ -75,6 +76,7 @@ class GurobiWalks:
     """The increments of all units at all terms, of which those of one unit at most are not zero at each term."""
 
     name = "gurobi"
+    needs = LEAST_SQUARES
 
     def lacks(self, _task: WalkTask) -> str | None:
         """The package, if it is not installed."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from coordpath_governance.paths.solvers.improvement import first_polish
 from coordpath_governance.paths.solvers.lattice import Lattice
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, ChainTask, Found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +52,7 @@ class Halves:
     """Exact for chains of up to `MOST_UNITS` units."""
 
     name = "halves"
+    needs = SET_FUNCTION
 
     def __init__(self, most_units: int = MOST_UNITS) -> None:
         self.most_units = most_units

@@ -14,7 +14,7 @@ import numpy as np
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.listed import backward_order, forward_order
 from coordpath_governance.paths.solvers.proof import bound_chain
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, ChainTask, Found
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class Improvement:
     """Any number of units; the bound is proved separately."""
 
     name = "local"
+    needs = SET_FUNCTION
 
     def lacks(self, _task: ChainTask) -> str | None:
         """Nothing: it takes any number of units."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.patience import never
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, ChainTask, Found
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +31,7 @@ class Lattice:
     """Exact for up to `LARGEST` units."""
 
     name = "lattice"
+    needs = SET_FUNCTION
 
     def __init__(self, most_units: int = LARGEST) -> None:
         self.most_units = most_units

@@ -21,7 +21,7 @@ from coordpath_governance.paths.solvers.chain_states import Searched, beam_order
 from coordpath_governance.paths.solvers.halves import Halves, meet_in_the_middle
 from coordpath_governance.paths.solvers.improvement import first_polish, polish, shuffle
 from coordpath_governance.paths.solvers.listed import forward_order
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, ChainTask, Found
 
 __all__ = ["Levels"]
 
@@ -148,6 +148,7 @@ class Levels:
     """
 
     name = "levels"
+    needs = SET_FUNCTION
 
     def __init__(self, work: int = 90_000_000, aim: float = np.inf, most_units: int | None = None) -> None:
         self.work, self.aim = work, aim

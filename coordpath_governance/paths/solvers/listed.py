@@ -8,7 +8,7 @@ import numpy as np
 
 from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.solvers.proof import bound_chain
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, ChainTask, Found
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.chains.set_function import SetFunction
@@ -20,6 +20,7 @@ class Greedy:
     """At each step the unit whose move to its target lowers the cost most."""
 
     name = "greedy"
+    needs = SET_FUNCTION
 
     def lacks(self, _task: ChainTask) -> str | None:
         """Nothing: it takes any number of units."""
@@ -35,6 +36,7 @@ class Direct:
     """The order in which the features are listed."""
 
     name = "direct"
+    needs = SET_FUNCTION
 
     def lacks(self, _task: ChainTask) -> str | None:
         """Nothing: it takes any number of units."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import UsageError
-from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.protocol import LEAST_SQUARES, Found
 from coordpath_governance.paths.solvers.walk_improvement import GAIN, WalkSearch, improve_walk, tidy
 from coordpath_governance.paths.walks.geometry import REST
 
@@ -46,6 +46,7 @@ class LocalImprovement:
     """
 
     name = "local"
+    needs = LEAST_SQUARES
 
     def __init__(self, batch: int = 2, iterations: int = 200, restarts: int = 3, *, polish: bool = False) -> None:
         if batch < 1 or iterations < 1 or restarts < 0:

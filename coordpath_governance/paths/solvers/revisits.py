@@ -14,7 +14,7 @@ from coordpath_governance.paths.revisiting.incumbent import Incumbent
 from coordpath_governance.paths.revisiting.sequence_search import SequenceSearch
 from coordpath_governance.paths.revisiting.skeleton_search import SkeletonSearch
 from coordpath_governance.paths.revisiting.skeletons import Spans
-from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.protocol import LEAST_SQUARES, Found
 from coordpath_governance.paths.solvers.walk_improvement import improve_walk
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Revisits:
     """Branch and bound over the values at which units stop on their way; ``work`` is about a nanosecond each."""
 
     name = "revisits"
+    needs = LEAST_SQUARES
 
     def __init__(self, work: int = 4_000_000_000) -> None:
         self.work = work

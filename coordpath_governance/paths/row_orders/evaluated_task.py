@@ -1,0 +1,125 @@
+"""What a solver of convex chains is given: what is known of f, and how much may be asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from coordpath_governance.paths.patience import FOREVER, Patience
+from coordpath_governance.paths.row_orders.evaluated_sets import corners, is_cut, key_of, slopes_of
+from coordpath_governance.paths.solvers.protocol import EVALUATED_SETS, Offer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordpath_governance.paths.row_orders.evaluated_sets import Evaluation, FloatArray, KnownSets
+
+__all__ = ["EvaluatedTask", "Inquiry", "diagonal"]
+
+_NODES = 8
+"""Points on the diagonal of the cube: enough for integrals along it to ten digits, and cuts near sets of every size."""
+
+_PASS = 8
+"""Sets that could be evaluated in the time that a pass takes beside them."""
+
+
+def diagonal(size: int) -> tuple[FloatArray, FloatArray]:
+    """Gauss's points on the cube's diagonal, with their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return np.repeat(((nodes + 1.0) / 2.0)[:, None], size, axis=1), weights / 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedTask:
+    """Choose S₁ ⊂ … ⊂ S_n so that Σ αₖ f(S_k) is least; ``work`` is how many rows times sets a solver goes through."""
+
+    offers: ClassVar[Offer] = EVALUATED_SETS
+
+    known: KnownSets
+    alphas: FloatArray
+    work: float = np.inf
+    seed: int = 0
+    patience: Patience = field(default=FOREVER, repr=False)
+
+    @property
+    def depth(self) -> int:
+        """N."""
+        return len(self.alphas)
+
+    @property
+    def first_points(self) -> FloatArray:
+        """Start and target, points between them, and points between the start and the largest sets of a chain."""
+        ends = corners(self.known.size, [(), range(self.known.size)])
+        points, _ = diagonal(self.known.size)
+        near = points * (self.depth / self.known.size)
+        return np.concatenate([ends, points, *([near] if self.depth < self.known.size - 1 else [])])
+
+    def chain(self, order: Sequence[int]) -> FloatArray:
+        """S₁ ⊂ … ⊂ S_n along an order."""
+        return corners(self.known.size, [order[:k] for k in range(1, self.depth + 1)])
+
+    def within(self, work: float) -> EvaluatedTask:
+        """The same with so much work to spend, or, where a time limit ends it, any."""
+        return replace(self, work=np.inf if self.patience.timed else work)
+
+    def over(self) -> bool:
+        """Whether to stop and tell what there is."""
+        return self.patience.expired() or self.known.rows * len(self.known.evaluations) > self.work
+
+    def report(self, stage: str, value: float, bound: float) -> None:
+        """Tell whoever listens how far it has come."""
+        if self.patience.progress is not None:
+            self.patience.progress(stage, value, bound)
+
+
+class Inquiry:
+    """What one search has asked, which alone decides what it does next; what was known before only saves passes.
+
+    ``proof``: the last M, and the cuts for which it holds.
+    """
+
+    def __init__(self, task: EvaluatedTask) -> None:
+        self.task = task
+        self._known = task.known
+        self._own: dict[bytes, Evaluation] = {}
+        self._spent = 0
+        self.proof: tuple[FloatArray, list[Evaluation]] | None = None
+
+    @property
+    def cuts(self) -> list[Evaluation]:
+        """What bounds all sets of a chain."""
+        return [each for each in self._own.values() if is_cut(each, self._known.depth)]
+
+    def over(self) -> bool:
+        """Whether to stop and tell what there is."""
+        return self.task.patience.expired() or self._known.rows * self._spent > self.task.work
+
+    def ask(self, points: FloatArray) -> None:
+        """Evaluations with slopes, to prove from."""
+        self._spent += len(points) + _PASS
+        self._own |= {key_of(each.at): each for each in self._known.ask(points)}
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """F at points that are only tried."""
+        self._spent += len({key_of(point) for point in points}) + _PASS
+        return np.array([each.value for each in self._known.look(points, slopes=False)])
+
+    def slopes(self, points: FloatArray) -> FloatArray:
+        """∇f at points that are only tried."""
+        self._spent += len(points) + _PASS
+        return slopes_of(self._known.look(points))
+
+    def hessian(self, point: FloatArray) -> FloatArray:
+        """∇²f at a point."""
+        self._spent += 2 * _PASS
+        return self._known.hessian(point)
+
+    def curvature(self) -> FloatArray:
+        """M for the cuts so far; both are the ``proof`` from now on."""
+        self._spent += len(self._own) // 2 + 2 * _PASS
+        cuts = self.cuts
+        curvature = self._known.curvature(cuts)
+        self.proof = curvature, cuts
+        return curvature
