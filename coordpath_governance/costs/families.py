@@ -126,8 +126,8 @@ def _class(module: str, name: str) -> Callable[[], Callable[..., Family]]:
     """Losses are loaded when they are asked for: their special functions take longer than a quadratic cost to solve."""
 
     def load() -> Callable[..., Family]:
-        found: Callable[..., Family] = getattr(import_module(f"coordpath_governance.costs.{module}"), name)
-        return found
+        family: Callable[..., Family] = getattr(import_module(f"coordpath_governance.costs.{module}"), name)
+        return family
 
     return load
 

@@ -130,8 +130,8 @@ def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None
         raise ProblemError("steps: the loss of a model is over paths of many lengths; give steps a range or null")
     least = len(problem.changed)
     if least == 0:
-        found = solve_within(replace(problem, steps=None), patience, solver)
-        return ModelLoss(found, (0, 0), 0.0 if problem.cost.never_negative() else -math.inf)
+        solution = solve_within(replace(problem, steps=None), patience, solver)
+        return ModelLoss(solution, (0, 0), 0.0 if problem.cost.never_negative() else -math.inf)
     if isinstance(problem.steps, StepRange):
         most = problem.steps.most
         floors = _floors_of_longer(problem, most, patience)
@@ -140,8 +140,8 @@ def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None
         once = solve_within(problem, patience, solver).certificate.objective
         most = next((terms for terms, floor in floors.items() if floor >= once), max(floors))
     searched = replace(problem, steps=StepRange(least, most))
-    found = solve_within(searched, patience, solver)
-    return ModelLoss(found, (searched.least_terms, most), floors[most])
+    solution = solve_within(searched, patience, solver)
+    return ModelLoss(solution, (searched.least_terms, most), floors[most])
 
 
 def as_problem(problem: PathProblem | Mapping[str, Any]) -> PathProblem:

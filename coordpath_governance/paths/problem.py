@@ -10,7 +10,7 @@ import numpy as np
 
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.row_orders.evaluated_sets import KnownSets
+from coordpath_governance.paths.row_orders.evaluated_sets import EvaluatedSets
 from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost, RecordedSets
 from coordpath_governance.paths.step_types import COORDINATE, StepType
 from coordpath_governance.paths.weights import GeometricWeights, Weights, checked_alphas
@@ -132,16 +132,16 @@ class PathProblem:
         raise ProblemError("cost.kind: this needs a quadratic cost; `solve` takes others")
 
     @cached_property
-    def sets(self) -> KnownSets:
+    def sets(self) -> EvaluatedSets:
         """What was asked of a cost that is not quadratic about sets of moved units."""
         depth = self.singles
         if isinstance(self.cost, RecordedCost):
-            return KnownSets(RecordedSets(self.cost), depth, self.cost.evaluations, self.cost.aim)
+            return EvaluatedSets(RecordedSets(self.cost), depth, self.cost.evaluations, self.cost.aim)
         from coordpath_governance.costs.glm import GlmCost
         from coordpath_governance.paths.row_orders.sets_on_rows import RowSets
 
         if isinstance(self.cost, GlmCost) and self.target is not None:
-            return KnownSets(RowSets(self, self.cost), depth)
+            return EvaluatedSets(RowSets(self, self.cost), depth)
         raise ProblemError("target: sets of moved units need a target, and a cost that is not quadratic")
 
     def _check_record(self) -> None:

@@ -39,11 +39,11 @@ def as_mapping(value: object, where: str) -> Mapping[str, Any]:
     return value
 
 
-def only(given: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
+def only(given: Mapping[str, Any], allowed: tuple[str, ...], prefix: str) -> None:
     """Refuse a key that nobody reads."""
     for key in given:
-        if key not in known:
-            raise ProblemError(f"{prefix}{key}: is not a known key; use {', '.join(known)}")
+        if key not in allowed:
+            raise ProblemError(f"{prefix}{key}: is not a known key; use {', '.join(allowed)}")
 
 
 def needed(given: Mapping[str, Any], key: str, prefix: str) -> Any:  # noqa: ANN401 - any JSON value

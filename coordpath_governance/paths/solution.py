@@ -49,7 +49,7 @@ class Solution:
 
     @property
     def status(self) -> Status:
-        """`optimal`, `bounded` or `heuristic`."""
+        """`optimal` or `bounded`."""
         return self.certificate.status
 
     def to_dict(self) -> dict[str, object]:

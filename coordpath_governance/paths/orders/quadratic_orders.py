@@ -95,10 +95,10 @@ def _solve(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
     constant = last * task.function.excess(range(task.function.size))
     of_all = patience.telling(lambda stage, best, bound: (stage, best + constant, bound + constant))
     inner = replace(task, function=task.function.restrict((), light), patience=of_all)
-    found = choose_order_solver(solver, inner, problem.step_type).solve(inner)
-    order = order_chain([light[u] for u in found.order] if solver != "direct" else (), task.function.size)
-    known = [light.index(u) for u in order[: task.depth]] if set(order[: task.depth]) <= set(light) else None
-    value = task.evaluate(order) if known is None else inner.evaluate(known)
+    answer = choose_order_solver(solver, inner, problem.step_type).solve(inner)
+    order = order_chain([light[u] for u in answer.order] if solver != "direct" else (), task.function.size)
+    among_light = [light.index(u) for u in order[: task.depth]] if set(order[: task.depth]) <= set(light) else None
+    value = task.evaluate(order) if among_light is None else inner.evaluate(among_light)
     stops = order_stops(problem, order)
     along = measure_stops(problem, stops)
     weight = float(task.alphas.sum()) + last
@@ -106,12 +106,12 @@ def _solve(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
         stops=stops,
         terms=problem.most_terms,
         excess=excess_of_stops(along, stops, np.append(task.alphas, last), exponents[0]),
-        difference=value - found.bound,
-        rounding=2.0 * (inner if known is not None else task).rounding,
+        difference=value - answer.bound,
+        rounding=2.0 * (inner if among_light is not None else task).rounding,
         nothing=nothing_at_all(problem, along, exponents[0]) * weight,
         weight=weight,
         exponents=exponents,
-        solver=found.solver,
+        solver=answer.solver,
         along=along,
         floor=_floor(problem, weight, exponents[0]),
     )

@@ -60,7 +60,7 @@ def set_function(matrix: FloatArray, linear: FloatArray) -> SetFunction:
 def find_chain(inquiry: Inquiry) -> tuple[int, ...]:
     """The best order that models and exchanges find."""
     task = inquiry.task
-    point, best, value = task.known.centre, tuple(range(task.known.size)), np.inf
+    point, best, value = task.sets.centre, tuple(range(task.sets.size)), np.inf
     if task.patience.expired():
         return best
     for _ in range(_MODELS):
@@ -127,9 +127,9 @@ def _promising(order: Sequence[int], alphas: FloatArray, slopes: FloatArray, mat
     promising = np.argsort(changes, axis=None, kind="stable")[:_TRIALS]
     moves = [tuple(int(each) for each in np.unravel_index(at, changes.shape)) for at in promising]
     moves += [(1, k, k + 1) for k in range(min(depth, size - 1))]
-    found = dict.fromkeys(_moved(order, *move) for move in moves)
-    found.pop(tuple(order), None)
-    return list(found)
+    orders = dict.fromkeys(_moved(order, *move) for move in moves)
+    orders.pop(tuple(order), None)
+    return list(orders)
 
 
 def _moved(order: Sequence[int], kind: int, i: int, j: int) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from coordpath_governance.paths.outcome import Outcome, normalise
 from coordpath_governance.paths.row_orders.evaluated_sets import corners, greedy_units, slopes_of
 from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask, diagonal
 from coordpath_governance.paths.row_orders.minorants import EPS
-from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.protocol import Answer
 from coordpath_governance.paths.solvers.table import choose_order_solver
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class EvaluatedOrders:
         """The best order that the named solver finds, with its bound."""
         problem = self.problem
         if not problem.changed:
-            return self._outcome(Found((), 0.0, "cuts"), bounded=True)
+            return self._outcome(Answer((), 0.0, "cuts"), bounded=True)
         alphas, _ = normalise(problem.alphas(problem.most_terms))
         (end,) = problem.sets.ask(corners(problem.sets.size, [range(problem.sets.size)]), slopes=False)
         constant = float(alphas[-1]) * end.value - float(alphas.sum()) * problem.cost.minimum()
@@ -45,7 +45,7 @@ class EvaluatedOrders:
     def measure(self, order: Sequence[int]) -> Outcome:
         """A given order of the changed units, with no bound but min c."""
         check_order(self.problem, order)
-        return self._outcome(Found(tuple(order), 0.0, "given"), bounded=False)
+        return self._outcome(Answer(tuple(order), 0.0, "given"), bounded=False)
 
     def greedy(self) -> tuple[int, ...]:
         """At each of the single steps the unit that lowers the cost most, the first listed among equals; then the others."""
@@ -68,7 +68,7 @@ class EvaluatedOrders:
             shares = shares + (end.value - start.value - shares.sum()) * sizes / sizes.sum()
         return tuple(float(share) + 0.0 for share in shares)
 
-    def _outcome(self, found: Found, *, bounded: bool) -> Outcome:
+    def _outcome(self, answer: Answer, *, bounded: bool) -> Outcome:
         """The order with its costs; ``bounded``: the bound is one of Σ over all terms but the last, not just min c.
 
         Rounding of the mean over rows counts as nothing, also where the order explains nothing beside it.
@@ -76,9 +76,9 @@ class EvaluatedOrders:
         problem = self.problem
         sets, minimum = problem.sets, problem.cost.minimum()
         alphas, exponent = normalise(problem.alphas(problem.most_terms))
-        stops = order_stops(problem, found.order)
-        moved = [found.order[:k] for k in range(problem.singles + 1)]
-        moved += [found.order] * (len(stops) - problem.singles)
+        stops = order_stops(problem, answer.order)
+        moved = [answer.order[:k] for k in range(problem.singles + 1)]
+        moved += [answer.order] * (len(stops) - problem.singles)
         costs = np.array([each.value for each in sets.ask(corners(sets.size, moved), slopes=False)])
         excess = costs - minimum
         weight = float(alphas.sum())
@@ -89,11 +89,11 @@ class EvaluatedOrders:
             stops=stops,
             terms=problem.most_terms,
             excess=value,
-            difference=value - (max(found.bound - float(alphas[:-1].sum()) * minimum + last, 0.0) if bounded else 0.0),
+            difference=value - (max(answer.bound - float(alphas[:-1].sum()) * minimum + last, 0.0) if bounded else 0.0),
             rounding=rounding * weight,
             nothing=2.0 * rounding * weight,
             weight=weight or 1.0,
             exponents=(0, exponent),
-            solver=found.solver,
+            solver=answer.solver,
             along=Measured(tuple(costs.tolist()), tuple(excess.tolist())),
         )

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
 
 __all__ = [
+    "EvaluatedSets",
     "Evaluation",
-    "KnownSets",
-    "SetCosts",
+    "SetEvaluator",
     "corners",
     "greedy_units",
     "is_cut",
@@ -47,7 +47,7 @@ class Evaluation:
     slopes: FloatArray | None
 
 
-class SetCosts(Protocol):
+class SetEvaluator(Protocol):
     """Answers questions about f; `UnknownSetError` where there are no rows to ask."""
 
     @property
@@ -76,18 +76,20 @@ class SetCosts(Protocol):
         ...
 
 
-class KnownSets:
+class EvaluatedSets:
     """Asks once, and remembers in the order of asking.
 
     Chains are looked for among sets of up to ``depth`` units: only there the curvature holds, and what was evaluated
     beyond gives no cut. ``aim`` proves nothing: it is the sum below which a proof from all this should begin to look.
     """
 
-    def __init__(self, costs: SetCosts, depth: int, known: Iterable[Evaluation] = (), aim: float = -np.inf) -> None:
+    def __init__(
+        self, costs: SetEvaluator, depth: int, evaluations: Iterable[Evaluation] = (), aim: float = -np.inf
+    ) -> None:
         self._costs = costs
         self.depth = depth
         self.aim = aim
-        self._known: dict[bytes, Evaluation] = {key_of(each.at): each for each in known}
+        self._evaluated: dict[bytes, Evaluation] = {key_of(each.at): each for each in evaluations}
         self._curvatures: dict[frozenset[bytes] | None, FloatArray] = {}
 
     @property
@@ -103,12 +105,12 @@ class KnownSets:
     @property
     def evaluations(self) -> tuple[Evaluation, ...]:
         """All there is to remember."""
-        return tuple(self._known.values())
+        return tuple(self._evaluated.values())
 
     @property
     def cuts(self) -> list[Evaluation]:
         """What bounds all sets of up to ``depth`` units: evaluations with slopes among or between them."""
-        return [each for each in self._known.values() if is_cut(each, self.depth)]
+        return [each for each in self._evaluated.values() if is_cut(each, self.depth)]
 
     @property
     def centre(self) -> FloatArray:
@@ -132,7 +134,7 @@ class KnownSets:
             return curvature, self.evaluations
         return curvature, tuple(
             each if key in cuts or not is_cut(each, self.depth) else replace(each, slopes=None)
-            for key, each in self._known.items()
+            for key, each in self._evaluated.items()
         )
 
     def hessian(self, point: FloatArray) -> FloatArray:
@@ -142,7 +144,7 @@ class KnownSets:
     def ask(self, points: FloatArray, *, slopes: bool = True) -> list[Evaluation]:
         """An answer for every point; those not known yet are asked for in one pass."""
         answers = self.look(points, slopes=slopes)
-        self._known |= {key_of(each.at): each for each in answers}
+        self._evaluated |= {key_of(each.at): each for each in answers}
         return answers
 
     def look(self, points: FloatArray, *, slopes: bool = True) -> list[Evaluation]:
@@ -151,7 +153,7 @@ class KnownSets:
         answers: dict[bytes, Evaluation] = {}
         asked: dict[bytes, FloatArray] = {}
         for key, point in zip(keys, points, strict=True):
-            answer = self._known.get(key)
+            answer = self._evaluated.get(key)
             if answer is None or (slopes and answer.slopes is None):
                 asked[key] = point
             else:
@@ -195,7 +197,7 @@ def key_of(point: FloatArray) -> bytes:
     return (np.asarray(point, dtype=np.float64) + 0.0).tobytes()
 
 
-def greedy_units(sets: KnownSets, steps: int) -> tuple[int, ...]:
+def greedy_units(sets: EvaluatedSets, steps: int) -> tuple[int, ...]:
     """At each of some steps the unit that lowers the cost most, the first listed among equals; then the others."""
     order: list[int] = []
     for _ in range(steps):

@@ -1,7 +1,7 @@
 """Minorants: quadratics below f that touch it where it was evaluated.
 
 At any point t of the cube, with ∇²f ⪰ M ⪰ 0 on average on the way from t to x (which holds for the sets x and the points t
-that M was asked for, see `SetCosts.curvature`),
+that M was asked for, see `SetEvaluator.curvature`),
 
     f(x) ≥ f(t) + ∇f(t)ᵀ(x − t) + ½(x − t)ᵀM(x − t) = ½xᵀMx + (∇f(t) − Mt)ᵀx + (f(t) − ∇f(t)ᵀt + ½tᵀMt).
 

@@ -33,7 +33,7 @@ class RecordedCost:
     """What rows said of f over the units that change.
 
     ``least`` is the minimum of c, ``curvature`` M for sets of up to ``depth`` units and the cuts that are told, and ``aim``
-    where a proof should begin to look (`KnownSets`).
+    where a proof should begin to look (`EvaluatedSets`).
     """
 
     kind: FamilyKind

@@ -84,11 +84,11 @@ class Surrogate:
             if aim <= proved:
                 aim, part = proved + part * (end - proved), min(2.0 * part, 1.0)
             aim = min(aim, end)
-            found = Levels(work, aim - self._add).solve(chain)
-            spent += found.work
-            bound = found.bound + self._add
-            if chain.evaluate(found.order) + self._add < aim:
-                return Proved(bound, spent, order=found.order)
+            answer = Levels(work, aim - self._add).solve(chain)
+            spent += answer.work
+            bound = answer.bound + self._add
+            if chain.evaluate(answer.order) + self._add < aim:
+                return Proved(bound, spent, order=answer.order)
             if bound < aim - slack:
                 return Proved(max(proved, bound), spent)
             proved = aim

@@ -66,7 +66,7 @@ def touching_points(inquiry: Inquiry, order: Sequence[int]) -> FloatArray:
     task = inquiry.task
     tangents = StepTangents(inquiry.curvature(), task.alphas)
     share, weight = tangents.pairs.share[:, None], tangents.pairs.weight
-    sets = np.concatenate([np.zeros((1, task.known.size)), task.chain(order), np.ones((1, task.known.size))])
+    sets = np.concatenate([np.zeros((1, task.sets.size)), task.chain(order), np.ones((1, task.sets.size))])
     points = (1.0 - share) * sets[:-1] + share * sets[1:]
     for _ in range(_NEWTON):
         if inquiry.over():

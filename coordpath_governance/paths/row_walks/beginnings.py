@@ -89,10 +89,10 @@ class _Tree:
                     self.dropped = min(self.dropped, bound)
         fits = [child for child in children if self._moves_values(child)]
         layouts = [self.walks.layout(child.sequence, child.closed, self.alphas[: len(child.sequence)]) for child in fits]
-        found = iter(self.walks.fit(layouts, [child.x for child in fits]))
+        fitted = iter(self.walks.fit(layouts, [child.x for child in fits]))
         for child in children:
             if self._moves_values(child):
-                fit = next(found)
+                fit = next(fitted)
                 self._keep(replace(child, x=fit.x, value=fit.value, lower=max(fit.lower, child.lower)))
             else:
                 self._keep(child)

@@ -56,7 +56,7 @@ class ModelCosts:
         self.cost = cost
         self.spent = 0.0
         self._loss = MeanLoss(cost.family, cost.rows, cost.weight)
-        self._known: dict[bytes, float] = {}
+        self._evaluated: dict[bytes, float] = {}
 
     def price(self, models: int, pairs: int = 0) -> float:
         """What a pass takes for so many models, and pairs of columns that are open together in one of them."""
@@ -66,13 +66,13 @@ class ModelCosts:
     def values(self, betas: FloatArray) -> FloatArray:
         """The cost of every model, infinite where it overflows; those not asked before in one pass."""
         keys = [beta.tobytes() for beta in betas]
-        asked = {key: beta for key, beta in zip(keys, betas, strict=True) if key not in self._known}
+        asked = {key: beta for key, beta in zip(keys, betas, strict=True) if key not in self._evaluated}
         if asked:
             self.spent += self.price(len(asked))
-            found = self._loss.values(np.stack(list(asked.values())))
-            found[np.isnan(found)] = np.inf
-            self._known.update(zip(asked, found.tolist(), strict=True))
-        return np.array([self._known[key] for key in keys])
+            values = self._loss.values(np.stack(list(asked.values())))
+            values[np.isnan(values)] = np.inf
+            self._evaluated.update(zip(asked, values.tolist(), strict=True))
+        return np.array([self._evaluated[key] for key in keys])
 
     def expand(self, betas: FloatArray, opened: Sequence[IntArray]) -> list[Expansion]:
         """Every model's expansion in the coordinates that are open in it, all in one pass."""

@@ -60,10 +60,10 @@ class WalkImprovement:
         new = [sequence for sequence in dict.fromkeys(sequences) if sequence not in self._seen]
         self._seen.update(new)
         fitted = self.walks.walks(new, self.alphas, self.best.models)
-        found = min([self.best, *fitted], key=lambda walk: walk.value)
-        if found.value >= self.best.value - _GAIN * (self.best.value - self._floor):
+        candidate = min([self.best, *fitted], key=lambda walk: walk.value)
+        if candidate.value >= self.best.value - _GAIN * (self.best.value - self._floor):
             return False
-        self.best = found
+        self.best = candidate
         return True
 
     def touch(self) -> None:
@@ -139,7 +139,7 @@ def at_rest(walks: RowWalks, alphas: FloatArray, best: Walk) -> Walk:
             continue
         closed = walks.closed(sequence)
         models = walks.models(sequence, closed, walks.guess(sequence, closed, best.models))
-        found = walks.follow(sequence, models, alphas)
-        if found.value <= allowed:
-            best = found
+        candidate = walks.follow(sequence, models, alphas)
+        if candidate.value <= allowed:
+            best = candidate
     return best

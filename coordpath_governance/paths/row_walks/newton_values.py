@@ -91,18 +91,18 @@ def fit_all(
     """The least F of every layout, from a guess each; infinite where the cost overflows there."""
     fixed = [[term.beta for term in layout.settled] for layout in layouts]
     models = [beta for each in fixed for beta in each]
-    known = iter(costs.values(np.stack(models)).tolist() if models else ())
+    fixed_costs = iter(costs.values(np.stack(models)).tolist() if models else ())
     least = costs.cost.minimum()
     searches = []
     for layout, guess in zip(layouts, guesses, strict=True):
-        constant = sum(term.alpha * next(known) for term in layout.settled)
+        constant = sum(term.alpha * next(fixed_costs) for term in layout.settled)
         searches.append(_Search(layout, guess, constant, layout.weight * least, exact))
     running = [search for search in searches if not search.over]
     while running and not expired():
         asked = [term for search in running for term in search.terms]
-        found = iter(costs.expand(np.stack([beta for s in running for beta in s.models()]), [t.opened for t in asked]))
+        expansions = iter(costs.expand(np.stack([beta for s in running for beta in s.models()]), [t.opened for t in asked]))
         for search in running:
-            search.take([next(found) for _ in search.terms])
+            search.take([next(expansions) for _ in search.terms])
         running = [search for search in running if not search.over]
     return [
         replace(search.fitted(costs), lower=-np.inf) if doubted else search.fitted(costs)
@@ -138,15 +138,15 @@ class _Search:
     def _tried(self) -> FloatArray:
         return self._x + self._length * self._step
 
-    def take(self, found: list[Expansion]) -> None:
+    def take(self, expansions: list[Expansion]) -> None:
         """Go to the point tried if it gains enough; otherwise try a shorter step."""
         self._rounds += 1
-        value = self._constant + sum(term.alpha * each.value for term, each in zip(self.terms, found, strict=True))
+        value = self._constant + sum(term.alpha * each.value for term, each in zip(self.terms, expansions, strict=True))
         if self._rounds == 1 and not np.isfinite(value):
             self.over = True
         elif self._rounds == 1 or value <= self._value - _GAIN * self._length * self._decrement + _ROUNDING * self._value:
             self._x, self._value = self._tried, value
-            self._step, self._decrement, self._raised = newton_step(*self._sums(found))
+            self._step, self._decrement, self._raised = newton_step(*self._sums(expansions))
             self._length = 1.0
             self._end(self._decrement <= self._exact * max(value - self._floor, 0.0) + _ROUNDING * value)
             self.over = self.over or not np.isfinite(self._step).all()
@@ -160,9 +160,9 @@ class _Search:
             self._lower = self._value - self._decrement
         self.over = converged or self._rounds == _ROUNDS
 
-    def _sums(self, found: list[Expansion]) -> tuple[FloatArray, FloatArray]:
+    def _sums(self, expansions: list[Expansion]) -> tuple[FloatArray, FloatArray]:
         slope, curvature = np.zeros(self.layout.size), np.zeros((self.layout.size, self.layout.size))
-        for term, each in zip(self.terms, found, strict=True):
+        for term, each in zip(self.terms, expansions, strict=True):
             slope[term.places] += term.alpha * each.slope
             curvature[term.places[:, None], term.places] += term.alpha * each.curvature
         return slope, curvature

@@ -20,8 +20,7 @@ from coordpath_governance.paths.row_orders.evaluated_orders import EvaluatedOrde
 from coordpath_governance.paths.row_orders.minorants import EPS
 from coordpath_governance.paths.row_walks.model_costs import ModelCosts
 from coordpath_governance.paths.row_walks.row_walk_task import RowWalkTask
-from coordpath_governance.paths.row_walks.state_costs import StateCosts
-from coordpath_governance.paths.row_walks.state_floors import WalkFloors
+from coordpath_governance.paths.row_walks.state_costs import StateCosts, WalkFloors
 from coordpath_governance.paths.row_walks.walks_on_rows import RowWalks
 from coordpath_governance.paths.solvers.table import expect_walk_solver
 from coordpath_governance.paths.walks.lengths import Length, solve_lengths
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.patience import Patience
     from coordpath_governance.paths.problem import PathProblem
     from coordpath_governance.paths.row_walks.model_costs import FloatArray
-    from coordpath_governance.paths.solvers.protocol import Found
+    from coordpath_governance.paths.solvers.protocol import Answer
 
 __all__ = ["least_row_costs", "solve_row_walk"]
 
@@ -108,18 +107,18 @@ class _WalksOnRows:
         """With a share of what is left to spend of the cost's passes."""
         return RowWalkTask(self._walks.within(share), alphas, floor, self._states, best_order, patience)
 
-    def length(self, task: RowWalkTask, found: Found) -> Length:
+    def length(self, task: RowWalkTask, answer: Answer) -> Length:
         """The walk with its bound."""
-        walk = found.row_walk
+        walk = answer.row_walk
         if walk is None:
-            (walk,) = task.walks.walks([found.order], task.alphas, task.first.models)
+            (walk,) = task.walks.walks([answer.order], task.alphas, task.first.models)
         return Length(
             terms=len(task.alphas),
             weight=float(task.alphas.sum()),
-            bound=found.bound,
+            bound=answer.bound,
             value=walk.value,
             stops=task.walks.stops(walk),
-            solver=found.solver,
+            solver=answer.solver,
         )
 
     def order_length(self, alphas: FloatArray, order: Outcome, exponent: int) -> Length:

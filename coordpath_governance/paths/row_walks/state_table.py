@@ -56,9 +56,9 @@ class States:
         ]
         self.source, self.goal, self.unit, self.closes = (np.array(each) for each in zip(*moves, strict=True))
         self.begin = np.searchsorted(self.source, np.arange(len(self.states) + 1))
-        self.known = np.array([costs.known(state) for state in self.states])
+        self.known = np.array([costs.is_fitted(state) for state in self.states])
         self.least = np.full(len(self.states), walks.costs.cost.minimum())
-        self.least[self.known] = costs.least([state for state in self.states if costs.known(state)])
+        self.least[self.known] = costs.least([state for state in self.states if costs.is_fitted(state)])
         self.idle = np.array([not opened for _, opened in self.states])
         self._possible = self._possible_terms()
 

@@ -17,15 +17,13 @@ from coordpath_governance.errors import UnknownSetError
 from coordpath_governance.paths.how_far import NO_BOUND
 from coordpath_governance.paths.row_orders.chain_proposals import find_chain
 from coordpath_governance.paths.row_orders.evaluated_sets import greedy_units
-from coordpath_governance.paths.row_orders.evaluated_task import Inquiry
-from coordpath_governance.paths.row_orders.known_chains import best_known_chain
+from coordpath_governance.paths.row_orders.evaluated_task import Inquiry, best_evaluated_chain
 from coordpath_governance.paths.row_orders.surrogates import Surrogate
 from coordpath_governance.paths.row_orders.touching_points import touching_points
-from coordpath_governance.paths.solvers.protocol import EVALUATED_SETS, Found
+from coordpath_governance.paths.solvers.protocol import EVALUATED_SETS, Answer
 
 if TYPE_CHECKING:
-    from coordpath_governance.paths.row_orders.evaluated_sets import greedy_units
-from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask
+    from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask
 
 __all__ = ["CutSearch", "Effort", "FirstOrder"]
 
@@ -59,12 +57,12 @@ class CutSearch:
         """Nothing: it takes any number of units."""
         return None
 
-    def solve(self, task: EvaluatedTask) -> Found:
+    def solve(self, task: EvaluatedTask) -> Answer:
         """The best chain found, with a bound on all."""
         if not task.alphas.any():
-            return Found(tuple(range(task.known.size)), 0.0, self.name)
+            return Answer(tuple(range(task.sets.size)), 0.0, self.name)
         order, bound = _solve(task.within(self.work), self.effort)
-        return Found(order, bound, self.name)
+        return Answer(order, bound, self.name)
 
 
 def _solve(task: EvaluatedTask, effort: Effort) -> tuple[tuple[int, ...], float]:
@@ -72,13 +70,13 @@ def _solve(task: EvaluatedTask, effort: Effort) -> tuple[tuple[int, ...], float]
     inquiry.ask(task.first_points)
     proved = -np.inf
     try:
-        proved = task.known.aim = _investigate(inquiry, effort)
+        proved = task.sets.aim = _investigate(inquiry, effort)
         curvature, cuts = inquiry.proof if inquiry.proof and late() else (inquiry.curvature(), inquiry.cuts)
-        order, value = best_known_chain(task, inquiry.cuts)
+        order, value = best_evaluated_chain(task, inquiry.cuts)
     except UnknownSetError:
-        curvature, cuts = task.known.curvature(), task.known.cuts
-        order, value = best_known_chain(task, cuts)
-    aim = -np.inf if late() else task.known.aim  # a hint where to begin, for whoever has time to look
+        curvature, cuts = task.sets.curvature(), task.sets.cuts
+        order, value = best_evaluated_chain(task, cuts)
+    aim = -np.inf if late() else task.sets.aim  # a hint where to begin, for whoever has time to look
     bound = Surrogate(task, curvature, cuts).prove(order, effort.most, aim).bound
     if late():
         bound = max(bound, proved)
@@ -90,39 +88,11 @@ def _investigate(inquiry: Inquiry, effort: Effort) -> float:
     task = inquiry.task
     order = find_chain(inquiry)
     inquiry.ask(task.chain(order))
-    task.report("a first order", best_known_chain(task, inquiry.cuts)[1], NO_BOUND)
+    task.report("a first order", best_evaluated_chain(task, inquiry.cuts)[1], NO_BOUND)
     touching = touching_points(inquiry, order)
     if not task.patience.expired():
         inquiry.ask(touching)
     return _close(inquiry, effort)
-
-
-class FirstOrder:
-    """Greedy: at each step the unit whose move lowers the cost most. Direct: the order in which the features are listed."""
-
-    needs = EVALUATED_SETS
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def lacks(self, _task: EvaluatedTask) -> str | None:
-        """Nothing: it takes any number of units."""
-        return None
-
-    def solve(self, task: EvaluatedTask) -> Found:
-        """That order with a bound on all orders."""
-        listed = tuple(range(task.known.size))
-        order = greedy_units(task.known, task.depth) if self.name == "greedy" else listed
-        return Found(order, _quick_bound(task), self.name)
-
-
-def _quick_bound(task: EvaluatedTask) -> float:
-    """A bound on all chains for orders that were not found by proving anything."""
-    if not task.alphas.any():
-        return 0.0
-    inquiry = Inquiry(task)
-    inquiry.ask(task.first_points)
-    return Surrogate(task, inquiry.curvature(), inquiry.cuts).first_bound()
 
 
 def _close(inquiry: Inquiry, effort: Effort) -> float:
@@ -130,7 +100,7 @@ def _close(inquiry: Inquiry, effort: Effort) -> float:
     task, bound, aim, spent, work = inquiry.task, -np.inf, -np.inf, 0, effort.first
     while not inquiry.over() and (task.patience.timed or spent < effort.total):
         cuts = inquiry.cuts
-        order, value = best_known_chain(task, cuts)
+        order, value = best_evaluated_chain(task, cuts)
         tell = partial(_tell, task, value)
         proved = Surrogate(task, inquiry.curvature(), cuts).prove(order, work, aim, tell)
         tell(proved.bound)
@@ -147,3 +117,31 @@ def _close(inquiry: Inquiry, effort: Effort) -> float:
 
 def _tell(task: EvaluatedTask, value: float, bound: float) -> None:
     task.report("quadratics below the cost", value, min(bound, value))
+
+
+class FirstOrder:
+    """Greedy: at each step the unit whose move lowers the cost most. Direct: the order in which the features are listed."""
+
+    needs = EVALUATED_SETS
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def lacks(self, _task: EvaluatedTask) -> str | None:
+        """Nothing: it takes any number of units."""
+        return None
+
+    def solve(self, task: EvaluatedTask) -> Answer:
+        """That order with a bound on all orders."""
+        listed = tuple(range(task.sets.size))
+        order = greedy_units(task.sets, task.depth) if self.name == "greedy" else listed
+        return Answer(order, _quick_bound(task), self.name)
+
+
+def _quick_bound(task: EvaluatedTask) -> float:
+    """A bound on all chains for orders that were not found by proving anything."""
+    if not task.alphas.any():
+        return 0.0
+    inquiry = Inquiry(task)
+    inquiry.ask(task.first_points)
+    return Surrogate(task, inquiry.curvature(), inquiry.cuts).first_bound()

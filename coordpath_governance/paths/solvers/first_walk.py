@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordpath_governance.paths.row_walks.starting_walks import listed, stagewise
-from coordpath_governance.paths.solvers.protocol import LEAST_SQUARES, ROW_WALKS, Found
+from coordpath_governance.paths.solvers.protocol import LEAST_SQUARES, ROW_WALKS, Answer
 from coordpath_governance.paths.walks.starts import stagewise_increments
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ class FirstWalk:
         """Nothing: that a direct one has somewhere to go is checked with the problem."""
         return None
 
-    def solve(self, task: WalkTask) -> Found:
+    def solve(self, task: WalkTask) -> Answer:
         """The first walk with the floors as its bound; the values of the stagewise one are its own."""
         increments = stagewise_increments(task.walks, task.first) if task.walks.changes is None else None
-        return Found(task.first, task.floor, self.name, increments)
+        return Answer(task.first, task.floor, self.name, increments)
 
 
 class FirstRowWalk:
@@ -45,7 +45,7 @@ class FirstRowWalk:
         """Nothing: that a direct one has somewhere to go is checked with the problem."""
         return None
 
-    def solve(self, task: RowWalkTask) -> Found:
+    def solve(self, task: RowWalkTask) -> Answer:
         """That walk, with the floors as its bound."""
         walk = stagewise(task.walks, task.alphas) if self.name == "greedy" else listed(task.walks, task.alphas)
-        return Found(walk.sequence, task.floor, self.name, row_walk=walk)
+        return Answer(walk.sequence, task.floor, self.name, row_walk=walk)

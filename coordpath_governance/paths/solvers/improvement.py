@@ -14,7 +14,7 @@ import numpy as np
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.listed import backward_order, forward_order
 from coordpath_governance.paths.solvers.proof import bound_chain
-from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,10 +53,10 @@ class Improvement:
         """Nothing: it takes any number of units."""
         return None
 
-    def solve(self, task: ChainTask) -> Found:
+    def solve(self, task: ChainTask) -> Answer:
         """The best order of several improved starts."""
         order, _ = improve(task)
-        return Found(order, bound_chain(task), self.name)
+        return Answer(order, bound_chain(task), self.name)
 
 
 def improve(task: ChainTask) -> tuple[tuple[int, ...], float]:

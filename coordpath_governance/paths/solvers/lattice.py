@@ -14,7 +14,7 @@ import numpy as np
 
 from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.patience import never
-from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,16 +42,16 @@ class Lattice:
             return "takes quadratic costs only"
         return None if task.function.size <= self.most_units else f"takes up to {self.most_units} units"
 
-    def solve(self, task: ChainTask) -> Found:
+    def solve(self, task: ChainTask) -> Answer:
         """An order that no other beats; a deadline is not looked at, since little time is needed."""
-        return cast("Found", best_chain(replace(task, patience=replace(task.patience, expired=never))))
+        return cast("Answer", best_chain(replace(task, patience=replace(task.patience, expired=never))))
 
 
-def best_chain(task: ChainTask) -> Found | None:
+def best_chain(task: ChainTask) -> Answer | None:
     """A chain that no other beats; None if the deadline came first."""
     size, depth = task.function.size, task.depth
     if depth == 0:
-        return Found(tuple(range(size)), 0.0, Lattice.name)
+        return Answer(tuple(range(size)), 0.0, Lattice.name)
     low = max(1, size // 2 - 1)
     table = _fill(task, low)
     if table is None:
@@ -59,7 +59,7 @@ def best_chain(task: ChainTask) -> Found | None:
     best, last = _best_set(table, depth, low, task.tie)
     order = read_order(table.reshape(-1), last, task.tie)
     task.report("all orders", best, best)
-    return Found(order_chain(order, size), best, Lattice.name)
+    return Answer(order_chain(order, size), best, Lattice.name)
 
 
 def _fill(task: ChainTask, low: int) -> NDArray[np.float64] | None:

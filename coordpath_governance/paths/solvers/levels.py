@@ -21,7 +21,7 @@ from coordpath_governance.paths.solvers.chain_states import Searched, beam_order
 from coordpath_governance.paths.solvers.halves import Halves, meet_in_the_middle
 from coordpath_governance.paths.solvers.improvement import first_polish, polish, shuffle
 from coordpath_governance.paths.solvers.listed import forward_order
-from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 __all__ = ["Levels"]
 
@@ -158,10 +158,10 @@ class Levels:
         """Nothing: it takes any number of units."""
         return None
 
-    def solve(self, task: ChainTask) -> Found:
+    def solve(self, task: ChainTask) -> Answer:
         """The best chain known, proved or with the bound at which the work stopped."""
         if task.depth == 0:
-            return Found(tuple(range(task.function.size)), 0.0, self.name)
+            return Answer(tuple(range(task.function.size)), 0.0, self.name)
         run = _Run(task, self.aim)
         run.lift(run.bound, _FIRST)
         if not task.expired():
@@ -178,7 +178,7 @@ class Levels:
                 return found
         if task.patience.timed:
             self._go_on(run)
-        return Found(run.incumbent, run.bound, self.name, work=run.spent)
+        return Answer(run.incumbent, run.bound, self.name, work=run.spent)
 
     def _go_on(self, run: _Run) -> None:
         """Attempts that take more and more work, until the chain is proved or the deadline has come."""

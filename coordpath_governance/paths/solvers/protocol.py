@@ -31,8 +31,8 @@ __all__ = [
     "LEAST_SQUARES",
     "ROW_WALKS",
     "SET_FUNCTION",
+    "Answer",
     "ChainTask",
-    "Found",
     "Offer",
     "Solver",
     "Task",
@@ -70,7 +70,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ChainTask:
-    """Choose S₁ ⊂ … ⊂ S_n; ``alphas`` has n entries, none negative, of size near 1. ``first`` is an order that is known."""
+    """Choose S₁ ⊂ … ⊂ S_n; ``alphas`` has n entries, none negative, of size near 1. ``first`` is an order to begin with."""
 
     offers: ClassVar[Offer] = SET_FUNCTION
 
@@ -121,7 +121,7 @@ class WalkTask:
     """Choose the unit that moves at each of K terms (or `REST`): Σ αₖ‖r_k‖² with the best values is to be least.
 
     ``alphas`` has K entries, none negative, of size near 1. With a fixed end every changed unit must be visited, and the
-    walk ends at the target. ``first`` is a walk that is known. ``floors`` bound every term.
+    walk ends at the target. ``first`` is a walk to begin with. ``floors`` bound every term.
     """
 
     offers: ClassVar[Offer] = LEAST_SQUARES
@@ -163,7 +163,7 @@ class WalkTask:
 
 
 @dataclass(frozen=True)
-class Found:
+class Answer:
     """A chain or a walk, and a number below which none goes, rounding aside.
 
     ``order``: of a chain, all units, of which the first n count; of a walk, K units or rests, which go to the best values
@@ -192,6 +192,6 @@ class Solver(Protocol[TaskT]):
         """What else this solver needs and the task does not give, as the end of "solver x: …"; None if it takes the task."""
         ...
 
-    def solve(self, task: TaskT) -> Found:
+    def solve(self, task: TaskT) -> Answer:
         """The best it finds, with a valid bound."""
         ...

@@ -8,7 +8,7 @@ from coordpath_governance.paths.certificate import OPTIMAL_GAP
 from coordpath_governance.paths.row_walks.beginnings import search_walks
 from coordpath_governance.paths.row_walks.neighbours import WalkImprovement, at_rest
 from coordpath_governance.paths.row_walks.state_table import States
-from coordpath_governance.paths.solvers.protocol import ROW_WALKS, Found
+from coordpath_governance.paths.solvers.protocol import ROW_WALKS, Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +43,11 @@ class RowWalkSearch:
         """Nothing: what it cannot search it bounds by floors."""
         return None
 
-    def solve(self, task: RowWalkTask) -> Found:
+    def solve(self, task: RowWalkTask) -> Answer:
         """The best walk found, with a bound on all."""
         states = task.states if self.proves else None
         walk, bound, name = _search_length(task.walks, task.alphas, task.first, task.floor, states, task.report)
-        return Found(walk.sequence, bound, name, row_walk=walk)
+        return Answer(walk.sequence, bound, name, row_walk=walk)
 
 
 def _search_length(

@@ -13,10 +13,10 @@ import numpy as np
 
 from coordpath_governance.errors import UnknownSetError
 from coordpath_governance.paths.row_orders.evaluated_sets import corners
-from coordpath_governance.paths.row_orders.known_chains import best_known_chain
+from coordpath_governance.paths.row_orders.evaluated_task import best_evaluated_chain
 from coordpath_governance.paths.row_orders.minorants import SetBounds, tie_of
 from coordpath_governance.paths.solvers.lattice import read_order
-from coordpath_governance.paths.solvers.protocol import EVALUATED_SETS, Found
+from coordpath_governance.paths.solvers.protocol import EVALUATED_SETS, Answer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,33 +41,33 @@ class SetProgramme:
 
     def lacks(self, task: EvaluatedTask) -> str | None:
         """Its table has 2^D numbers."""
-        return None if task.known.size <= LARGEST else f"takes up to {LARGEST} units"
+        return None if task.sets.size <= LARGEST else f"takes up to {LARGEST} units"
 
-    def solve(self, task: EvaluatedTask) -> Found:
+    def solve(self, task: EvaluatedTask) -> Answer:
         """The best chain, proved; where the work or the time ends first, the best known and what the bounds leave open."""
         if not task.alphas.any():
-            return Found(tuple(range(task.known.size)), 0.0, self.name)
+            return Answer(tuple(range(task.sets.size)), 0.0, self.name)
         order, bound = _best_order(task.within(self.work))
-        return Found(order, bound, self.name)
+        return Answer(order, bound, self.name)
 
 
 def _best_order(task: EvaluatedTask) -> tuple[tuple[int, ...], float]:
-    known = task.known
-    known.ask(task.first_points)
-    curvature, cuts = known.curvature(), known.cuts
+    evaluated = task.sets
+    evaluated.ask(task.first_points)
+    curvature, cuts = evaluated.curvature(), evaluated.cuts
     bounds = SetBounds(curvature)
-    levels = _levels(known.size, task.depth)
+    levels = _levels(evaluated.size, task.depth)
     while True:
         bounds.add(cuts)
-        bound, sets = _best_chain(bounds.values, task.alphas, levels)
-        order, value = best_known_chain(task, known.cuts)
+        bound, chain = _best_chain(bounds.values, task.alphas, levels)
+        order, value = best_evaluated_chain(task, evaluated.cuts)
         if value < np.inf:
             task.report("sets that could be better", value, min(bound, value))
-        missing = [_members(number) for number in sets if not bounds.exact[number]]
+        missing = [_members(number) for number in chain if not bounds.exact[number]]
         if not missing or task.over():
             break
         try:
-            cuts = known.ask(corners(known.size, missing))
+            cuts = evaluated.ask(corners(evaluated.size, missing))
         except UnknownSetError:
             break
     return order, min(bound, value)
@@ -78,11 +78,11 @@ def _best_chain(values: FloatArray, alphas: FloatArray, levels: list[NDArray[np.
     size = len(values).bit_length() - 1
     total = np.full(len(values), np.inf)
     total[0] = 0.0
-    for alpha, sets in zip(alphas.tolist(), levels, strict=True):
-        before = np.full(len(sets), np.inf)
+    for alpha, chain in zip(alphas.tolist(), levels, strict=True):
+        before = np.full(len(chain), np.inf)
         for u in range(size):
-            np.minimum(before, total[sets ^ (1 << u)], out=before)
-        total[sets] = before + alpha * values[sets]
+            np.minimum(before, total[chain ^ (1 << u)], out=before)
+        total[chain] = before + alpha * values[chain]
     ends = total[levels[-1]]
     tie = tie_of(float(ends.min()))
     order = read_order(total, int(levels[-1][np.flatnonzero(ends <= ends.min() + tie)[0]]), tie)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.outcome import Outcome, Stop
     from coordpath_governance.paths.patience import Patience
     from coordpath_governance.paths.problem import PathProblem
-    from coordpath_governance.paths.solvers.protocol import Found
+    from coordpath_governance.paths.solvers.protocol import Answer
 
     FloatArray = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ class WalkCosts(Protocol):
         """The task of a solver, which may use a ``share`` of the work that is left."""
         ...
 
-    def length(self, task: Any, found: Found, /) -> Length:  # noqa: ANN401 - see `task`
+    def length(self, task: Any, answer: Answer, /) -> Length:  # noqa: ANN401 - see `task`
         """What a solver found."""
         ...
 

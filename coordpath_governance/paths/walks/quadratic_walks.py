@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.patience import Patience
     from coordpath_governance.paths.problem import PathProblem
-    from coordpath_governance.paths.solvers.protocol import Found
+    from coordpath_governance.paths.solvers.protocol import Answer
 
 __all__ = ["least_quadratic_costs", "solve_quadratic_walk"]
 
@@ -107,23 +107,23 @@ class _QuadraticWalks:
         along = [self._walks.excess(self._problem.start)] + [self._walks.excess(stop.beta) for stop in stops]
         return place(np.array(along), alphas, visited(self._problem, stops))
 
-    def length(self, task: WalkTask, found: Found) -> Length:
+    def length(self, task: WalkTask, answer: Answer) -> Length:
         """The models that the walk passes through, with their exact costs."""
         walks, alphas, weight = self._walks, task.alphas, float(task.alphas.sum())
-        if found.increments is None:
-            _, stops = walks.value(found.order, alphas)
+        if answer.increments is None:
+            _, stops = walks.value(answer.order, alphas)
         else:
-            _, stops = walks.follow(found.order, found.increments, alphas)
+            _, stops = walks.follow(answer.order, answer.increments, alphas)
         along = measure_stops(self._problem, stops)
         excess = excess_of_stops(along, stops, alphas, walks.exponent) - walks.level * weight
         return Length(
             terms=task.terms,
             weight=weight,
-            bound=max(found.bound, task.floor),
+            bound=max(answer.bound, task.floor),
             value=excess,
             rounding=walks.rounding(excess, weight, stops),
             stops=stops,
-            solver=found.solver,
+            solver=answer.solver,
             along=along,
         )
 

@@ -16,7 +16,7 @@ from coordpath_governance.paths.solvers.protocol import (
     LEAST_SQUARES,
     ROW_WALKS,
     SET_FUNCTION,
-    Found,
+    Answer,
 )
 from coordpath_governance.paths.solvers.table import ORDER_SOLVERS, WALK_SOLVERS
 from coordpath_governance.paths.step_types import register_step_type
@@ -124,7 +124,7 @@ class Backwards:
         return "takes up to 4 units" if task.function.size > 4 else None
 
     def solve(self, task):
-        return Found(tuple(reversed(range(task.function.size))), 0.0, self.name)
+        return Answer(tuple(reversed(range(task.function.size))), 0.0, self.name)
 
 
 def test_a_new_solver_of_orders_says_what_it_needs_and_lacks(document, convex, monkeypatch):
@@ -148,7 +148,7 @@ class OnRows:
         return None
 
     def solve(self, task):
-        return Found(tuple(range(task.known.size)), -np.inf, self.name)
+        return Answer(tuple(range(task.sets.size)), -np.inf, self.name)
 
 
 def test_a_solver_for_rows_only_refuses_quadratic_costs(document, convex, monkeypatch):
@@ -172,7 +172,7 @@ class ThereAndOn:
         return None
 
     def solve(self, task):
-        return Found((0, 1, 0), task.floor, self.name)
+        return Answer((0, 1, 0), task.floor, self.name)
 
 
 def test_a_new_solver_of_walks_on_rows_need_not_know_the_best_values(convex, monkeypatch):

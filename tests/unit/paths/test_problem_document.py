@@ -56,6 +56,12 @@ def test_numpy_values_are_numbers(toy):
     document = {**toy, "start": np.zeros(2), "seed": np.int64(3), "time_limit": np.float64(5)}
     document["cost"] = {**toy["cost"], "gram": np.array(toy["cost"]["gram"])}
     assert problem_to_dict(parse_problem(document))["seed"] == 3
+    with pytest.raises(ProblemError, match=r"^start\[1\]: is NaN; give a finite number"):
+        parse_problem({**document, "start": np.array([0.0, NAN])})
+    with pytest.raises(ProblemError, match=r"^cost.gram\[0\]\[1\]: is Infinity"):
+        parse_problem({**document, "cost": {**document["cost"], "gram": np.array([[1.0, INF], [INF, 1.0]])}})
+    with pytest.raises(ProblemError, match=r"^cost.gram: has 1 rows"):
+        parse_problem({**document, "cost": {**document["cost"], "gram": np.ones((1, 2))}})
 
 
 def test_final_weights_have_a_gamma_of_one_by_default(toy):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths import evaluate_order, parse_problem, solve, solve_problem
+from coordpath_governance.paths import evaluate_order, greedy_order, parse_problem, solve, solve_problem
 
 WEIGHTS = [
     None,
@@ -224,3 +224,10 @@ def test_what_double_precision_cannot_hold_is_a_problem_error(toy, change, messa
 def test_sum_of_terms_that_overflows(toy):
     with pytest.raises(ProblemError, match="overflows"):
         solve({**toy, "weights": {"alpha": [8e307, 8e307]}, "cost": {**toy["cost"], "constant": 3.0}})
+
+
+def test_the_greedy_order_takes_the_best_next_unit(document, oracle):
+    problem = parse_problem(document(4, 5))
+    exact, order = oracle(problem), greedy_order(problem)
+    for k in range(5):
+        assert exact.cost(order[: k + 1]) == min(exact.cost((*order[:k], u)) for u in range(5) if u not in order[:k])

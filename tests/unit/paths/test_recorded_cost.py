@@ -12,7 +12,15 @@ from helpers.glm_draws import KINDS
 
 from coordpath_governance.costs import kind_of
 from coordpath_governance.errors import ProblemError, UnknownSetError
-from coordpath_governance.paths import evaluate_order, greedy_order, parse_problem, problem_to_dict, shapley, solve_problem
+from coordpath_governance.paths import (
+    evaluate_order,
+    greedy_order,
+    model_loss,
+    parse_problem,
+    problem_to_dict,
+    shapley,
+    solve_problem,
+)
 from coordpath_governance.paths.row_orders.evaluated_sets import corners
 from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost, recorded
 from coordpath_governance.paths.solvers import set_programme
@@ -211,3 +219,4 @@ def test_nothing_that_changed_has_a_record_too(convex, from_record):
     found = solve_problem(still)
     assert solve_problem(from_record(still)).to_dict() == found.to_dict()
     assert isinstance(from_record(still).cost, RecordedCost)
+    assert model_loss(from_record(still)).to_dict() == model_loss(still).to_dict()

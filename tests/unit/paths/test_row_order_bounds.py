@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from coordpath_governance.paths.chains.set_function import Lifts, SetFunction, positive
 from coordpath_governance.paths.row_orders import sets_on_rows
 from coordpath_governance.paths.row_orders.chain_proposals import _promising, _together, set_function
-from coordpath_governance.paths.row_orders.evaluated_sets import Evaluation, KnownSets, corners, is_set
-from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask, Inquiry
-from coordpath_governance.paths.row_orders.known_chains import best_known_chain
+from coordpath_governance.paths.row_orders.evaluated_sets import EvaluatedSets, Evaluation, corners, is_set
+from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask, Inquiry, best_evaluated_chain
 from coordpath_governance.paths.row_orders.minorants import SetBounds, best_minorant, rounding_of
 from coordpath_governance.paths.row_orders.surrogates import Surrogate
 from coordpath_governance.paths.row_orders.touching_points import touching_points
@@ -264,11 +263,11 @@ def test_the_best_chain_of_which_everything_is_known():
     def at(members, value):
         return Evaluation(corners(4, [members])[0], value, np.zeros(4))
 
-    task = EvaluatedTask(KnownSets(None, 2), np.array([1.0, 2.0]))
-    task.known._costs = type("Four", (), {"size": 4})
+    task = EvaluatedTask(EvaluatedSets(None, 2), np.array([1.0, 2.0]))
+    task.sets._costs = type("Four", (), {"size": 4})
     sets = [at((2,), 5.0), at((1, 2), 1.0), at((3,), 1.0), at((2, 3), 3.0), at((0, 2), 1.0), at((0,), 5.0)]
     between = Evaluation(np.full(4, 0.25), -9.0, np.zeros(4))
-    assert best_known_chain(task, [*sets, between]) == ((0, 2, 1, 3), 7.0)
-    assert best_known_chain(task, sets[1:-1]) == ((3, 2, 0, 1), 7.0)
-    assert best_known_chain(task, sets[:1]) == ((0, 1, 2, 3), np.inf)
+    assert best_evaluated_chain(task, [*sets, between]) == ((0, 2, 1, 3), 7.0)
+    assert best_evaluated_chain(task, sets[1:-1]) == ((3, 2, 0, 1), 7.0)
+    assert best_evaluated_chain(task, sets[:1]) == ((0, 1, 2, 3), np.inf)
     assert not is_set(between)

@@ -17,7 +17,7 @@ from coordpath_governance.errors import ProblemError, SolverUnavailableError
 from coordpath_governance.paths import PathProblem, StepRange, model_loss, pareto_front, solve_problem
 from coordpath_governance.paths.outcome import normalise
 from coordpath_governance.paths.patience import FOREVER, Patience
-from coordpath_governance.paths.row_walks import model_costs, neighbours, row_walk_costs, state_floors
+from coordpath_governance.paths.row_walks import model_costs, neighbours, row_walk_costs, state_costs
 from coordpath_governance.paths.row_walks.model_costs import ModelCosts
 from coordpath_governance.paths.row_walks.row_walk_costs import solve_row_walk
 from coordpath_governance.paths.row_walks.starting_walks import listed
@@ -340,7 +340,7 @@ def test_without_a_proof_there_is_a_bound_and_nothing_is_worse(wide, best, monke
     monkeypatch.setattr(neighbours, "WIDEST", 3)
     first = solve_problem(wide)
     assert first.objective >= found.objective - 1e-9
-    monkeypatch.setattr(state_floors, "_MOST_SETS", 3)
+    monkeypatch.setattr(state_costs, "_MOST_SETS", 3)
     assert solve_problem(wide).lower_bound <= first.lower_bound
 
 
