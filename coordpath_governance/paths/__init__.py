@@ -33,8 +33,7 @@ from coordpath_governance.paths.patience import heeding_interrupts, until
 from coordpath_governance.paths.problem import BASELINE, PathProblem, StepRange, Unit
 from coordpath_governance.paths.problem_document import parse_json, parse_problem, problem_to_dict
 from coordpath_governance.paths.reading import shown
-from coordpath_governance.paths.shapley import shapley
-from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, solve_problem, solve_within
+from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, shapley, solve_problem, solve_within
 
 __all__ = [
     "BASELINE",

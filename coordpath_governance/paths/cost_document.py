@@ -176,13 +176,15 @@ def _read_record(kind: FamilyKind, given: Mapping[str, Any], size: int) -> Recor
     curvature = as_matrix(lines, "cost.record.curvature", len(lines), "units")
     listed = as_list(needed(given, "evaluations", "cost.record."), "cost.record.evaluations")
     return RecordedCost(
-        kind,
-        size,
-        as_integer(needed(given, "depth", "cost.record."), "cost.record.depth"),
-        as_number(needed(given, "minimum", "cost.record."), "cost.record.minimum"),
-        curvature,
-        tuple(_read_evaluation(each, f"cost.record.evaluations[{i}]", len(lines)) for i, each in enumerate(listed)),
-        as_number(given["aim"], "cost.record.aim") if "aim" in given else -np.inf,
+        kind=kind,
+        size=size,
+        depth=as_integer(needed(given, "depth", "cost.record."), "cost.record.depth"),
+        least=as_number(needed(given, "minimum", "cost.record."), "cost.record.minimum"),
+        curvature=curvature,
+        evaluations=tuple(
+            _read_evaluation(each, f"cost.record.evaluations[{i}]", len(lines)) for i, each in enumerate(listed)
+        ),
+        aim=as_number(given["aim"], "cost.record.aim") if "aim" in given else -np.inf,
     )
 
 

@@ -1,4 +1,4 @@
-"""How far a search has come: never worse than told before, and in words."""
+"""How far a search has come: never worse than reported before, and in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NO_BOUND = -math.inf
 
 
 class NeverWorse:
-    """The best sum and bound told so far, in place of a later pair that says less: what was proved stays proved."""
+    """Replaces a best sum and bound that say less than an earlier pair by that pair: what was proved stays proved."""
 
     def __init__(self) -> None:
         self._closest: tuple[float, float] | None = None

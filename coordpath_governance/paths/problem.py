@@ -138,10 +138,10 @@ class PathProblem:
         if isinstance(self.cost, RecordedCost):
             return EvaluatedSets(RecordedSets(self.cost), depth, self.cost.evaluations, self.cost.aim)
         from coordpath_governance.costs.glm import GlmCost
-        from coordpath_governance.paths.row_orders.sets_on_rows import RowSets
+        from coordpath_governance.paths.row_orders.sets_on_rows import SetsOnRows
 
         if isinstance(self.cost, GlmCost) and self.target is not None:
-            return EvaluatedSets(RowSets(self, self.cost), depth)
+            return EvaluatedSets(SetsOnRows(self, self.cost), depth)
         raise ProblemError("target: sets of moved units need a target, and a cost that is not quadratic")
 
     def _check_record(self) -> None:

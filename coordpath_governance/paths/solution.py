@@ -1,10 +1,11 @@
-"""Solution: a path with its certificate, and the one function that finds it."""
+"""Solution: a path with its certificate, the one function that finds it, and what can be asked of orders besides."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.by_cost import answers_for, orders_of
 from coordpath_governance.paths.how_far import NeverWorse
 from coordpath_governance.paths.outcome import certify_outcome, trace
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.path import Path
     from coordpath_governance.paths.patience import Patience
 
-__all__ = ["PATH_SCHEMA", "Solution", "evaluate_order", "greedy_order", "solve_problem", "solve_within"]
+__all__ = ["PATH_SCHEMA", "Solution", "evaluate_order", "greedy_order", "shapley", "solve_problem", "solve_within"]
 
 PATH_SCHEMA = "coordpath.path/1"
 
@@ -105,6 +106,17 @@ def evaluate_order(problem: PathProblem, order: Sequence[int]) -> Solution:
 def greedy_order(problem: PathProblem) -> tuple[int, ...]:
     """The order that always moves the unit that lowers the cost most, as indices into ``problem.changed``."""
     return orders_of(problem).greedy()
+
+
+def shapley(problem: PathProblem) -> tuple[float, ...]:
+    """Shapley value aᵢ + Σⱼ Qᵢⱼ of every changed unit, in the order of ``problem.changed``: its change over all orders.
+
+    They add up to c(target) − c(start). Of a cost that is not quadratic they are the Aumann–Shapley values. Raises
+    `ProblemError` if the end is free.
+    """
+    if problem.target is None:
+        raise ProblemError("target: is free; Shapley values need the model the change ends at")
+    return orders_of(problem).shares()
 
 
 def _conclude(problem: PathProblem, outcome: Outcome) -> Solution:

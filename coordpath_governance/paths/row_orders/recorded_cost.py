@@ -28,11 +28,11 @@ _ROUNDING = 1e-12
 """Of a value: what summing it in another order may do."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RecordedCost:
     """What rows said of f over the units that change.
 
-    ``least`` is the minimum of c, ``curvature`` M for sets of up to ``depth`` units and the cuts that are told, and ``aim``
+    ``least`` is the minimum of c, ``curvature`` M for sets of up to ``depth`` units and the cuts among them, and ``aim``
     where a proof should begin to look (`EvaluatedSets`).
     """
 
@@ -86,7 +86,16 @@ class RecordedCost:
 def recorded(problem: PathProblem, cost: GlmCost) -> RecordedCost:
     """What was asked of a cost on rows, in place of it: the same path is found and proved from that alone."""
     sets = problem.sets
-    return RecordedCost(kind_of(cost.family), cost.size, sets.depth, cost.minimum(), *sets.proof(), sets.aim)
+    curvature, evaluations = sets.proof()
+    return RecordedCost(
+        kind=kind_of(cost.family),
+        size=cost.size,
+        depth=sets.depth,
+        least=cost.minimum(),
+        curvature=curvature,
+        evaluations=evaluations,
+        aim=sets.aim,
+    )
 
 
 class RecordedSets:

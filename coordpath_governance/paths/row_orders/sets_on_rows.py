@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.problem import PathProblem
     from coordpath_governance.paths.row_orders.evaluated_sets import FloatArray
 
-__all__ = ["RowSets"]
+__all__ = ["SetsOnRows"]
 
 _ROWS = 1 << 13
 """Rows whose shifts are in memory at once."""
@@ -50,7 +50,7 @@ _ENDS = 1.0 - np.sqrt(1.0 - np.arange(1, _PARTS + 1) / _PARTS)
 """Where ∫₀ᵛ 2(1 − v) dv is 1/16, 2/16, … 1."""
 
 
-class RowSets:
+class SetsOnRows:
     """f over the changed units of a problem, from the rows of its cost."""
 
     def __init__(self, problem: PathProblem, cost: GlmCost) -> None:

@@ -74,7 +74,7 @@ class Surrogate:
         """The best chain of E if it is below ``order``, the best one known; or else that none is.
 
         It looks for one below a number that rises, beginning with ``aim`` if that is finite, and ends early where a search
-        takes more than ``work``. Every bound on the way is told.
+        takes more than ``work``. ``tell`` is called with every bound on the way.
         """
         chain, slack = replace(self._chain, first=order), self._chain.rounding
         end, part, spent = chain.evaluate(order) + self._add - slack, _PART, 0

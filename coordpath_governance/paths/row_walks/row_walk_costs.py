@@ -105,7 +105,14 @@ class _WalksOnRows:
         self, alphas: FloatArray, floor: float, share: float, best_order: Callable[[], Outcome], patience: Patience
     ) -> RowWalkTask:
         """With a share of what is left to spend of the cost's passes."""
-        return RowWalkTask(self._walks.within(share), alphas, floor, self._states, best_order, patience)
+        return RowWalkTask(
+            walks=self._walks.within(share),
+            alphas=alphas,
+            floor=floor,
+            states=self._states,
+            best_order=best_order,
+            patience=patience,
+        )
 
     def length(self, task: RowWalkTask, answer: Answer) -> Length:
         """The walk with its bound."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RowWalkTask"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RowWalkTask:
     """Choose a walk of K terms so that Σ αₖ c(βₖ) is least; ``alphas`` has K entries.
 

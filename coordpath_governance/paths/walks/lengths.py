@@ -141,7 +141,7 @@ class _Orders:
 
 
 class _OfAllLengths:
-    """What is told of one length, said of all: the best path known of any, and the least bound of any."""
+    """Turns the progress of one length into that of all: the best path of any length, and the least bound of any."""
 
     def __init__(self, lengths: list[Length], at: int, sums: LengthSums) -> None:
         self._lengths, self._at, self._sums = lengths, at, sums

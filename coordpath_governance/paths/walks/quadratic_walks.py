@@ -97,7 +97,14 @@ class _QuadraticWalks:
         patience: Patience,
     ) -> WalkTask:
         """With its own work for every length."""
-        return WalkTask(self._walks, alphas, self._floors, self._first(alphas, best_order), self._problem.seed, patience)
+        return WalkTask(
+            walks=self._walks,
+            alphas=alphas,
+            floors=self._floors,
+            first=self._first(alphas, best_order),
+            seed=self._problem.seed,
+            patience=patience,
+        )
 
     def _first(self, alphas: NDArray[np.float64], best_order: Callable[[], Outcome]) -> tuple[int, ...]:
         """A walk to begin with: with a free end the stagewise one, otherwise the best order with rests between."""
