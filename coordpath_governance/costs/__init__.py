@@ -1,14 +1,15 @@
 """Costs: c(β), mean per row over the reference data."""
 
 from coordpath_governance.costs.accumulate import evaluate_rows, overflow
-from coordpath_governance.costs.families import KINDS, Family, family_of
+from coordpath_governance.costs.families import FAMILIES, Family, FamilyKind, family_of, kind_of
 from coordpath_governance.costs.glm import GlmCost
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.costs.rows import RowChunk, Rows, RowsInMemory
 
 __all__ = [
-    "KINDS",
+    "FAMILIES",
     "Family",
+    "FamilyKind",
     "GlmCost",
     "QuadraticCost",
     "RowChunk",
@@ -16,5 +17,6 @@ __all__ = [
     "RowsInMemory",
     "evaluate_rows",
     "family_of",
+    "kind_of",
     "overflow",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from coordpath_governance.costs.log_families import bounded_log
+from coordpath_governance.errors import ProblemError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +26,8 @@ class Logistic:
     kind: str = "logistic"
     scores: int = 1
     loss_name: str = "log loss"
+    targets: str = "0 or 1"
+    classifies: bool = True
 
     def loss(self, target: FloatArray, score: FloatArray) -> FloatArray:
         """The loss log(1 + e^t)."""
@@ -73,6 +76,18 @@ class Multinomial:
     scores: int
     kind: str = "multinomial"
     loss_name: str = "log loss"
+    targets: str = "the number of a class, from 0 on"
+    classifies: bool = True
+
+    def __post_init__(self) -> None:
+        classes = self.scores or 0
+        if classes < 2:
+            raise ProblemError(f"cost.classes: {classes} classes make no multinomial cost; give at least two")
+
+    @property
+    def classes(self) -> int:
+        """How many there are: each has a score."""
+        return self.scores
 
     def loss(self, target: FloatArray, score: FloatArray) -> FloatArray:
         """The loss of the class that occurred."""

@@ -180,8 +180,8 @@ def factor_cost(cost: ScaledCost, used: NDArray[np.bool_]) -> Factor:
         matrix = Twofold(matrix.high * keep, matrix.low * keep) if isinstance(matrix, Twofold) else matrix * keep
     rows, sizes, negative = _rows(matrix, None)
     largest = float(sizes.max(initial=0.0))
-    told = sizes > _INFORMED * largest
-    lost, lost_sizes, rows, sizes = rows[~told], sizes[~told], rows[told], sizes[told]
+    informed = sizes > _INFORMED * largest
+    lost, lost_sizes, rows, sizes = rows[~informed], sizes[~informed], rows[informed], sizes[informed]
     clear = sizes > 4 * cost.size * EPS * largest
     return Factor(rows, sizes, clear, lost, lost_sizes, *_center(cost, rows, sizes), cost.top, negative)
 
@@ -195,16 +195,16 @@ def _rows(matrix: FloatArray | Twofold, least: float | None) -> tuple[FloatArray
     if largest <= least:
         return np.zeros((0, len(values))), np.zeros(0), max(0.0, -float(values[0]))
     firm = values > _FIRM * largest
-    found, across = values[firm], vectors[:, firm].T
+    firm_values, across = values[firm], vectors[:, firm].T
     if firm.all():
-        return np.sqrt(found)[:, None] * across, found, 0.0
+        return np.sqrt(firm_values)[:, None] * across, firm_values, 0.0
     small = vectors[:, ~firm]
     image = multiply(matrix, small)
-    mixed = multiply(across, image).high / found[:, None]
-    left = multiply(small.T, image).plus(_pair(-(mixed.T * found) @ mixed))
+    mixed = multiply(across, image).high / firm_values[:, None]
+    left = multiply(small.T, image).plus(_pair(-(mixed.T * firm_values) @ mixed))
     inner, sizes, negative = _rows(_symmetric(left), least)
-    rows = np.concatenate([np.sqrt(found)[:, None] * (across + mixed @ small.T), inner @ small.T])
-    return rows, np.concatenate([found, sizes]), negative
+    rows = np.concatenate([np.sqrt(firm_values)[:, None] * (across + mixed @ small.T), inner @ small.T])
+    return rows, np.concatenate([firm_values, sizes]), negative
 
 
 def _center(cost: ScaledCost, rows: FloatArray, sizes: FloatArray) -> tuple[FloatArray, Twofold]:

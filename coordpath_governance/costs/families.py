@@ -1,4 +1,4 @@
-"""Families: what a row loses by its score, one convex function of it a family.
+"""Families: what a row loses by its score, one convex function of it a family, and the table of all of them.
 
 With target y and score η, and μ = e^η where the link is the logarithm, the loss ℓ(y, η) is
 
@@ -8,26 +8,28 @@ With target y and score η, and μ = e^η where the link is the logarithm, the l
     gamma         2(−log(y/μ) + y/μ − 1)                  y > 0
     tweedie       2(y^(2−p)/((1−p)(2−p)) − y μ^(1−p)/(1−p) + μ^(2−p)/(2−p))   y ≥ 0, 1 < p < 2
 
-Targets are (n,), scores (n, C, m): C scores a row (one but for multinomial), m models side by side. Where a loss exceeds
-double precision it is infinite, without a warning; whoever sums the losses refuses that.
+A new family is a file with its class and a line in `FAMILIES`. Targets are (n,), scores (n, C, m): C scores a row (one but
+for multinomial), m models side by side. Where a loss exceeds double precision it is infinite, without a warning; whoever
+sums the losses refuses that.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
 from coordpath_governance.errors import ProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["KINDS", "Family", "family_of"]
-
-KINDS = ("logistic", "multinomial", "poisson", "gamma", "tweedie")
-"""The names of the families in a problem."""
+__all__ = ["FAMILIES", "Family", "FamilyEntry", "FamilyKind", "Parameter", "family_of", "family_parameters", "kind_of"]
 
 
 class Family(Protocol):
@@ -35,7 +37,7 @@ class Family(Protocol):
 
     @property
     def kind(self) -> str:
-        """The name in a problem: one of `KINDS`."""
+        """The name in a problem: a key of `FAMILIES`."""
         ...
 
     @property
@@ -46,6 +48,16 @@ class Family(Protocol):
     @property
     def loss_name(self) -> str:
         """What the mean loss is called."""
+        ...
+
+    @property
+    def targets(self) -> str:
+        """Which targets it takes, as the end of "give …"."""
+        ...
+
+    @property
+    def classifies(self) -> bool:
+        """Whether the target is a class, so that columns may separate the classes completely."""
         ...
 
     def loss(self, target: FloatArray, score: FloatArray) -> FloatArray:
@@ -77,26 +89,77 @@ class Family(Protocol):
         ...
 
 
-def family_of(kind: str, *, power: float | None = None, classes: int = 0) -> Family:
-    """The family of a name; ``power`` belongs to tweedie, the number of ``classes`` to multinomial.
+@dataclass(frozen=True)
+class Parameter:
+    """A number that belongs to some families only: its key in a problem, whether it is whole, what to give for it."""
 
-    The losses are loaded here: their special functions cost more to load than a quadratic cost does to solve.
-    """
-    from coordpath_governance.costs.class_families import Logistic, Multinomial
-    from coordpath_governance.costs.log_families import Gamma, Poisson, Tweedie
+    name: str
+    whole: bool
+    wanted: str
 
-    if kind == "multinomial":
-        if classes < 2:
-            raise ProblemError(f"cost.classes: {classes} classes make no multinomial cost; give at least two")
-        return Multinomial(classes)
-    if kind == "tweedie":
-        if power is None or not 1.0 < power < 2.0:
-            raise ProblemError(
-                f"cost.power: {power} is not between 1 and 2, where the Tweedie deviance is convex in the score; "
-                "for 1 use the kind 'poisson', for 2 'gamma'"
-            )
-        return Tweedie(power)
-    plain: dict[str, Family] = {"logistic": Logistic(), "poisson": Poisson(), "gamma": Gamma()}
-    if kind not in plain:
-        raise ProblemError(f"cost.kind: {kind!r} is not known; use one of {', '.join(KINDS)}")
-    return plain[kind]
+
+@dataclass(frozen=True)
+class FamilyEntry:
+    """A line of `FAMILIES`: ``load`` imports and returns the class, which is called with the values of ``parameters``."""
+
+    load: Callable[[], Callable[..., Family]]
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True)
+class FamilyKind:
+    """Which family it is, without its losses: its name in a problem and the values of its parameters."""
+
+    kind: str
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the ``cost`` of a problem's document."""
+        return {"kind": self.kind, **self.parameters}
+
+    def family(self) -> Family:
+        """The family itself; `ProblemError` if a parameter is out of its range."""
+        return family_of(self.kind, **self.parameters)
+
+
+def _class(module: str, name: str) -> Callable[[], Callable[..., Family]]:
+    """Losses are loaded when they are asked for: their special functions take longer than a quadratic cost to solve."""
+
+    def load() -> Callable[..., Family]:
+        family: Callable[..., Family] = getattr(import_module(f"coordpath_governance.costs.{module}"), name)
+        return family
+
+    return load
+
+
+_POWER = Parameter("power", whole=False, wanted="a number between 1 and 2")
+_CLASSES = Parameter("classes", whole=True, wanted="the number of classes")
+
+FAMILIES: dict[str, FamilyEntry] = {
+    "logistic": FamilyEntry(_class("class_families", "Logistic")),
+    "multinomial": FamilyEntry(_class("class_families", "Multinomial"), (_CLASSES,)),
+    "poisson": FamilyEntry(_class("log_families", "Poisson")),
+    "gamma": FamilyEntry(_class("log_families", "Gamma")),
+    "tweedie": FamilyEntry(_class("log_families", "Tweedie"), (_POWER,)),
+}
+"""Name in a problem → family."""
+
+
+def family_parameters() -> tuple[Parameter, ...]:
+    """The parameters of all families, in the order in which messages list them."""
+    of_families = (parameter for entry in FAMILIES.values() for parameter in entry.parameters)
+    return tuple(dict.fromkeys((_POWER, _CLASSES, *of_families)))
+
+
+def family_of(kind: str, **parameters: float | None) -> Family:
+    """The family of a name, from those of ``parameters`` that belong to it; `ProblemError` if there is none such."""
+    if kind not in FAMILIES:
+        raise ProblemError(f"cost.kind: {kind!r} is not known; use one of {', '.join(FAMILIES)}")
+    entry = FAMILIES[kind]
+    return entry.load()(*(parameters.get(parameter.name) for parameter in entry.parameters))
+
+
+def kind_of(family: Family) -> FamilyKind:
+    """The name and the parameters of a family."""
+    names = [parameter.name for parameter in FAMILIES[family.kind].parameters]
+    return FamilyKind(family.kind, {name: getattr(family, name) for name in names})

@@ -103,6 +103,10 @@ class GlmCost:
         """
         return min(self._least[0], self._least_reached)
 
+    def never_negative(self) -> bool:
+        """Whether no model costs less than 0."""
+        return self.minimum() >= 0.0
+
     def expect_best_model(self) -> None:
         """Raises `ReferenceDataError` if the classes are separated completely: larger coefficients are always better."""
         influence = self._least[1]
@@ -154,8 +158,7 @@ class GlmCost:
 
     def _look_for_separation(self, loss: MeanLoss, matrix: FloatArray, beta: FloatArray, value: float) -> None:
         """Look at a point of a search; ``matrix`` makes coefficients of the columns from those that it moves."""
-        classifies = self.family.kind in ("logistic", "multinomial")
-        if not classifies or value >= _SEPARATED * self.constant_cost() or not loss.least_margin(beta) > 0.0:
+        if not self.family.classifies or value >= _SEPARATED * self.constant_cost() or not loss.least_margin(beta) > 0.0:
             return
         by_class = matrix @ beta.reshape(matrix.shape[1], -1)
         strength = np.abs(by_class - by_class.mean(axis=1, keepdims=True) * (self.family.scores > 1)).max(axis=1)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
+from coordpath_governance.errors import ProblemError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -27,6 +29,8 @@ class _LogLink:
     """One score a row, the logarithm of the prediction."""
 
     scores = 1
+    targets = "numbers from 0 on"
+    classifies = False
 
     def mean(self, score: FloatArray) -> FloatArray:
         """Of a score η it is e^η."""
@@ -89,6 +93,7 @@ class Gamma(_LogLink):
 
     kind: str = "gamma"
     loss_name: str = "mean gamma deviance"
+    targets: str = "numbers above 0"
 
     def loss(self, target: FloatArray, score: FloatArray) -> FloatArray:
         """By the expansion above."""
@@ -130,6 +135,13 @@ class Tweedie(_LogLink):
 
     power: float
     kind: str = "tweedie"
+
+    def __post_init__(self) -> None:
+        if self.power is None or not 1.0 < self.power < 2.0:
+            raise ProblemError(
+                f"cost.power: {self.power} is not between 1 and 2, where the Tweedie deviance is convex in the score; "
+                "for 1 use the kind 'poisson', for 2 'gamma'"
+            )
 
     @property
     def loss_name(self) -> str:

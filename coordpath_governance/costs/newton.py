@@ -109,7 +109,7 @@ class Search:
                 step, reached = self._best_part(beta, [step])
                 if not reached < value - _POOR * decrement:
                     shorter = [newton_step(slope, curvature, damping)[0] for damping in _DAMPING]
-                    step, reached = min((step, reached), self._best_part(beta, shorter), key=lambda found: found[1])
+                    step, reached = min((step, reached), self._best_part(beta, shorter), key=lambda nearest: nearest[1])
                 if not reached < value * (1.0 - _ROUNDING):
                     break
                 whole = self._expansion(beta + self._moved(step))
@@ -171,7 +171,7 @@ class Search:
             return Lowest(self.start, scale, scale)
         from scipy import optimize
 
-        found = optimize.minimize(
+        nearest = optimize.minimize(
             cost,
             origin,
             jac=True,
@@ -185,7 +185,9 @@ class Search:
             },
         )
         return Lowest(
-            self.start + self._moved(found.x), scale * float(found.fun), scale * (scale * float(found.jac @ found.jac))
+            self.start + self._moved(nearest.x),
+            scale * float(nearest.fun),
+            scale * (scale * float(nearest.jac @ nearest.jac)),
         )
 
 

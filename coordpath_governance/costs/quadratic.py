@@ -139,8 +139,8 @@ class QuadraticCost:
     def measure(self, betas: FloatArray) -> Measured:
         """c(β) and c(β) − min c of every row, each rounded once."""
         placed, unit = self._scaled.place(betas)
-        known = self._residuals.get(betas.tobytes())
-        change = self._scaled.change(placed, unit, known and known.gradient)
+        at_model = self._residuals.get(betas.tobytes())
+        change = self._scaled.change(placed, unit, at_model and at_model.gradient)
         with np.errstate(over="ignore", invalid="ignore"):
             change = Twofold(np.ldexp(change.high, 2 * unit), np.ldexp(change.low, 2 * unit))
             costs = change.plus(Twofold(np.full(len(betas), self.constant), np.zeros(len(betas)))).high
@@ -162,15 +162,15 @@ class QuadraticCost:
 
     def residual(self, beta: FloatArray) -> FloatArray:
         """The r of a model with Rᵀr = Gβ − b, one number a direction: ‖r + Rδ‖² is the excess of β + δ."""
-        known = self._residual(beta)
+        at_model = self._residual(beta)
         with np.errstate(over="ignore"):
-            return _checked(np.ldexp(known.residual, known.unit))
+            return _checked(np.ldexp(at_model.residual, at_model.unit))
 
     def lost_gain(self, beta: FloatArray) -> float:
         """By how much a model may cost less than the residual at β says, along directions that are no part of it."""
-        known = self._residual(beta)
+        at_model = self._residual(beta)
         with np.errstate(over="ignore"):
-            return float(np.ldexp(known.lost, 2 * known.unit))
+            return float(np.ldexp(at_model.lost, 2 * at_model.unit))
 
     def _residual(self, beta: FloatArray) -> _Residual:
         """The residual of a model and what it does not know; of the last models it is remembered."""
@@ -217,8 +217,8 @@ class QuadraticCost:
         if beta is None:
             about, slope = np.ldexp(factor.center, factor.unit - unit), math.ldexp(factor.missed, factor.unit - unit)
         else:
-            known = self._residual(beta)
-            about, slope = placed[-1], math.ldexp(known.missed, known.unit - unit)
+            at_model = self._residual(beta)
+            about, slope = placed[-1], math.ldexp(at_model.missed, at_model.unit - unit)
         reach = float(np.max(np.linalg.norm(placed - about, axis=1)))
         with np.errstate(over="ignore"):
             return float(np.ldexp((factor.negative * reach + 2.0 * slope) * reach, 2 * unit))

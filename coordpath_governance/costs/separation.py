@@ -42,8 +42,8 @@ class ClassRanges:
         low, high = self.low[present], self.high[present]
         order = np.argsort(low, axis=0)
         apart = np.take_along_axis(high, order, axis=0)[:-1] < np.take_along_axis(low, order, axis=0)[1:]
-        found = np.flatnonzero(apart.all(axis=0))
-        return int(found[0]) if len(found) else None
+        columns = np.flatnonzero(apart.all(axis=0))
+        return int(columns[0]) if len(columns) else None
 
     def refusal(
         self,

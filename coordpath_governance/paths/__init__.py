@@ -16,7 +16,6 @@ import numpy as np
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.one_thread import one_thread
 from coordpath_governance.paths.certificate import Certificate
-from coordpath_governance.paths.document import parse_json, parse_problem, problem_to_dict
 from coordpath_governance.paths.front import Front, FrontPoint
 from coordpath_governance.paths.front_tracing import trace_front
 from coordpath_governance.paths.losses import (
@@ -32,9 +31,9 @@ from coordpath_governance.paths.losses import (
 from coordpath_governance.paths.path import Move, Path, Step
 from coordpath_governance.paths.patience import heeding_interrupts, until
 from coordpath_governance.paths.problem import BASELINE, PathProblem, StepRange, Unit
+from coordpath_governance.paths.problem_document import parse_json, parse_problem, problem_to_dict
 from coordpath_governance.paths.reading import shown
-from coordpath_governance.paths.shapley import shapley
-from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, solve_problem, solve_within
+from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, shapley, solve_problem, solve_within
 
 __all__ = [
     "BASELINE",

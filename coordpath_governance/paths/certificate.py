@@ -10,14 +10,13 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["BOUNDED", "HEURISTIC", "OPTIMAL", "OPTIMAL_GAP", "Certificate", "Status", "certify"]
+__all__ = ["BOUNDED", "OPTIMAL", "OPTIMAL_GAP", "Certificate", "Status", "certify"]
 
 Status = Literal["optimal", "bounded", "heuristic"]
+"""A stored report may hold `heuristic`, a path without any bound; nothing here says it."""
 
 OPTIMAL: Status = "optimal"
 BOUNDED: Status = "bounded"
-HEURISTIC: Status = "heuristic"
-"""A path without any bound. Min c bounds every quadratic cost, so it waits for costs that have no such bound."""
 
 OPTIMAL_GAP = 1e-6
 """A path whose gap is at most this is called optimal."""

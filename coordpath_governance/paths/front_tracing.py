@@ -55,7 +55,7 @@ class _Tradeoff:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Bound:
     """At this λ, F is at least ``lower``."""
 
     lam: float
@@ -93,7 +93,7 @@ class _Tracer:
         self.problem, self.resolution, self.patience, self.solver = problem, resolution, patience, solver
         cost = problem.quadratic.value(problem.start)
         self.points = [FrontPoint(cost, 0.0, Path(cost, (), 0), tuple(problem.start.tolist()))]
-        self.known: list[_Known] = []
+        self.bounds: list[_Bound] = []
         self.least = self._least_cost()
         self.range = cost - self.least
 
@@ -126,7 +126,7 @@ class _Tracer:
                 "cost: one step brings it to 0, so that there is nothing to trade; solve with steps 1 instead"
             )
         lam = self.range / once
-        self.known.append(_Known(lam, self.points[0].cost))
+        self.bounds.append(_Bound(lam, self.points[0].cost))
         while not self.patience.expired():
             lam /= 8
             last = self._probe(lam)
@@ -137,8 +137,8 @@ class _Tracer:
         """Solve at λ; the best point there."""
         solution = self._solve(StepRange(1, self.problem.most_terms), _Tradeoff(self.problem.weights, lam))
         self.points.append(_point(solution, self.problem.weights, lam))
-        self.known.append(_Known(lam, min(self.points[0].cost, solution.certificate.lower_bound)))
-        self.known.sort(key=lambda each: -each.lam)
+        self.bounds.append(_Bound(lam, min(self.points[0].cost, solution.certificate.lower_bound)))
+        self.bounds.sort(key=lambda each: -each.lam)
         return self._best(lam)
 
     def _best(self, lam: float) -> FrontPoint:
@@ -148,7 +148,7 @@ class _Tracer:
         """Between two values of λ, try the one at which their best models are equally good, the worst place first."""
         while not self.patience.expired():
             worst, at = tolerance, 0.0
-            for high, low in pairwise(self.known):
+            for high, low in pairwise(self.bounds):
                 lam, above = self._crossing(high.lam, low.lam)
                 chord = _chord(
                     high.lam, self._best(high.lam).value(high.lam), low.lam, self._best(low.lam).value(low.lam), lam
@@ -169,12 +169,12 @@ class _Tracer:
 
     def _shortfall(self) -> float:
         """The most by which F can lie below the points: at the known λ, at crossings between them, and towards 0."""
-        found = [max(0.0, self._best(each.lam).value(each.lam) - each.lower) for each in self.known]
-        for high, low in pairwise(self.known):
+        gaps = [max(0.0, self._best(each.lam).value(each.lam) - each.lower) for each in self.bounds]
+        for high, low in pairwise(self.bounds):
             lam, above = self._crossing(high.lam, low.lam)
-            found.append(above - _chord(high.lam, high.lower, low.lam, low.lower, lam))
-        found += [self._best(each.lam).cost - self.least for each in self.known[-1:]]
-        return max(found, default=0.0)
+            gaps.append(above - _chord(high.lam, high.lower, low.lam, low.lower, lam))
+        gaps += [self._best(each.lam).cost - self.least for each in self.bounds[-1:]]
+        return max(gaps, default=0.0)
 
 
 def _point(solution: Solution, weights: Weights, lam: float) -> FrontPoint:

@@ -1,4 +1,4 @@
-"""How far a search has come: never worse than told before, and in words."""
+"""How far a search has come: never worse than reported before, and in words."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ NO_BOUND = -math.inf
 
 
 class NeverWorse:
-    """The best sum and bound told so far, in place of a later pair that says less: what was proved stays proved."""
+    """Replaces a best sum and bound that say less than an earlier pair by that pair: what was proved stays proved."""
 
     def __init__(self) -> None:
-        self._known: tuple[float, float] | None = None
+        self._closest: tuple[float, float] | None = None
 
     def __call__(self, stage: str, best: float, bound: float) -> tuple[str, float, float]:
         """The stage, with the pair that is closest."""
-        if bound > NO_BOUND and (self._known is None or _gap(best, bound) <= _gap(*self._known)):
-            self._known = best, bound
-        return stage, *(self._known or (best, bound))
+        if bound > NO_BOUND and (self._closest is None or _gap(best, bound) <= _gap(*self._closest)):
+            self._closest = best, bound
+        return stage, *(self._closest or (best, bound))
 
 
 def how_far(best: float, bound: float) -> str:

@@ -14,22 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from coordpath_governance.costs import QuadraticCost
 from coordpath_governance.errors import ProblemError, UsageError
+from coordpath_governance.paths.by_cost import answers_for
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
-from coordpath_governance.paths.convex.walks import least_costs_from_start
-from coordpath_governance.paths.document import parse_problem, parse_weights
 from coordpath_governance.paths.path import Path
 from coordpath_governance.paths.problem import PathProblem, StepRange
+from coordpath_governance.paths.problem_document import parse_problem, parse_weights
 from coordpath_governance.paths.solution import Solution, solve_within
-from coordpath_governance.paths.walks.floors import least_excess
-from coordpath_governance.paths.walks.geometry import prepare_walks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from coordpath_governance.paths.certificate import Status
     from coordpath_governance.paths.patience import Patience
     from coordpath_governance.paths.weights import Weights
@@ -137,8 +130,8 @@ def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None
         raise ProblemError("steps: the loss of a model is over paths of many lengths; give steps a range or null")
     least = len(problem.changed)
     if least == 0:
-        found = solve_within(replace(problem, steps=None), patience, solver)
-        return ModelLoss(found, (0, 0), 0.0 if _never_negative(problem) else -math.inf)
+        solution = solve_within(replace(problem, steps=None), patience, solver)
+        return ModelLoss(solution, (0, 0), 0.0 if problem.cost.never_negative() else -math.inf)
     if isinstance(problem.steps, StepRange):
         most = problem.steps.most
         floors = _floors_of_longer(problem, most, patience)
@@ -147,8 +140,8 @@ def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None
         once = solve_within(problem, patience, solver).certificate.objective
         most = next((terms for terms, floor in floors.items() if floor >= once), max(floors))
     searched = replace(problem, steps=StepRange(least, most))
-    found = solve_within(searched, patience, solver)
-    return ModelLoss(found, (searched.least_terms, most), floors[most])
+    solution = solve_within(searched, patience, solver)
+    return ModelLoss(solution, (searched.least_terms, most), floors[most])
 
 
 def as_problem(problem: PathProblem | Mapping[str, Any]) -> PathProblem:
@@ -173,20 +166,14 @@ def _need_target(problem: PathProblem) -> None:
         raise ProblemError("target: is free, but a loss is asked of a model; give its coefficients")
 
 
-def _never_negative(problem: PathProblem) -> bool:
-    """Whether no model costs less than 0: a longer path then costs at least what its beginning does."""
-    cost = problem.cost
-    return cost.never_negative() if isinstance(cost, QuadraticCost) else cost.minimum() >= 0
-
-
 def _floors_of_longer(problem: PathProblem, most: int, patience: Patience) -> dict[int, float]:
     """For K up to ``most``, as far as the weights reach: no path of more than K terms has less.
 
     Its first K + 1 models alone cost that much if c ≥ 0, since the one after k steps differs from the start in at most k
     units. Where αₖ₊₁ does not exist or overflows, the first K have to do.
     """
-    positive = _never_negative(problem)
-    costs = _least_costs(problem, most + 1, patience)
+    positive = problem.cost.never_negative()
+    costs = answers_for(problem).least_costs(problem, most + 1, patience)
     bounds: list[float] = []
     for terms in range(problem.least_terms, most + 2):
         try:
@@ -196,14 +183,3 @@ def _floors_of_longer(problem: PathProblem, most: int, patience: Patience) -> di
         bounds.append(float(alphas @ costs[:terms]) if positive else -math.inf)
     following = [*bounds[1:], bounds[-1]]
     return dict(zip(range(problem.least_terms, most + 1), following, strict=False))
-
-
-def _least_costs(problem: PathProblem, most: int, patience: Patience) -> NDArray[np.float64]:
-    """For k = 1 … most: no model that differs from the start in at most k units costs less."""
-    if not isinstance(problem.cost, QuadraticCost):
-        return least_costs_from_start(problem, most, patience)
-    walks = prepare_walks(problem)
-    costs: NDArray[np.float64] = problem.cost.minimum() + np.ldexp(
-        least_excess(walks, problem.start, most, patience.expired)[1:], walks.exponent
-    )
-    return costs

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.problem import PathProblem
 
 __all__ = [
-    "KnownLength",
     "Outcome",
     "Stop",
     "certify_outcome",
@@ -50,7 +49,7 @@ class Stop:
     beta: NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Outcome:
     """Stops of the best path known, with its excess Σα(c − min c), and by how much a path may be better.
 
@@ -69,23 +68,6 @@ class Outcome:
     solver: str
     along: Measured
     floor: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class KnownLength:
-    """The best path known with so many terms (None if that length was not searched), and a bound on all of them.
-
-    ``value``, ``bound`` and ``rounding`` are sums Σα·c or Σα·(c − min c), as whoever compares the lengths says.
-    """
-
-    terms: int
-    weight: float
-    bound: float
-    value: float = np.inf
-    rounding: float = 0.0
-    stops: tuple[Stop, ...] | None = None
-    solver: str = ""
-    along: Measured | None = None
 
 
 def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 __all__ = ["Move", "Path", "Step", "StepKind"]
 
-StepKind = Literal["coordinate", "group", "function", "interaction", "baseline", "rest", "preprocessing"]
+StepKind = Literal["coordinate", "group", "function", "interaction", "baseline", "rest"]
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Patience:
     left: Callable[[], float] = forever
 
     def telling(self, change: Callable[[str, float, float], tuple[str, float, float]]) -> Patience:
-        """The same, except that what is told is changed on its way."""
+        """The same, except that ``change`` is applied to whatever is reported."""
         tell = self.progress
         if tell is None:
             return self

@@ -10,8 +10,9 @@ import numpy as np
 
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.convex.record import RecordedCost, RecordedSets
-from coordpath_governance.paths.convex.set_costs import KnownSets
+from coordpath_governance.paths.row_orders.evaluated_sets import EvaluatedSets
+from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost, RecordedSets
+from coordpath_governance.paths.step_types import COORDINATE, StepType
 from coordpath_governance.paths.weights import GeometricWeights, Weights, checked_alphas
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class PathProblem:
     solver: str = "auto"
     time_limit: float | None = None
     seed: int = 0
+    step_type: StepType = COORDINATE
     units: tuple[Unit, ...] = field(init=False, repr=False)
     changed: tuple[Unit, ...] = field(init=False, repr=False)
 
@@ -112,6 +114,7 @@ class PathProblem:
         ):
             object.__setattr__(self, name, value)
         self._check_counts()
+        self._check_steps()
         self._check_record()
         check_solver(self.solver, self.target)
         if self.time_limit is not None and not (np.isfinite(self.time_limit) and self.time_limit >= 0):
@@ -129,16 +132,16 @@ class PathProblem:
         raise ProblemError("cost.kind: this needs a quadratic cost; `solve` takes others")
 
     @cached_property
-    def sets(self) -> KnownSets:
+    def sets(self) -> EvaluatedSets:
         """What was asked of a cost that is not quadratic about sets of moved units."""
         depth = self.singles
         if isinstance(self.cost, RecordedCost):
-            return KnownSets(RecordedSets(self.cost), depth, self.cost.evaluations, self.cost.aim)
+            return EvaluatedSets(RecordedSets(self.cost), depth, self.cost.evaluations, self.cost.aim)
         from coordpath_governance.costs.glm import GlmCost
-        from coordpath_governance.paths.convex.row_sets import RowSets
+        from coordpath_governance.paths.row_orders.sets_on_rows import SetsOnRows
 
         if isinstance(self.cost, GlmCost) and self.target is not None:
-            return KnownSets(RowSets(self, self.cost), depth)
+            return EvaluatedSets(SetsOnRows(self, self.cost), depth)
         raise ProblemError("target: sets of moved units need a target, and a cost that is not quadratic")
 
     def _check_record(self) -> None:
@@ -173,6 +176,18 @@ class PathProblem:
             longest = LONGEST + len(self.changed)
             if most > longest:
                 raise ProblemError(f"steps: {most} is more than {longest}, the longest path that is solved here")
+
+    def _check_steps(self) -> None:
+        """Every unit that moves once goes to its target in a single step."""
+        if self.target is None or not self.moves_once:
+            return
+        for i in (i for unit in self.changed for i in unit.members):
+            before, after = float(self.start[i]), float(self.target[i])
+            if not self.step_type.allows(before, after):
+                raise ProblemError(
+                    f"target[{i}]: steps of the type {self.step_type.name!r} do not lead from {before} to {after}; give a "
+                    "target that one step reaches, or another step_type"
+                )
 
     @property
     def moves_once(self) -> bool:

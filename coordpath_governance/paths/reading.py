@@ -39,11 +39,11 @@ def as_mapping(value: object, where: str) -> Mapping[str, Any]:
     return value
 
 
-def only(given: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
+def only(given: Mapping[str, Any], allowed: tuple[str, ...], prefix: str) -> None:
     """Refuse a key that nobody reads."""
     for key in given:
-        if key not in known:
-            raise ProblemError(f"{prefix}{key}: is not a known key; use {', '.join(known)}")
+        if key not in allowed:
+            raise ProblemError(f"{prefix}{key}: is not a known key; use {', '.join(allowed)}")
 
 
 def needed(given: Mapping[str, Any], key: str, prefix: str) -> Any:  # noqa: ANN401 - any JSON value
@@ -63,7 +63,11 @@ def as_list(value: object, where: str) -> list[Any]:
 
 
 def as_vector(value: object, where: str, size: int | None, what: str = "features") -> NDArray[np.float64]:
-    """Finite numbers, ``size`` of them if that is given."""
+    """Finite numbers, ``size`` of them if that is given; an array of them is taken as it is."""
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iuf" and size in (None, len(value)):
+        array = value.astype(np.float64)
+        if np.isfinite(array).all():
+            return array
     values = as_list(value, where)
     if size is not None and len(values) != size:
         raise ProblemError(f"{where}: has {len(values)} entries, but there are {size} {what}; give one for each")

@@ -1,21 +1,16 @@
-"""Solution: a path with its certificate, and the one function that finds it."""
+"""Solution: a path with its certificate, the one function that finds it, and what can be asked of orders besides."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coordpath_governance.costs.quadratic import QuadraticCost
-from coordpath_governance.paths.chains.set_function import build_set_function
-from coordpath_governance.paths.convex.once import convex_greedy_order, measure_convex_order, solve_convex_once
-from coordpath_governance.paths.convex.walks import solve_convex_walk
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.by_cost import answers_for, orders_of
 from coordpath_governance.paths.how_far import NeverWorse
-from coordpath_governance.paths.longer import solve_longer
-from coordpath_governance.paths.once import measure_order, solve_once
 from coordpath_governance.paths.outcome import certify_outcome, trace
 from coordpath_governance.paths.patience import until
 from coordpath_governance.paths.problem import PathProblem, check_solver
-from coordpath_governance.paths.solvers.listed import forward_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +20,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.path import Path
     from coordpath_governance.paths.patience import Patience
 
-__all__ = ["PATH_SCHEMA", "Solution", "evaluate_order", "greedy_order", "solve_problem", "solve_within"]
+__all__ = ["PATH_SCHEMA", "Solution", "evaluate_order", "greedy_order", "shapley", "solve_problem", "solve_within"]
 
 PATH_SCHEMA = "coordpath.path/1"
 
@@ -55,7 +50,7 @@ class Solution:
 
     @property
     def status(self) -> Status:
-        """`optimal`, `bounded` or `heuristic`."""
+        """`optimal` or `bounded`."""
         return self.certificate.status
 
     def to_dict(self) -> dict[str, object]:
@@ -97,25 +92,31 @@ def solve_within(problem: PathProblem, patience: Patience, solver: str | None = 
     """The same within a patience that several problems may share."""
     name = problem.solver if solver is None else solver
     check_solver(name, problem.target)
-    told = patience.telling(NeverWorse())
-    if isinstance(problem.cost, QuadraticCost):
-        solve = solve_once if problem.moves_once else solve_longer
-    else:
-        solve = solve_convex_once if problem.moves_once else solve_convex_walk
-    return _conclude(problem, solve(problem, name, told))
+    never_worse = patience.telling(NeverWorse())
+    if problem.moves_once:
+        return _conclude(problem, orders_of(problem).solve(name, never_worse))
+    return _conclude(problem, answers_for(problem).solve_walk(problem, name, never_worse))
 
 
 def evaluate_order(problem: PathProblem, order: Sequence[int]) -> Solution:
     """A given order (indices into ``problem.changed``) as a solution; its bound is only Σα·min c."""
-    measure = measure_order if isinstance(problem.cost, QuadraticCost) else measure_convex_order
-    return _conclude(problem, measure(problem, order))
+    return _conclude(problem, orders_of(problem).measure(order))
 
 
 def greedy_order(problem: PathProblem) -> tuple[int, ...]:
     """The order that always moves the unit that lowers the cost most, as indices into ``problem.changed``."""
-    if isinstance(problem.cost, QuadraticCost):
-        return tuple(forward_order(build_set_function(problem)))
-    return convex_greedy_order(problem)
+    return orders_of(problem).greedy()
+
+
+def shapley(problem: PathProblem) -> tuple[float, ...]:
+    """Shapley value aᵢ + Σⱼ Qᵢⱼ of every changed unit, in the order of ``problem.changed``: its change over all orders.
+
+    They add up to c(target) − c(start). Of a cost that is not quadratic they are the Aumann–Shapley values. Raises
+    `ProblemError` if the end is free.
+    """
+    if problem.target is None:
+        raise ProblemError("target: is free; Shapley values need the model the change ends at")
+    return orders_of(problem).shares()
 
 
 def _conclude(problem: PathProblem, outcome: Outcome) -> Solution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,15 @@ from coordpath_governance.alignment.change import Change
 from coordpath_governance.costs.glm import GlmCost
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.errors import AlignmentError
-from coordpath_governance.paths import PathProblem, parse_problem
-from coordpath_governance.paths.convex.document import convex_cost_document, recorded
-from coordpath_governance.paths.convex.record import RecordedCost
-from coordpath_governance.paths.document import PROBLEM_SCHEMA
+from coordpath_governance.paths import PathProblem
+from coordpath_governance.paths.cost_document import cost_to_dict, quadratic_to_dict, read_quadratic
+from coordpath_governance.paths.problem_document import write_problem
+from coordpath_governance.paths.reading import as_vector
+from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost, recorded
 from coordpath_governance.paths.weights import GeometricWeights
 from coordpath_governance.reports.document import Settings
 
-__all__ = ["MAX_COORDINATES", "moving_units", "problem_document", "problem_on_moments", "problem_on_rows", "stored_problem"]
+__all__ = ["MAX_COORDINATES", "moving_units", "problem_on_moments", "problem_on_rows", "stored_problem"]
 
 MAX_COORDINATES = 1000
 """Most coordinates whose Gram matrix a report can hold."""
@@ -34,20 +36,27 @@ def moving_units(change: Change) -> set[str]:
 
 def problem_on_moments(change: Change, settings: Settings) -> PathProblem:
     """The problem under the squared error, whose cost is the change's own moments."""
-    return parse_problem(problem_document(change, settings, _squared_error(change)))
+    asked = _question(change)
+    size = len(asked.features)
+    cost = read_quadratic(gram=change.gram, linear=change.linear, constant=change.constant, size=size)
+    return _problem(asked, settings, cost)
 
 
 def problem_on_rows(change: Change, settings: Settings, cost: GlmCost) -> PathProblem:
     """The problem under a cost that only rows can tell."""
-    asked = _without_cost(change, settings)
-    _check_unchanged(change, cost, np.array(asked["target"]))
+    asked = _question(change)
+    _check_unchanged(change, cost, np.array(asked.target))
+    return _problem(asked, settings, cost)
+
+
+def _problem(asked: _Question, settings: Settings, cost: QuadraticCost | GlmCost) -> PathProblem:
     return PathProblem(
-        features=tuple(asked["features"]),
+        features=asked.features,
         cost=cost,
-        start=np.array(asked["start"]),
-        target=np.array(asked["target"]),
+        start=as_vector(asked.start, "start", len(asked.features)),
+        target=as_vector(asked.target, "target", len(asked.features)),
         max_steps=settings.max_steps,
-        groups=tuple(tuple(group) for group in asked["groups"]),
+        groups=asked.groups,
         weights=GeometricWeights(settings.gamma),
         solver=settings.solver,
         time_limit=settings.time_limit,
@@ -72,31 +81,41 @@ def _check_unchanged(change: Change, cost: GlmCost, target: NDArray[np.float64])
 
 
 def stored_problem(change: Change, settings: Settings, problem: PathProblem) -> dict[str, Any]:
-    """The document that a report stores: with the moments, or with the record of all that was asked of the rows."""
+    """The document that a report stores: with the moments, or with the record of all that was asked of the rows.
+
+    It says what ``change`` and ``settings`` ask, whatever ``problem`` does; only the record is taken from there.
+    """
     cost = problem.cost
     if isinstance(cost, QuadraticCost):
-        return problem_document(change, settings, _squared_error(change))
-    record = cost if isinstance(cost, RecordedCost) else recorded(problem, cost)
-    return problem_document(change, settings, convex_cost_document(record))
+        cost_entry = quadratic_to_dict(change.gram, change.linear, change.constant)
+    else:
+        cost_entry = cost_to_dict(cost if isinstance(cost, RecordedCost) else recorded(problem, cost))
+    asked = _question(change)
+    return write_problem(
+        features=asked.features,
+        cost=cost_entry,
+        start=asked.start,
+        target=asked.target,
+        max_steps=settings.max_steps,
+        groups=asked.groups,
+        weights=GeometricWeights(settings.gamma),
+        solver=settings.solver,
+        time_limit=settings.time_limit,
+        seed=settings.seed,
+    )
 
 
-def problem_document(change: Change, settings: Settings, cost: dict[str, Any]) -> dict[str, Any]:
-    """`coordpath.problem/1` over the exercised coordinates; a unit that does not move has target = start."""
-    asked = _without_cost(change, settings)
-    return {key: cost if key == "cost" else value for key, value in asked.items()}
+@dataclass(frozen=True)
+class _Question:
+    """What a change asks, over its exercised coordinates; a unit that does not move has target = start."""
+
+    features: tuple[str, ...]
+    start: tuple[float | None, ...]
+    target: tuple[float | None, ...]
+    groups: tuple[tuple[str, ...], ...]
 
 
-def _squared_error(change: Change) -> dict[str, Any]:
-    return {
-        "kind": "quadratic",
-        "gram": change.gram.tolist(),
-        "linear": change.linear.tolist(),
-        "constant": change.constant,
-        "scale": "1/n",
-    }
-
-
-def _without_cost(change: Change, settings: Settings) -> dict[str, Any]:
+def _question(change: Change) -> _Question:
     exercised = change.exercised
     if not exercised:
         raise AlignmentError("the reference data exercise none of the coefficients: no column varies in them")
@@ -106,23 +125,13 @@ def _without_cost(change: Change, settings: Settings) -> dict[str, Any]:
             "group rare levels in the encoder (min_frequency, max_categories)"
         )
     moving = moving_units(change)
-    groups = [
-        [c.label for c in members if c.exercised]
-        for members in change.units.values()
-        if len(members) > 1 and any(c.exercised for c in members)
-    ]
-    return {
-        "schema": PROBLEM_SCHEMA,
-        "features": [c.label for c in exercised],
-        "cost": {},
-        "start": [c.old for c in exercised],
-        "target": [c.new if c.unit in moving else c.old for c in exercised],
-        "steps": None,
-        "max_steps": settings.max_steps,
-        "groups": groups,
-        "weights": {"gamma": settings.gamma},
-        "step_type": "coordinate",
-        "solver": settings.solver,
-        "time_limit": settings.time_limit,
-        "seed": settings.seed,
-    }
+    return _Question(
+        features=tuple(c.label for c in exercised),
+        start=tuple(c.old for c in exercised),
+        target=tuple(c.new if c.unit in moving else c.old for c in exercised),
+        groups=tuple(
+            tuple(c.label for c in members if c.exercised)
+            for members in change.units.values()
+            if len(members) > 1 and any(c.exercised for c in members)
+        ),
+    )

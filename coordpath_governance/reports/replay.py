@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.paths import PathProblem, Solution
-from coordpath_governance.paths.convex.record import RecordedCost
-from coordpath_governance.paths.convex.set_costs import KnownSets, is_cut
+from coordpath_governance.paths.row_orders.evaluated_sets import EvaluatedSets, is_cut
+from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
 from coordpath_governance.reports.steps import Labels
 
 __all__ = ["Replay"]
@@ -42,7 +42,7 @@ class Replay:
         known.aim = told.aim
         return self.conclude(problem, labels)
 
-    def _bend(self, known: KnownSets) -> None:
+    def _bend(self, known: EvaluatedSets) -> None:
         """Ask for the curvature as the search did, for any cut or for those that were told: the closer one is it."""
         told = self.cost.curvature
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.alignment.layout import ModelPair
+from coordpath_governance.costs.families import kind_of
 from coordpath_governance.errors import CoordpathError, ReportFormatError
 from coordpath_governance.models.coefficients_json import from_document
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, parse_problem
-from coordpath_governance.paths.convex.document import kind_of
-from coordpath_governance.paths.convex.record import RecordedCost
+from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
 from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reports.document import ChangeReportDocument

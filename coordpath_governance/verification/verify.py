@@ -31,7 +31,7 @@ from coordpath_governance.errors import (
 )
 from coordpath_governance.paths import Certificate, PathProblem, Solution, evaluate_order, solve_problem
 from coordpath_governance.paths.certificate import OPTIMAL_GAP
-from coordpath_governance.paths.convex.record import RecordedCost
+from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.reference.design import DesignColumn

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.protocol import LEAST_SQUARES, Answer
 from coordpath_governance.paths.solvers.walk_improvement import improve_walk
-from coordpath_governance.paths.walks.walk_tree import Nodes, WalkTree
+from coordpath_governance.paths.walks.prefix_tree import Nodes, WalkTree
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.solvers.protocol import WalkTask
@@ -45,6 +45,7 @@ class FreeEnd:
     """``work`` counts numbers touched (about 1e9 a second), so that every machine stops at the same place."""
 
     name = "free end"
+    needs = LEAST_SQUARES
 
     def __init__(self, work: int) -> None:
         self._work = work
@@ -53,11 +54,11 @@ class FreeEnd:
         """A fixed end has other walks."""
         return None if task.walks.changes is None else "needs a free end"
 
-    def solve(self, task: WalkTask) -> Found:
+    def solve(self, task: WalkTask) -> Answer:
         """The best walk, and a bound that meets it unless the work or the time ran out."""
         search = _Search(task)
         if search.limit <= task.floor:
-            return Found(task.first, task.floor, self.name)
+            return Answer(task.first, task.floor, self.name)
         search.descend()
         left = self._work
         for work, rounds in _IMPROVE_AT:
@@ -67,7 +68,7 @@ class FreeEnd:
                 break
             search.offer(*improve_walk(task, rounds))
         search.run(left)
-        return Found(search.walk, search.bound(), self.name)
+        return Answer(search.walk, search.bound(), self.name)
 
 
 class _Search:
@@ -101,8 +102,8 @@ class _Search:
 
     def bound(self) -> float:
         """No walk costs less; of the best one known, what rounding may have added to it is taken off."""
-        known = max(self._value - self._rounding, 0.0)
-        return min([known, self._least, *(float(nodes.bounds.min()) for nodes in self.open.values())])
+        reached = max(self._value - self._rounding, 0.0)
+        return min([reached, self._least, *(float(nodes.bounds.min()) for nodes in self.open.values())])
 
     def descend(self) -> None:
         """A first good walk: of every length only the most promising prefixes go on, the others wait."""

@@ -11,7 +11,7 @@ from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.solvers.gurobi_model import OBJECTIVE, Model, missing, optimise
 from coordpath_governance.paths.solvers.gurobi_walks import WalkModel
 from coordpath_governance.paths.solvers.improvement import first_polish
-from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.protocol import LEAST_SQUARES, SET_FUNCTION, Answer
 from coordpath_governance.paths.solvers.walk_improvement import improve_walk
 
 if TYPE_CHECKING:
@@ -28,25 +28,26 @@ class GurobiChain:
     """
 
     name = "gurobi"
+    needs = SET_FUNCTION
 
     def lacks(self, _task: ChainTask) -> str | None:
         """The package, if it is not installed."""
         return missing()
 
-    def solve(self, task: ChainTask) -> Found:
+    def solve(self, task: ChainTask) -> Answer:
         """The best chain that Gurobi finds from a polished one, with its bound, lowered by its tolerances."""
         order, best = first_polish(task)
         levels = [k for k, alpha in enumerate(task.alphas.tolist(), start=1) if alpha > 0.0]
         unit = best / OBJECTIVE
         if not levels or unit < np.finfo(np.float64).tiny or task.expired():
-            return Found(order, 0.0, self.name)
+            return Answer(order, 0.0, self.name)
         model = _chain_model(task, levels, order, unit)
-        found = optimise(model, task, OBJECTIVE, unit)
-        if found.point is not None:
-            counts = np.rint(found.point).reshape(len(levels), -1).sum(axis=0)
+        optimised = optimise(model, task, OBJECTIVE, unit)
+        if optimised.point is not None:
+            counts = np.rint(optimised.point).reshape(len(levels), -1).sum(axis=0)
             candidate = order_chain(np.argsort(-counts, kind="stable").tolist(), task.function.size)
             order = candidate if task.evaluate(candidate) < best - task.tie else order
-        return Found(order, max(0.0, model.allow(found.bound, task.evaluate(order) / unit) * unit), self.name)
+        return Answer(order, max(0.0, model.allow(optimised.bound, task.evaluate(order) / unit) * unit), self.name)
 
 
 def _chain_model(task: ChainTask, levels: list[int], order: tuple[int, ...], unit: float) -> Model:
@@ -75,21 +76,22 @@ class GurobiWalks:
     """The increments of all units at all terms, of which those of one unit at most are not zero at each term."""
 
     name = "gurobi"
+    needs = LEAST_SQUARES
 
     def lacks(self, _task: WalkTask) -> str | None:
         """The package, if it is not installed."""
         return missing()
 
-    def solve(self, task: WalkTask) -> Found:
+    def solve(self, task: WalkTask) -> Answer:
         """The best walk that Gurobi finds from an improved one, with its bound, lowered by its tolerances."""
         walk, best = improve_walk(task)
         floor = task.floor
         if best <= floor or task.expired():
-            return Found(walk, floor, self.name)
+            return Answer(walk, floor, self.name)
         built = WalkModel(task, walk, best)
-        found = optimise(built.model, task, built.best, built.unit)
-        if found.point is not None:
-            candidate = built.decode(found.point)
+        optimised = optimise(built.model, task, built.best, built.unit)
+        if optimised.point is not None:
+            candidate = built.decode(optimised.point)
             walk = candidate if candidate is not None and task.evaluate(candidate) < best else walk
-        bound = built.model.allow(found.bound, task.evaluate(walk) / built.unit) * built.unit if built.limited else floor
-        return Found(walk, max(floor, bound), self.name)
+        bound = built.model.allow(optimised.bound, task.evaluate(walk) / built.unit) * built.unit if built.limited else floor
+        return Answer(walk, max(floor, bound), self.name)

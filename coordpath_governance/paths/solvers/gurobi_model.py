@@ -119,11 +119,11 @@ def optimise(model: Model, task: ChainTask | WalkTask, best: float, unit: float)
     """
     import gurobipy
 
-    told = (math.inf, -math.inf)
+    reported = (math.inf, -math.inf)
     stopped = False
 
     def watch(running: Any, where: int) -> None:  # noqa: ANN401
-        nonlocal told, stopped
+        nonlocal reported, stopped
         reclaim_interrupts()
         if task.expired():
             stopped = True
@@ -131,8 +131,8 @@ def optimise(model: Model, task: ChainTask | WalkTask, best: float, unit: float)
         if where == gurobipy.GRB.Callback.MIP:
             value = min(best, running.cbGet(gurobipy.GRB.Callback.MIP_OBJBST))
             bound = model.allow(running.cbGet(gurobipy.GRB.Callback.MIP_OBJBND), best)
-            if (value, bound) != told:
-                told = value, bound
+            if (value, bound) != reported:
+                reported = value, bound
                 task.report("Gurobi", value * unit, max(bound * unit, 0.0))
 
     with _opened(model) as (made, variables):

@@ -22,7 +22,7 @@ import numpy as np
 
 from coordpath_governance.paths.solvers.improvement import first_polish
 from coordpath_governance.paths.solvers.lattice import Lattice
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +52,7 @@ class Halves:
     """Exact for chains of up to `MOST_UNITS` units."""
 
     name = "halves"
+    needs = SET_FUNCTION
 
     def __init__(self, most_units: int = MOST_UNITS) -> None:
         self.most_units = most_units
@@ -62,20 +63,20 @@ class Halves:
             return "takes quadratic costs only"
         return None if task.function.size <= self.most_units else f"takes up to {self.most_units} units"
 
-    def solve(self, task: ChainTask) -> Found:
+    def solve(self, task: ChainTask) -> Answer:
         """The best order from a polished one, with its bound; that one without a bound if the deadline comes first."""
         order, value = first_polish(task)
-        return meet_in_the_middle(task, order, value) or Found(order, 0.0, self.name)
+        return meet_in_the_middle(task, order, value) or Answer(order, 0.0, self.name)
 
 
-def meet_in_the_middle(task: ChainTask, order: tuple[int, ...], value: float) -> Found | None:
+def meet_in_the_middle(task: ChainTask, order: tuple[int, ...], value: float) -> Answer | None:
     """A chain that no other beats by more than a few hundred-millionths of its sum, from one with the sum ``value``.
 
     The given order is kept unless another is better by more than that, so that rounding does not choose between equals.
     None if the deadline came, or certainly would have come, before the end.
     """
     if task.depth == 0:
-        return Found(order, 0.0, Halves.name)
+        return Answer(order, 0.0, Halves.name)
     before, bound = np.inf, 0.0
     while 0.0 < value < before / 2.0:  # a far better chain allows for a finer quantum
         before, quantum = value, value / _CAP
@@ -90,7 +91,7 @@ def meet_in_the_middle(task: ChainTask, order: tuple[int, ...], value: float) ->
             order, value = (candidate, reached) if reached < value - slack else (order, value)
         bound = max(bound, min(value - slack, least * quantum))
     task.report("all sets", value, bound)
-    return Found(order, bound, Halves.name)
+    return Answer(order, bound, Halves.name)
 
 
 def _order_through(task: ChainTask, first: list[int]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.listed import backward_order, forward_order
 from coordpath_governance.paths.solvers.proof import bound_chain
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,15 +47,16 @@ class Improvement:
     """Any number of units; the bound is proved separately."""
 
     name = "local"
+    needs = SET_FUNCTION
 
     def lacks(self, _task: ChainTask) -> str | None:
         """Nothing: it takes any number of units."""
         return None
 
-    def solve(self, task: ChainTask) -> Found:
+    def solve(self, task: ChainTask) -> Answer:
         """The best order of several improved starts."""
         order, _ = improve(task)
-        return Found(order, bound_chain(task), self.name)
+        return Answer(order, bound_chain(task), self.name)
 
 
 def improve(task: ChainTask) -> tuple[tuple[int, ...], float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.paths.chains.set_function import order_chain
-from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +31,7 @@ class Lattice:
     """Exact for up to 26 units."""
 
     name = "lattice"
+    needs = SET_FUNCTION
 
     def __init__(self, most_units: int = _LARGEST) -> None:
         self.most_units = most_units
@@ -41,17 +42,17 @@ class Lattice:
             return "takes quadratic costs only"
         return None if task.function.size <= self.most_units else f"takes up to {self.most_units} units"
 
-    def solve(self, task: ChainTask) -> Found:
+    def solve(self, task: ChainTask) -> Answer:
         """An order that no other beats; a deadline is not looked at, since little time is needed."""
         size, depth = task.function.size, task.depth
         if depth == 0:
-            return Found(tuple(range(size)), 0.0, self.name)
+            return Answer(tuple(range(size)), 0.0, self.name)
         low = max(1, size // 2 - 1)
         table = _fill(task, low)
         best, last = _best_set(table, depth, low, task.tie)
         order = read_order(table.reshape(-1), last, task.tie)
         task.report("all orders", best, best)
-        return Found(order_chain(order, size), best, self.name)
+        return Answer(order_chain(order, size), best, self.name)
 
 
 def _fill(task: ChainTask, low: int) -> NDArray[np.float64]:

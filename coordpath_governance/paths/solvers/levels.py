@@ -21,7 +21,7 @@ from coordpath_governance.paths.solvers.chain_states import Searched, beam_order
 from coordpath_governance.paths.solvers.halves import Halves, meet_in_the_middle
 from coordpath_governance.paths.solvers.improvement import first_polish, polish, shuffle
 from coordpath_governance.paths.solvers.listed import forward_order
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 __all__ = ["Levels"]
 
@@ -158,6 +158,7 @@ class Levels:
     """
 
     name = "levels"
+    needs = SET_FUNCTION
 
     def __init__(self, work: int = 90_000_000, aim: float = np.inf, most_units: int | None = None) -> None:
         self.work, self.aim = work, aim
@@ -167,10 +168,10 @@ class Levels:
         """Nothing: it takes any number of units."""
         return None
 
-    def solve(self, task: ChainTask) -> Found:
+    def solve(self, task: ChainTask) -> Answer:
         """The best chain known, proved or with the bound at which the work stopped."""
         if task.depth == 0:
-            return Found(tuple(range(task.function.size)), 0.0, self.name)
+            return Answer(tuple(range(task.function.size)), 0.0, self.name)
         run = _Run(task, self.aim)
         run.lift(run.bound, _FIRST)
         if not task.expired():
@@ -190,7 +191,7 @@ class Levels:
             self._go_on(run)
         elif not run.proved:
             self._attempt(run, self.work, _CAPACITY, _PARTS[0])
-        return Found(run.incumbent, run.bound, self.name, work=run.spent)
+        return Answer(run.incumbent, run.bound, self.name, work=run.spent)
 
     def _go_on(self, run: _Run) -> None:
         """Attempts at more and more of what is open, until the chain is proved or the deadline has come."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from coordpath_governance.paths.chains.set_function import order_chain
 from coordpath_governance.paths.solvers.proof import bound_chain
-from coordpath_governance.paths.solvers.protocol import ChainTask, Found
+from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.chains.set_function import SetFunction
@@ -20,29 +20,31 @@ class Greedy:
     """At each step the unit whose move to its target lowers the cost most."""
 
     name = "greedy"
+    needs = SET_FUNCTION
 
     def lacks(self, _task: ChainTask) -> str | None:
         """Nothing: it takes any number of units."""
         return None
 
-    def solve(self, task: ChainTask) -> Found:
+    def solve(self, task: ChainTask) -> Answer:
         """The greedy order with a bound on all orders."""
         order = forward_order(task.function)[: task.depth]
-        return Found(order_chain(order, task.function.size), bound_chain(task), self.name)
+        return Answer(order_chain(order, task.function.size), bound_chain(task), self.name)
 
 
 class Direct:
     """The order in which the features are listed."""
 
     name = "direct"
+    needs = SET_FUNCTION
 
     def lacks(self, _task: ChainTask) -> str | None:
         """Nothing: it takes any number of units."""
         return None
 
-    def solve(self, task: ChainTask) -> Found:
+    def solve(self, task: ChainTask) -> Answer:
         """The listed order with a bound on all orders."""
-        return Found(tuple(range(task.function.size)), bound_chain(task), self.name)
+        return Answer(tuple(range(task.function.size)), bound_chain(task), self.name)
 
 
 def forward_order(function: SetFunction) -> list[int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import UsageError
-from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.protocol import LEAST_SQUARES, Answer
 from coordpath_governance.paths.solvers.walk_improvement import GAIN, WalkSearch, improve_walk, tidy
 from coordpath_governance.paths.walks.geometry import REST
 
@@ -46,6 +46,7 @@ class LocalImprovement:
     """
 
     name = "local"
+    needs = LEAST_SQUARES
 
     def __init__(self, batch: int = 2, iterations: int = 200, restarts: int = 3, *, polish: bool = False) -> None:
         if batch < 1 or iterations < 1 or restarts < 0:
@@ -58,7 +59,7 @@ class LocalImprovement:
             return None
         return f"cannot try all ways to fill {self.batch} entries with {task.walks.size} units; give a smaller batch"
 
-    def solve(self, task: WalkTask) -> Found:
+    def solve(self, task: WalkTask) -> Answer:
         """The best walk of all starts, with the floors as its bound."""
         random = np.random.default_rng(task.seed)
         search = WalkSearch(task)
@@ -76,7 +77,7 @@ class LocalImprovement:
         if self.polish:
             best, value = improve_walk(replace(task, first=best), most=task.terms**2 * task.walks.size)
             task.report("local improvement", value, task.floor)
-        return Found(best, task.floor, self.name)
+        return Answer(best, task.floor, self.name)
 
     def _fillings(self, task: WalkTask) -> int:
         return int((task.walks.size + (task.walks.changes is not None)) ** min(self.batch, task.terms))

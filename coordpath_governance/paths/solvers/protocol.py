@@ -1,4 +1,6 @@
-"""What a solver is given, and what it gives back.
+"""What a solver is given, what it needs of that, and what it gives back.
+
+A task says what it `offers`; a solver says which of that it `needs`, and what else it `lacks`. The table asks both.
 
 A *chain* task is "n single steps, then the rest": only the order is open. Moving every unit once is the case n = D − 1,
 since the last unit has no choice. The chain ∅ ⊂ S₁ ⊂ … ⊂ S_n costs Σ_{k≤n} αₖ e(S_k); the term of the full set is the
@@ -8,7 +10,7 @@ same for all and is left out. A *walk* task has K terms at which any unit may mo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,15 +22,57 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from coordpath_governance.paths.row_walks.walks_on_rows import Walk
     from coordpath_governance.paths.walks.floors import Floors
     from coordpath_governance.paths.walks.geometry import Walks
 
-__all__ = ["ChainTask", "Found", "Solver", "WalkTask"]
+__all__ = [
+    "EVALUATED_SETS",
+    "LEAST_SQUARES",
+    "ROW_WALKS",
+    "SET_FUNCTION",
+    "Answer",
+    "ChainTask",
+    "Offer",
+    "Solver",
+    "Task",
+    "WalkTask",
+]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a task gives a solver to work with; ``refusal`` is what a solver says that needs it and is not given it."""
+
+    what: str
+    refusal: str
+
+
+SET_FUNCTION = Offer("the excess of every set of moved units, as the square of a length", "takes quadratic costs only")
+EVALUATED_SETS = Offer("sets of moved units, evaluated when asked", "takes costs on rows only")
+LEAST_SQUARES = Offer("walks whose best values are a least-squares problem", "takes quadratic costs only")
+ROW_WALKS = Offer("walks whose best values Newton's method finds on rows", "takes costs on rows only")
+
+
+class Task(Protocol):
+    """A question for a solver."""
+
+    @property
+    def offers(self) -> Offer:
+        """What it gives a solver to work with."""
+        ...
+
+    @property
+    def patience(self) -> Patience:
+        """When to stop, and whom to tell how far the search has come."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
 class ChainTask:
-    """Choose S₁ ⊂ … ⊂ S_n; ``alphas`` has n entries, none negative, of size near 1. ``first`` is an order that is known."""
+    """Choose S₁ ⊂ … ⊂ S_n; ``alphas`` has n entries, none negative, of size near 1. ``first`` is an order to begin with."""
+
+    offers: ClassVar[Offer] = SET_FUNCTION
 
     function: SetFunction
     alphas: NDArray[np.float64]
@@ -77,8 +121,10 @@ class WalkTask:
     """Choose the unit that moves at each of K terms (or `REST`): Σ αₖ‖r_k‖² with the best values is to be least.
 
     ``alphas`` has K entries, none negative, of size near 1. With a fixed end every changed unit must be visited, and the
-    walk ends at the target. ``first`` is a walk that is known. ``floors`` bound every term.
+    walk ends at the target. ``first`` is a walk to begin with. ``floors`` bound every term.
     """
+
+    offers: ClassVar[Offer] = LEAST_SQUARES
 
     walks: Walks
     alphas: NDArray[np.float64]
@@ -117,32 +163,35 @@ class WalkTask:
 
 
 @dataclass(frozen=True)
-class Found:
+class Answer:
     """A chain or a walk, and a number below which none goes, rounding aside.
 
     ``order``: of a chain, all units, of which the first n count; of a walk, K units or rests, which go to the best values
-    unless ``increments`` says how far each of them moves (in columns of length 1). ``work``: what it took, if counted.
+    unless ``increments`` says how far each of them moves (in columns of length 1). ``row_walk``: of a walk on rows, the
+    models that it goes through. ``work``: what it took, if counted.
     """
 
     order: tuple[int, ...]
     bound: float
     solver: str
     increments: tuple[NDArray[np.float64], ...] | None = None
+    row_walk: Walk | None = field(default=None, compare=False)
     work: int = field(default=0, compare=False)
 
 
-Task = TypeVar("Task", contravariant=True)
+TaskT = TypeVar("TaskT", contravariant=True)
 
 
-class Solver(Protocol[Task]):
-    """One way of choosing a chain, or a walk."""
+class Solver(Protocol[TaskT]):
+    """One way of choosing an order, or a walk, of the tasks that offer what it ``needs``."""
 
     name: str
+    needs: Offer
 
-    def lacks(self, task: Task, /) -> str | None:
-        """What this solver needs and the task does not give, as the end of "solver x: …"; None if it takes the task."""
+    def lacks(self, task: TaskT, /) -> str | None:
+        """What else this solver needs and the task does not give, as the end of "solver x: …"; None if it takes the task."""
         ...
 
-    def solve(self, task: Task) -> Found:
+    def solve(self, task: TaskT) -> Answer:
         """The best it finds, with a valid bound."""
         ...

@@ -14,7 +14,7 @@ from coordpath_governance.paths.revisiting.incumbent import Incumbent
 from coordpath_governance.paths.revisiting.sequence_search import SequenceSearch
 from coordpath_governance.paths.revisiting.skeleton_search import SkeletonSearch
 from coordpath_governance.paths.revisiting.skeletons import Spans
-from coordpath_governance.paths.solvers.protocol import Found
+from coordpath_governance.paths.solvers.protocol import LEAST_SQUARES, Answer
 from coordpath_governance.paths.solvers.walk_improvement import improve_walk
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Revisits:
     """Branch and bound over the values at which units stop on their way; ``work`` is about a nanosecond each."""
 
     name = "revisits"
+    needs = LEAST_SQUARES
 
     def __init__(self, work: int = 4_000_000_000) -> None:
         self.work = work
@@ -47,7 +48,7 @@ class Revisits:
         """A fixed end; how many terms does not matter."""
         return "needs a target, where every unit ends" if task.walks.changes is None else None
 
-    def solve(self, task: WalkTask) -> Found:
+    def solve(self, task: WalkTask) -> Answer:
         """The best walk, or the best known with the bound that the search reached."""
         spans = Spans.of(task.walks)
         rounding = 64 * (task.terms + 8) * EPS * float(task.alphas.sum()) * spans.reach**2
@@ -57,7 +58,7 @@ class Revisits:
             bound = max(bound, _search(task, spans, incumbent))
             if not incumbent.proved_by(bound):
                 incumbent.offer(improve_walk(task)[0])
-        return Found(incumbent.walk, bound, self.name)
+        return Answer(incumbent.walk, bound, self.name)
 
 
 def _search(task: WalkTask, spans: Spans, incumbent: Incumbent) -> float:

@@ -1,11 +1,16 @@
-"""The contract's solver names and what stands behind them."""
+"""The table of solvers: the contract's names, and what stands behind each of them for every kind of task.
+
+A new solver is a file with its class and a line here. Which of a name's solvers is used is for the task to say: the first
+that needs what the task offers, lacks nothing else, and can make the steps that the problem allows.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from coordpath_governance.errors import SolverUnavailableError
-from coordpath_governance.paths.solvers.first_walk import FirstWalk
+from coordpath_governance.paths.solvers.cut_search import CutSearch, Effort, FirstOrder
+from coordpath_governance.paths.solvers.first_walk import FirstRowWalk, FirstWalk
 from coordpath_governance.paths.solvers.free_end import FreeEnd
 from coordpath_governance.paths.solvers.gurobi import GurobiChain, GurobiWalks
 from coordpath_governance.paths.solvers.halves import MOST_UNITS
@@ -15,13 +20,14 @@ from coordpath_governance.paths.solvers.levels import Levels
 from coordpath_governance.paths.solvers.listed import Direct, Greedy
 from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
 from coordpath_governance.paths.solvers.revisits import Revisits
+from coordpath_governance.paths.solvers.row_walk_search import RowWalkSearch
+from coordpath_governance.paths.solvers.set_programme import SetProgramme
+from coordpath_governance.paths.step_types import COORDINATE, StepType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from coordpath_governance.paths.solvers.protocol import Offer, Solver, Task
 
-    from coordpath_governance.paths.solvers.protocol import ChainTask, Solver, WalkTask
-
-__all__ = ["CHAIN_SOLVERS", "WALK_SOLVERS", "choose_chain_solver", "choose_walk_solver"]
+__all__ = ["ORDER_SOLVERS", "WALK_SOLVERS", "choose_order_solver", "choose_walk_solver", "expect_walk_solver"]
 
 _LATTICE_UP_TO = 20
 """Up to here the whole table is filled in a moment; beyond, the pruned programme mostly needs a small part of it."""
@@ -34,52 +40,87 @@ _AUTO_MOVES, _EXACT_MOVES = 4_000_000_000, 30_000_000_000
 _AUTO_ENDS, _EXACT_ENDS = 1_500_000_000, 15_000_000_000
 """Work of a search over free ends: about five and fifty seconds."""
 
-CHAIN_SOLVERS: dict[str, tuple[Solver[ChainTask], ...]] = {
-    "auto": (Lattice(_LATTICE_UP_TO), Levels(_AUTO_WORK, most_units=MOST_UNITS)),
-    "exact": (Lattice(_LATTICE_UP_TO), Levels(_EXACT_WORK, most_units=MOST_UNITS)),
-    "local": (Improvement(),),
-    "greedy": (Greedy(),),
-    "direct": (Direct(),),
+_AUTO_ROWS, _EXACT_ROWS = 3e8, 3e9
+"""Rows times sets: about ten seconds, and a hundred."""
+
+_NO_EFFORT = Effort(0, 0, 0.0)
+_AUTO_EFFORT = Effort(2_000_000, 8_000_000, 6e7)
+_EXACT_EFFORT = Effort(8_000_000, 128_000_000, 1e9)
+
+Solvers = tuple["Solver[Any]", ...]
+
+ORDER_SOLVERS: dict[str, Solvers] = {
+    "auto": (
+        Lattice(_LATTICE_UP_TO),
+        Levels(_AUTO_WORK, most_units=MOST_UNITS),
+        SetProgramme(_AUTO_ROWS),
+        CutSearch(_AUTO_ROWS, _AUTO_EFFORT),
+    ),
+    "exact": (
+        Lattice(_LATTICE_UP_TO),
+        Levels(_EXACT_WORK, most_units=MOST_UNITS),
+        SetProgramme(_EXACT_ROWS),
+        CutSearch(_EXACT_ROWS, _EXACT_EFFORT),
+    ),
+    "local": (Improvement(), CutSearch(_AUTO_ROWS, _NO_EFFORT)),
+    "greedy": (Greedy(), FirstOrder("greedy")),
+    "direct": (Direct(), FirstOrder("direct")),
     "gurobi": (GurobiChain(),),
 }
-"""Name → solvers of chains in order of preference; the first that takes the task is used."""
+"""Name → solvers of orders, in which every unit moves once, by preference."""
 
-WALK_SOLVERS: dict[str, tuple[Solver[WalkTask], ...]] = {
-    "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS)),
-    "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS)),
-    "local": (LocalImprovement(restarts=0, polish=True),),
-    "greedy": (FirstWalk("greedy"),),
-    "direct": (FirstWalk("direct"),),
+WALK_SOLVERS: dict[str, Solvers] = {
+    "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS), RowWalkSearch(proves=True)),
+    "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS), RowWalkSearch(proves=True)),
+    "local": (LocalImprovement(restarts=0, polish=True), RowWalkSearch(proves=False)),
+    "greedy": (FirstWalk("greedy"), FirstRowWalk("greedy")),
+    "direct": (FirstWalk("direct"), FirstRowWalk("direct")),
     "gurobi": (GurobiWalks(),),
 }
-"""Name → solvers of walks in order of preference."""
+"""Name → solvers of walks, with revisits or a free end, by preference."""
 
-_UNTIL_LATE: tuple[Solver[WalkTask], ...] = (Revisits(100 * _EXACT_MOVES), FreeEnd(100 * _EXACT_ENDS))
+_UNTIL_LATE: Solvers = (Revisits(100 * _EXACT_MOVES), FreeEnd(100 * _EXACT_ENDS), RowWalkSearch(proves=True))
 """What `auto` is under a time limit, which ends it."""
 
-_Task = TypeVar("_Task")
+_TaskT = TypeVar("_TaskT", bound="Task")
 
 
-def choose_chain_solver(name: str, task: ChainTask) -> Solver[ChainTask]:
-    """The first solver of a name that takes the task."""
-    return _choose(name, CHAIN_SOLVERS[_by_time(name, task)], task)
+def choose_order_solver(name: str, task: _TaskT, step_type: StepType = COORDINATE) -> Solver[_TaskT]:
+    """The first solver of a name that takes the task; raises `SolverUnavailableError` if none does.
+
+    Under a time limit it is the clock that ends `auto`, not an amount of work chosen for people who wait.
+    """
+    by_time = "exact" if name == "auto" and task.patience.timed else name
+    return _choose(name, ORDER_SOLVERS[by_time], task, step_type)
 
 
-def choose_walk_solver(name: str, task: WalkTask) -> Solver[WalkTask]:
-    """The first solver of a name that takes the task."""
-    return _choose(name, _UNTIL_LATE if name == "auto" and task.patience.timed else WALK_SOLVERS[name], task)
+def choose_walk_solver(name: str, task: _TaskT, step_type: StepType = COORDINATE) -> Solver[_TaskT]:
+    """The same for walks."""
+    solvers = _UNTIL_LATE if name == "auto" and task.patience.timed else WALK_SOLVERS[name]
+    return _choose(name, solvers, task, step_type)
 
 
-def _by_time(name: str, task: ChainTask) -> str:
-    """Under a time limit it is the clock that ends `auto`, not an amount of work chosen for people who wait."""
-    return "exact" if name == "auto" and task.patience.timed else name
+def expect_walk_solver(name: str, offer: Offer) -> None:
+    """Raises `SolverUnavailableError` if no walk solver of a name needs what a task will offer, before it is prepared."""
+    _suited(name, WALK_SOLVERS[name], offer)
 
 
-def _choose(name: str, solvers: Sequence[Solver[_Task]], task: _Task) -> Solver[_Task]:
+def _choose(name: str, solvers: Solvers, task: _TaskT, step_type: StepType) -> Solver[_TaskT]:
     lacking = ""
-    for solver in solvers:
-        lacks = solver.lacks(task)
+    for solver in _suited(name, solvers, task.offers):
+        lacks = step_type.lacks(solver) or solver.lacks(task)
         if lacks is None:
             return solver
         lacking = lacks
-    raise SolverUnavailableError(f"solver {name}: {lacking}; use auto")
+    raise _refused(name, lacking)
+
+
+def _suited(name: str, solvers: Solvers, offer: Offer) -> Solvers:
+    suited = tuple(solver for solver in solvers if solver.needs == offer)
+    if not suited:
+        raise _refused(name, solvers[-1].needs.refusal)
+    return suited
+
+
+def _refused(name: str, lacking: str) -> SolverUnavailableError:
+    return SolverUnavailableError(f"solver {name}: {lacking}; use auto")

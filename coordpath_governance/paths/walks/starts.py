@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["place", "stagewise", "stagewise_increments"]
+    from coordpath_governance.paths.outcome import Stop
+    from coordpath_governance.paths.problem import PathProblem
+
+__all__ = ["place", "stagewise", "stagewise_increments", "visited"]
 
 
 def place(along: NDArray[np.float64], alphas: NDArray[np.float64], order: Sequence[int]) -> tuple[int, ...]:
@@ -59,3 +62,14 @@ def stagewise_increments(walks: Walks, walk: Sequence[int]) -> tuple[NDArray[np.
         increments.append(np.asarray(np.linalg.lstsq(walks.blocks[u], -residual, rcond=None)[0], np.float64))
         residual = residual + walks.blocks[u] @ increments[-1]
     return tuple(increments)
+
+
+def visited(problem: PathProblem, stops: tuple[Stop, ...]) -> list[int]:
+    """The unit that moved at each stop, as an index into ``problem.units``."""
+    owner = {i: u for u, unit in enumerate(problem.units) for i in unit.members}
+    before = problem.start
+    units: list[int] = []
+    for stop in stops:
+        units.append(owner[int(np.flatnonzero(stop.beta != before)[0])])
+        before = stop.beta
+    return units

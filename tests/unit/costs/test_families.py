@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance
 
-from coordpath_governance.costs import KINDS, family_of
+from coordpath_governance.costs import FAMILIES as TABLE
+from coordpath_governance.costs import family_of
 from coordpath_governance.errors import ProblemError
 
 FAMILIES = {
@@ -211,10 +212,10 @@ def test_targets_outside_the_range(name, good, bad):
 
 
 def test_what_families_are_called():
-    assert [family_of(kind, power=1.5, classes=3).kind for kind in KINDS] == list(KINDS)
+    assert [family_of(kind, power=1.5, classes=3).kind for kind in TABLE] == list(TABLE)
     assert family_of("multinomial", classes=3).scores == 3
     assert family_of("logistic").scores == family_of("tweedie", power=1.2).scores == 1
-    assert [family_of(kind, power=1.25, classes=2).loss_name for kind in KINDS] == [
+    assert [family_of(kind, power=1.25, classes=2).loss_name for kind in TABLE] == [
         "log loss",
         "log loss",
         "mean Poisson deviance",

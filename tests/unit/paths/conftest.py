@@ -232,10 +232,25 @@ def from_record():
     from dataclasses import replace
 
     from coordpath_governance.paths import parse_problem, problem_to_dict
-    from coordpath_governance.paths.convex.document import recorded
+    from coordpath_governance.paths.row_orders.recorded_cost import recorded
 
     def read_back(problem):
         document = problem_to_dict(replace(problem, cost=recorded(problem, problem.cost)))
         return parse_problem(json.loads(json.dumps(document)))
 
     return read_back
+
+
+@pytest.fixture
+def row_solvers(monkeypatch):
+    """Other amounts of work for the solvers of a name that evaluate sets on rows."""
+    from coordpath_governance.paths.solvers.protocol import EVALUATED_SETS
+    from coordpath_governance.paths.solvers.table import ORDER_SOLVERS
+
+    def give(name, **amounts):
+        for solver in ORDER_SOLVERS[name]:
+            for what, amount in amounts.items():
+                if solver.needs == EVALUATED_SETS and hasattr(solver, what):
+                    monkeypatch.setattr(solver, what, amount)
+
+    return give

@@ -26,7 +26,7 @@ from coordpath_governance.paths.revisiting.skeleton_search import SkeletonSearch
 from coordpath_governance.paths.revisiting.skeletons import Skeleton, Spans, Special, count_skeletons, list_skeletons
 from coordpath_governance.paths.revisiting.token_costs import TokenCosts, majorant
 from coordpath_governance.paths.revisiting.value_boxes import box_values
-from coordpath_governance.paths.solvers.protocol import Found, WalkTask
+from coordpath_governance.paths.solvers.protocol import Answer, WalkTask
 from coordpath_governance.paths.solvers.revisits import Revisits
 from coordpath_governance.paths.walks.floors import find_floors
 from coordpath_governance.paths.walks.geometry import REST, prepare_walks
@@ -147,7 +147,7 @@ def search(kind, task, work=10**9):
     spans = Spans.of(task.walks)
     incumbent = Incumbent(task, work, 64 * EPS * (task.terms + 8) * task.alphas.sum() * spans.reach**2)
     bound = kind(task, spans, incumbent).run()
-    return Found(incumbent.walk, max(bound, task.floor), kind.__name__)
+    return Answer(incumbent.walk, max(bound, task.floor), kind.__name__)
 
 
 @settings(max_examples=60, deadline=None)

@@ -74,17 +74,17 @@ def test_progress_is_told(document):
 
 
 def test_auto_takes_the_table_for_few_and_levels_for_many(chain_task):
-    assert table.choose_chain_solver("auto", chain_task(20, 1)).name == "lattice"
-    assert table.choose_chain_solver("exact", chain_task(21, 1)).name == "levels"
+    assert table.choose_order_solver("auto", chain_task(20, 1)).name == "lattice"
+    assert table.choose_order_solver("exact", chain_task(21, 1)).name == "levels"
     timed = chain_task(23, 1, patience=Patience(timed=True))
-    assert table.choose_chain_solver("auto", timed) is table.CHAIN_SOLVERS["exact"][1]
-    assert table.choose_chain_solver("local", chain_task(3, 1)).name == "local"
+    assert table.choose_order_solver("auto", timed) is table.ORDER_SOLVERS["exact"][1]
+    assert table.choose_order_solver("local", chain_task(3, 1)).name == "local"
 
 
 def test_a_solver_that_is_too_small_is_not_started(chain_task, monkeypatch):
-    monkeypatch.setitem(table.CHAIN_SOLVERS, "exact", (Lattice(5),))
+    monkeypatch.setitem(table.ORDER_SOLVERS, "exact", (Lattice(5),))
     with pytest.raises(SolverUnavailableError, match="up to 5 units"):
-        table.choose_chain_solver("exact", chain_task(6, 1))
+        table.choose_order_solver("exact", chain_task(6, 1))
 
 
 def test_best_move_is_the_best_of_all_insertions_and_swaps():
@@ -138,7 +138,7 @@ def test_greedy_orders(chain_task):
 
 @pytest.mark.parametrize("more", [{"max_steps": 9}, {"max_steps": 4}])
 def test_the_same_problem_gives_the_same_answer(document, more, monkeypatch):
-    monkeypatch.setitem(table.CHAIN_SOLVERS, "auto", (Levels(500_000),))
+    monkeypatch.setitem(table.ORDER_SOLVERS, "auto", (Levels(500_000),))
     problem = {**document(11, 27), **more, "solver": "auto", "seed": 3}
     assert solve(problem).to_dict() == solve(problem).to_dict()
 

@@ -1,0 +1,159 @@
+"""Every changed unit moves exactly once, or the best m do and then all the rest: only the order is open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.chains.heavy_units import first_unit, light_units
+from coordpath_governance.paths.chains.set_function import build_set_function, order_chain
+from coordpath_governance.paths.orders.order_stops import check_order, order_stops
+from coordpath_governance.paths.outcome import Outcome, Stop, excess_of_stops, measure_stops, normalise, nothing_at_all
+from coordpath_governance.paths.patience import FOREVER, Patience
+from coordpath_governance.paths.solvers.listed import forward_order
+from coordpath_governance.paths.solvers.protocol import ChainTask
+from coordpath_governance.paths.solvers.table import choose_order_solver
+from coordpath_governance.paths.weights import ExplicitWeights
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordpath_governance.paths.problem import PathProblem
+
+__all__ = ["QuadraticOrders"]
+
+
+class QuadraticOrders:
+    """The orders of a problem whose cost is quadratic."""
+
+    def __init__(self, problem: PathProblem) -> None:
+        self.problem = problem
+
+    def solve(self, solver: str, patience: Patience) -> Outcome:
+        """The best order that the named solver finds, with its bound."""
+        return _solve(self.problem, solver, patience)
+
+    def measure(self, order: Sequence[int]) -> Outcome:
+        """A given order of the changed units, with no bound but min c."""
+        problem = self.problem
+        check_order(problem, order)
+        task, last, exponents = _task(problem, FOREVER)
+        stops = order_stops(problem, order)
+        along = measure_stops(problem, stops)
+        excess = excess_of_stops(along, stops, np.append(task.alphas, last), exponents[0])
+        weight = float(task.alphas.sum()) + last
+        floor = _floor(problem, weight, exponents[0])
+        return Outcome(
+            stops=stops,
+            terms=problem.most_terms,
+            excess=excess,
+            difference=excess + floor,
+            rounding=0.0,
+            nothing=0.0,
+            weight=weight,
+            exponents=exponents,
+            solver="given",
+            along=along,
+            floor=floor,
+        )
+
+    def greedy(self) -> tuple[int, ...]:
+        """The order that always moves the unit that lowers the cost most."""
+        return tuple(forward_order(build_set_function(self.problem)))
+
+    def shares(self) -> tuple[float, ...]:
+        """Shapley value of every changed unit: with e(S) = ‖r₀ + Σp‖² it is p_uᵀ(r₀ + r_end)."""
+        function = build_set_function(self.problem)
+        middle = 2.0 * function.base + function.columns.sum(axis=1)
+        values = np.ldexp(function.columns.T @ middle, function.exponent)
+        return tuple(float(value) + 0.0 for value in values)
+
+
+def _solve(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
+    task, last, exponents = _task(problem, patience)
+    if not problem.changed:
+        return Outcome(
+            stops=(),
+            terms=0,
+            excess=0.0,
+            difference=0.0,
+            rounding=0.0,
+            nothing=0.0,
+            weight=1.0,
+            exponents=exponents,
+            solver="lattice",
+            along=measure_stops(problem, ()),
+        )
+    settled = solver == "direct" or problem.max_steps == 1 or not (task.alphas[1:].any() or last)
+    first = None if settled else first_unit(task)
+    if first is not None:
+        return _after_first(problem, first, solver, patience)
+    light = light_units(task)
+    constant = last * task.function.excess(range(task.function.size))
+    of_all = patience.telling(lambda stage, best, bound: (stage, best + constant, bound + constant))
+    inner = replace(task, function=task.function.restrict((), light), patience=of_all)
+    answer = choose_order_solver(solver, inner, problem.step_type).solve(inner)
+    order = order_chain([light[u] for u in answer.order] if solver != "direct" else (), task.function.size)
+    among_light = [light.index(u) for u in order[: task.depth]] if set(order[: task.depth]) <= set(light) else None
+    value = task.evaluate(order) if among_light is None else inner.evaluate(among_light)
+    stops = order_stops(problem, order)
+    along = measure_stops(problem, stops)
+    weight = float(task.alphas.sum()) + last
+    return Outcome(
+        stops=stops,
+        terms=problem.most_terms,
+        excess=excess_of_stops(along, stops, np.append(task.alphas, last), exponents[0]),
+        difference=value - answer.bound,
+        rounding=2.0 * (inner if among_light is not None else task).rounding,
+        nothing=nothing_at_all(problem, along, exponents[0]) * weight,
+        weight=weight,
+        exponents=exponents,
+        solver=answer.solver,
+        along=along,
+        floor=_floor(problem, weight, exponents[0]),
+    )
+
+
+def _after_first(problem: PathProblem, first: int, solver: str, patience: Patience) -> Outcome:
+    """The best order if it is known which unit moves first: the others from there, with rounding that is theirs alone."""
+    unit, target = problem.changed[first], problem.start if problem.target is None else problem.target
+    moved = problem.start.copy()
+    moved[list(unit.members)] = target[list(unit.members)]
+    alphas = problem.alphas(problem.most_terms)
+    singles = None if problem.max_steps is None else problem.max_steps - 1
+    weights = ExplicitWeights(tuple(alphas[1:].tolist()))
+    others = _solve(replace(problem, start=moved, steps=None, max_steps=singles, weights=weights), solver, patience)
+    stops = (Stop(1, unit.kind, unit.label, moved), *(replace(stop, k=stop.k + 1) for stop in others.stops))
+    along = measure_stops(problem, stops)
+    alphas = np.ldexp(alphas, -others.exponents[1])
+    weight = float(alphas.sum())
+    return replace(
+        others,
+        stops=stops,
+        terms=problem.most_terms,
+        excess=excess_of_stops(along, stops, alphas, others.exponents[0]),
+        nothing=nothing_at_all(problem, along, others.exponents[0]) * weight,
+        weight=weight,
+        along=along,
+        floor=_floor(problem, weight, others.exponents[0]),
+    )
+
+
+def _task(problem: PathProblem, patience: Patience) -> tuple[ChainTask, float, tuple[int, int]]:
+    """The task of a solver, the weight of the last term, and the units of both."""
+    if not problem.moves_once:
+        raise ProblemError("steps: units may be visited again here, so an order alone is not a path; leave steps null")
+    function = build_set_function(problem)
+    alphas, exponent = normalise(problem.alphas(problem.most_terms))
+    task = ChainTask(function, alphas[:-1], problem.seed, patience)
+    return task, float(alphas[-1]) if len(alphas) else 0.0, (function.exponent, exponent)
+
+
+def _floor(problem: PathProblem, weight: float, exponent: int) -> float:
+    """By how much Σα·c may lie below Σα·min c for models between start and target, in units of 2^exponent."""
+    target = problem.start if problem.target is None else problem.target
+    with np.errstate(over="ignore"):
+        return 2.0 * weight * float(np.ldexp(problem.quadratic.bend(None, np.stack([problem.start, target])), -exponent))

@@ -1,0 +1,75 @@
+"""Walks to begin with: straight to the target and then at rest, one that rests, and the stagewise one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordpath_governance.paths.row_walks.newton_values import Layout, Term
+from coordpath_governance.paths.walks.geometry import REST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from coordpath_governance.paths.row_walks.model_costs import FloatArray
+    from coordpath_governance.paths.row_walks.walks_on_rows import RowWalks, Walk
+
+__all__ = ["listed", "stagewise"]
+
+
+def listed(walks: RowWalks, alphas: FloatArray) -> Walk:
+    """The changed units in the order in which they are listed, and then rests; all rests if the end is free.
+
+    Where its models overflow, that is a `ProblemError`; what is better than a finite walk is finite.
+    """
+    units = sorted(walks.changed)
+    sequence = (*units, *(REST,) * (len(alphas) - len(units)))
+    walk = walks.follow(sequence, walks.models(sequence, walks.closed(sequence), np.zeros(0)), alphas)
+    if not np.isfinite(walk.value):
+        walks.costs.cost.values(walk.models)
+    return walk
+
+
+def stagewise(walks: RowWalks, alphas: FloatArray) -> Walk:
+    """At each term the unit and the value that lower the cost most, the first listed among equals.
+
+    With a fixed end, when as many terms are left as units are off it, the one whose way there costs least.
+    """
+    beta, off = walks.problem.start.copy(), set(walks.changed)
+    sequence: list[int] = []
+    models: list[FloatArray] = []
+    for left in range(len(alphas), 0, -1):
+        free = walks.target is None
+        choices = [u for u in range(walks.size) if free or len(off | {u}) < left]
+        if choices:
+            unit, beta = _best_value(walks, beta, choices)
+            off |= set() if free else {unit}
+        elif off:
+            unit, beta = _best_end(walks, beta, sorted(off))
+            off.remove(unit)
+        else:
+            unit = REST
+        sequence.append(unit)
+        models.append(beta)
+    return walks.follow(tuple(sequence), np.stack(models), alphas)
+
+
+def _best_value(walks: RowWalks, beta: FloatArray, units: Iterable[int]) -> tuple[int, FloatArray]:
+    members = [(u, walks.members[u]) for u in units]
+    layouts = [Layout((Term(1.0, beta, own, np.arange(len(own))),), len(own)) for _, own in members]
+    fitted = walks.fit(layouts, [beta[own] for _, own in members])
+    best = int(np.argmin([fit.value for fit in fitted]))
+    unit, own = members[best]
+    following = beta.copy()
+    following[own] = fitted[best].x
+    return unit, following
+
+
+def _best_end(walks: RowWalks, beta: FloatArray, units: Sequence[int]) -> tuple[int, FloatArray]:
+    target = beta if walks.target is None else walks.target
+    models = np.repeat(beta[None, :], len(units), axis=0)
+    for model, u in zip(models, units, strict=True):
+        model[walks.members[u]] = target[walks.members[u]]
+    best = int(np.argmin(walks.costs.values(models)))
+    return units[best], models[best]
