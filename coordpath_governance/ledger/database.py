@@ -1,7 +1,7 @@
 """A ledger's database, SQLite or PostgreSQL: one writer at a time, its own clock, and errors without passwords.
 
-Its URL is read once, and never shown with what is secret in it. Only here is SQLAlchemy needed to read a ledger: an export is
-read without it.
+Its URL is read once, and never shown with what is secret in it. Only here is SQLAlchemy needed to read a ledger: an export
+is read without it.
 """
 
 from __future__ import annotations
