@@ -19,7 +19,7 @@ from sqlalchemy import NullPool, create_engine, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from coordpath_governance.errors import RegistryError, RegistryMissingError
-from coordpath_governance.ledger.location import Address
+from coordpath_governance.ledger.database import Address
 
 __all__ = [
     "CONNECT_SECONDS",

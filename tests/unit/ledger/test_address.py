@@ -3,7 +3,8 @@
 import pytest
 
 from coordpath_governance.errors import UsageError
-from coordpath_governance.ledger.location import Address, ledger_url
+from coordpath_governance.ledger.database import Address
+from coordpath_governance.ledger.location import ledger_url
 
 SECRET = "hunter2"
 
