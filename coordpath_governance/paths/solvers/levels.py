@@ -37,7 +37,7 @@ _SEARCH_FIRST = 4_000_000
 _SETS_FIRST = 1 << 26
 """Up to so many sets, two seconds' work, all of them are looked at before bounds are refined."""
 
-_PARTS = (0.5, 0.8)
+_PARTS = (0.5, 0.5, 0.7)
 """Parts of what is open that attempts aim at before they aim at all of it."""
 
 _ALL_FIRST = 12_000_000
