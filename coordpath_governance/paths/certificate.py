@@ -12,8 +12,7 @@ from typing import Literal
 
 __all__ = ["BOUNDED", "OPTIMAL", "OPTIMAL_GAP", "Certificate", "Status", "certify"]
 
-Status = Literal["optimal", "bounded", "heuristic"]
-"""A stored report may hold `heuristic`, a path without any bound; nothing here says it."""
+Status = Literal["optimal", "bounded"]
 
 OPTIMAL: Status = "optimal"
 BOUNDED: Status = "bounded"
