@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import weighty_blocks
-from coordpath_governance.costs.rows import RowChunk, RowsInMemory
+from coordpath_governance.costs.rows import RowChunk, RowsInMemory, weighty_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

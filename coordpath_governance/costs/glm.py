@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import overflow
 from coordpath_governance.costs.combinations import CombinedRows, distinct_combinations
 from coordpath_governance.costs.mean_loss import MeanLoss
 from coordpath_governance.costs.newton import Lowest, Search
-from coordpath_governance.costs.rows import RowChunk
+from coordpath_governance.costs.rows import RowChunk, overflow
 from coordpath_governance.costs.separation import ClassRanges
 from coordpath_governance.errors import ProblemError
 

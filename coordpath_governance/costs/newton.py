@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import overflow
+from coordpath_governance.costs.rows import overflow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,8 +16,7 @@ import numpy as np
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.one_thread import one_thread
 from coordpath_governance.paths.certificate import Certificate
-from coordpath_governance.paths.front import Front, FrontPoint
-from coordpath_governance.paths.front_tracing import trace_front
+from coordpath_governance.paths.front import Front, FrontPoint, trace_front
 from coordpath_governance.paths.losses import (
     ModelLoss,
     as_problem,

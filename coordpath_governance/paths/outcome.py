@@ -1,4 +1,4 @@
-"""What solving a problem comes to before it is certified: the models the path passes through, and what is proved."""
+"""What solving a problem comes to before it is certified: the models that the path passes through, and what is proved."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from coordpath_governance.costs.quadratic import Measured
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import Certificate, certify
 from coordpath_governance.paths.path import Move, Path, Step
+from coordpath_governance.paths.problem import REST_LABEL
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.path import StepKind
@@ -23,10 +27,12 @@ __all__ = [
     "Outcome",
     "Stop",
     "certify_outcome",
+    "check_order",
     "excess_of_stops",
     "measure_stops",
     "normalise",
     "nothing_at_all",
+    "order_stops",
     "trace",
 ]
 
@@ -137,3 +143,25 @@ def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certi
 def _plain(value: float) -> float:
     """A Python float without a negative zero."""
     return float(value) + 0.0
+
+
+def check_order(problem: PathProblem, order: Sequence[int]) -> None:
+    """Raises `ProblemError` unless ``order`` has every index into ``problem.changed`` once."""
+    size = len(problem.changed)
+    if sorted(order) != list(range(size)):
+        raise ProblemError(f"order: {list(order)} is not an arrangement of the {size} changed units 0 … {size - 1}")
+
+
+def order_stops(problem: PathProblem, order: Sequence[int]) -> tuple[Stop, ...]:
+    """The models along an order: ``singles`` single steps, then the rest at once if any is left."""
+    target = problem.start if problem.target is None else problem.target
+    beta: NDArray[np.float64] = problem.start.copy()
+    stops: list[Stop] = []
+    for k, u in enumerate(order[: problem.singles], start=1):
+        unit = problem.changed[u]
+        beta = beta.copy()
+        beta[list(unit.members)] = target[list(unit.members)]
+        stops.append(Stop(k, unit.kind, unit.label, beta))
+    if problem.singles < len(problem.changed):
+        stops.append(Stop(problem.singles + 1, "rest", REST_LABEL, target))
+    return tuple(stops)

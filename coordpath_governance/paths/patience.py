@@ -1,4 +1,4 @@
-"""Patience: when a search should give up and tell what it has, because of the time or because someone asked."""
+"""Patience: when a search stops, because of the time or because someone asked, and how it reports how far it has come."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-__all__ = ["FOREVER", "Patience", "heeding_interrupts", "never", "reclaim_interrupts", "until"]
+__all__ = [
+    "FOREVER",
+    "NO_BOUND",
+    "NeverWorse",
+    "Patience",
+    "heeding_interrupts",
+    "how_far",
+    "never",
+    "reclaim_interrupts",
+    "until",
+]
 
 
 def never() -> bool:
@@ -89,3 +99,31 @@ def reclaim_interrupts() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if handler is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)
+
+
+NO_BOUND = -math.inf
+"""Told where a path is looked for and nothing is proved of the whole problem."""
+
+
+class NeverWorse:
+    """Replaces a best sum and bound that say less than an earlier pair by that pair: what was proved stays proved."""
+
+    def __init__(self) -> None:
+        self._closest: tuple[float, float] | None = None
+
+    def __call__(self, stage: str, best: float, bound: float) -> tuple[str, float, float]:
+        """The stage, with the pair that is closest."""
+        if bound > NO_BOUND and (self._closest is None or _gap(best, bound) <= _gap(*self._closest)):
+            self._closest = best, bound
+        return stage, *(self._closest or (best, bound))
+
+
+def how_far(best: float, bound: float) -> str:
+    """What separates the best sum found from the bound on all, as part of the sum."""
+    if bound == NO_BOUND:
+        return "no bound yet"
+    return f"within {100 * _gap(best, bound):.3g} % of the best possible"
+
+
+def _gap(best: float, bound: float) -> float:
+    return min(max((best - bound) / best, 0.0), 1.0) if best > 0 else 0.0

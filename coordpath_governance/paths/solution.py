@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.by_cost import answers_for, orders_of
-from coordpath_governance.paths.how_far import NeverWorse
 from coordpath_governance.paths.outcome import certify_outcome, trace
-from coordpath_governance.paths.patience import until
+from coordpath_governance.paths.patience import NeverWorse, until
 from coordpath_governance.paths.problem import PathProblem, check_solver
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import SetFunction
+from coordpath_governance.paths.orders.set_function import SetFunction
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers.improvement import first_polish
 from coordpath_governance.paths.solvers.levels import Levels

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs.quadratic import Measured
-from coordpath_governance.paths.orders.order_stops import check_order, order_stops
-from coordpath_governance.paths.outcome import Outcome, normalise
+from coordpath_governance.paths.outcome import Outcome, check_order, normalise, order_stops
 from coordpath_governance.paths.row_orders.evaluated_sets import corners, greedy_units, slopes_of
 from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask, diagonal
 from coordpath_governance.paths.row_orders.minorants import EPS

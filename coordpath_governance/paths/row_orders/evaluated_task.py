@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import order_chain
+from coordpath_governance.paths.orders.set_function import order_chain
 from coordpath_governance.paths.patience import FOREVER, Patience
 from coordpath_governance.paths.row_orders.evaluated_sets import corners, is_cut, is_set, key_of, set_number, slopes_of
 from coordpath_governance.paths.row_orders.minorants import tie_of

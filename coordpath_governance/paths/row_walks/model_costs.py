@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import by_column, weighty_blocks
 from coordpath_governance.costs.combinations import move_scores
 from coordpath_governance.costs.mean_loss import MeanLoss
+from coordpath_governance.costs.rows import by_column, weighty_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
-from coordpath_governance.paths.chains.set_function import order_chain, positive
+from coordpath_governance.paths.orders.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
+from coordpath_governance.paths.orders.set_function import order_chain, positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.chains.chained_bounds import ChainedBounds
+    from coordpath_governance.paths.orders.chained_bounds import ChainedBounds
     from coordpath_governance.paths.solvers.protocol import ChainTask
 
 __all__ = ["Searched", "beam_order", "search_chains"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.chains.set_function import SetFunction
+    from coordpath_governance.paths.orders.set_function import SetFunction
 
     Sums = NDArray[np.int32]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import order_chain
+from coordpath_governance.paths.orders.set_function import order_chain
 from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer
 
 if TYPE_CHECKING:

@@ -14,13 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from coordpath_governance.paths.chains.chained_bounds import Refinement
-from coordpath_governance.paths.chains.relaxation import LevelBounds, bound_levels
-from coordpath_governance.paths.chains.set_function import order_chain
+from coordpath_governance.paths.orders.chained_bounds import Refinement
+from coordpath_governance.paths.orders.relaxation import LevelBounds, bound_levels
+from coordpath_governance.paths.orders.set_function import forward_order, order_chain
 from coordpath_governance.paths.solvers.chain_states import Searched, beam_order, search_chains
 from coordpath_governance.paths.solvers.halves import Halves, meet_in_the_middle
 from coordpath_governance.paths.solvers.improvement import first_polish, polish, shuffle
-from coordpath_governance.paths.solvers.listed import forward_order
 from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 __all__ = ["Levels"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import EPS, SetFunction
+from coordpath_governance.paths.orders.set_function import EPS, SetFunction
 from coordpath_governance.paths.patience import FOREVER, Patience
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from coordpath_governance.paths.how_far import NO_BOUND
 from coordpath_governance.paths.outcome import normalise
+from coordpath_governance.paths.patience import NO_BOUND
 from coordpath_governance.paths.solvers.table import choose_walk_solver
 from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights
 

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from coordpath_governance.costs import GlmCost, RowChunk, RowsInMemory, accumulate, evaluate_rows, family_of, newton, rows
+from coordpath_governance.costs import GlmCost, RowChunk, RowsInMemory, evaluate_rows, family_of, newton, rows
 from coordpath_governance.costs.mean_loss import MeanLoss
 from coordpath_governance.errors import ProblemError
 
@@ -46,7 +46,7 @@ def by_hand(kind, columns, target, weight, offset, beta):
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_values_and_derivatives_by_hand(kind, monkeypatch):
     monkeypatch.setattr(rows, "_CHUNK", 150)
-    monkeypatch.setattr(accumulate, "_BLOCK", 300)
+    monkeypatch.setattr(rows, "_BLOCK", 300)
     columns, target, weight, offset = data(kind)
     cost = GlmCost(family(kind), RowsInMemory(columns, target, weight, offset))
     rng = np.random.default_rng(1)
@@ -66,7 +66,7 @@ def test_values_and_derivatives_by_hand(kind, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["logistic", "multinomial"])
 def test_rows_moved_by_shifts(kind, monkeypatch):
-    monkeypatch.setattr(accumulate, "_BLOCK", 300)
+    monkeypatch.setattr(rows, "_BLOCK", 300)
     rng = np.random.default_rng(3)
     fam, (_, target, weight, _) = family(kind), data(kind)
     base, shifts = rng.standard_normal((400, fam.scores)), rng.standard_normal((400, fam.scores, 5))

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths.chains import chained_bounds, node_index
-from coordpath_governance.paths.chains.chained_bounds import Refinement
-from coordpath_governance.paths.chains.node_index import NodeIndex
-from coordpath_governance.paths.chains.set_function import SetFunction
-from coordpath_governance.paths.chains.step_pairs import pair_steps
+from coordpath_governance.paths.orders import chained_bounds, masks
+from coordpath_governance.paths.orders.chained_bounds import Refinement
+from coordpath_governance.paths.orders.masks import NodeIndex
+from coordpath_governance.paths.orders.set_function import SetFunction
+from coordpath_governance.paths.orders.steps import pair_steps
 from coordpath_governance.paths.patience import never
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.protocol import ChainTask
@@ -128,7 +128,7 @@ def test_where_nodes_are_crowded_fewer_units_become_integral(chain_task, monkeyp
 
 @pytest.mark.parametrize("table", [0, 1 << 22])
 def test_nodes_are_found_by_level_and_word(table, monkeypatch):
-    monkeypatch.setattr(node_index, "_TABLE", table)
+    monkeypatch.setattr(masks, "_TABLE", table)
     random = np.random.default_rng(1)
     for bits in (1, 5, 9):
         pairs = np.unique(np.stack([random.integers(0, 4, 60), random.integers(0, 1 << bits, 60)]), axis=1)
@@ -146,7 +146,7 @@ def test_words_too_many_for_a_table_bound_alike(chain_task, monkeypatch):
     task = chain_task(9, 6)
     roots = []
     for table in (1 << 22, 0):
-        monkeypatch.setattr(node_index, "_TABLE", table)
+        monkeypatch.setattr(masks, "_TABLE", table)
         refinement = Refinement(task.function, task.alphas, np.inf, 10**9, never)
         refinement.bounds()
         for _ in range(5):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths.chains import masks
-from coordpath_governance.paths.chains.chained_bounds import Refinement
-from coordpath_governance.paths.chains.set_function import SetFunction
+from coordpath_governance.paths.orders import masks
+from coordpath_governance.paths.orders.chained_bounds import Refinement
+from coordpath_governance.paths.orders.set_function import SetFunction
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers import chain_states, levels
 from coordpath_governance.paths.solvers.lattice import Lattice

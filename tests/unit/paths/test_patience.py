@@ -12,9 +12,17 @@ import numpy as np
 import pytest
 
 from coordpath_governance.paths import parse_problem, solve
-from coordpath_governance.paths.chains.chained_bounds import Refinement
-from coordpath_governance.paths.how_far import NO_BOUND, NeverWorse, how_far
-from coordpath_governance.paths.patience import Patience, heeding_interrupts, never, reclaim_interrupts, until
+from coordpath_governance.paths.orders.chained_bounds import Refinement
+from coordpath_governance.paths.patience import (
+    NO_BOUND,
+    NeverWorse,
+    Patience,
+    heeding_interrupts,
+    how_far,
+    never,
+    reclaim_interrupts,
+    until,
+)
 from coordpath_governance.paths.solvers import chain_states, improvement, levels
 
 

@@ -1,7 +1,7 @@
 """Bounds on the rest of a chain, with some units integral and chained and the others relaxed step by step.
 
 Let I be some units and J the others. For a step from level k with S_k ∩ I = x that moves a unit of J, or i ∈ I∖x, let
-c(k, x) and cᵢ(k, x) be what it costs at least (`relaxed_steps`). Then
+c(k, x) and cᵢ(k, x) be what it costs at least (`RelaxedSteps`). Then
 
     T(k, x) = min( c(k, x) + T(k+1, x),  min over i ∈ I∖x of cᵢ(k, x) + T(k+1, x ∪ i) )
 
@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.node_index import NodeIndex
-from coordpath_governance.paths.chains.relaxed_steps import RelaxedSteps
-from coordpath_governance.paths.chains.step_pairs import pair_steps
+from coordpath_governance.paths.orders.masks import NodeIndex
+from coordpath_governance.paths.orders.steps import RelaxedSteps, pair_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.chains.set_function import SetFunction
+    from coordpath_governance.paths.orders.set_function import SetFunction
 
 __all__ = ["ChainedBounds", "Refinement"]
 

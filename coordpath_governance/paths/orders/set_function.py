@@ -27,7 +27,17 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["Apart", "Lifts", "SetFunction", "build_set_function", "order_chain", "positive"]
+__all__ = [
+    "EPS",
+    "Apart",
+    "Lifts",
+    "SetFunction",
+    "backward_order",
+    "build_set_function",
+    "forward_order",
+    "order_chain",
+    "positive",
+]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -194,3 +204,25 @@ def order_chain(order: Sequence[int], size: int) -> tuple[int, ...]:
     """A complete order that begins with the given units; the others follow as they are listed."""
     chosen = set(order)
     return tuple(order) + tuple(u for u in range(size) if u not in chosen)
+
+
+def forward_order(function: SetFunction) -> list[int]:
+    """From the empty set, always the unit that leaves the least excess; the first listed among equals."""
+    residual = function.base.copy()
+    lengths = np.sum(function.columns * function.columns, axis=0)
+    left = np.ones(function.size, dtype=bool)
+    order: list[int] = []
+    for _ in range(function.size):
+        change = np.where(left, 2.0 * (function.columns.T @ residual) + lengths, np.inf)
+        chosen = int(np.argmin(change))
+        order.append(chosen)
+        left[chosen] = False
+        residual += function.columns[:, chosen]
+    return order
+
+
+def backward_order(function: SetFunction) -> list[int]:
+    """From the full set, always take out the unit whose absence leaves the least excess; read backwards."""
+    whole = function.base + function.columns.sum(axis=1)
+    reverse = type(function)(whole, -function.columns[:, ::-1])
+    return [function.size - 1 - u for u in reversed(forward_order(reverse))]

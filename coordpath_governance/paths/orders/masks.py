@@ -1,4 +1,7 @@
-"""Sets of units as bit masks, any number of units: one 64-bit word for every `WORD` units, sets as rows."""
+"""Sets of units as bit masks, and where the sets of a refinement are listed.
+
+A set of any number of units has one 64-bit word for every `WORD` units; sets are rows.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["WORD", "add_unit", "empty_set", "find_set", "group_sets", "members", "remove_unit"]
+__all__ = ["WORD", "NodeIndex", "add_unit", "empty_set", "find_set", "group_sets", "members", "remove_unit"]
 
 WORD = 62
 """Units a word holds."""
@@ -66,3 +69,37 @@ def find_set(masks: NDArray[np.int64], wanted: NDArray[np.int64]) -> int | None:
     rows = np.flatnonzero(masks[:, 0] == wanted[0])
     rows = rows[np.all(masks[rows] == wanted, axis=1)]
     return int(rows[0]) if len(rows) else None
+
+
+_TABLE = 1 << 22
+"""Up to so many pairs they are looked up in a table, beyond that among the sorted ones there are."""
+
+
+class NodeIndex:
+    """Rows of nodes by level and word. `missing` is the row of a pair that is none of them."""
+
+    def __init__(self, level: NDArray[np.int64], word: NDArray[np.int64], levels: int, bits: int) -> None:
+        self.missing = len(level)
+        self._levels = levels
+        self._table: NDArray[np.int64] | None = None
+        if bits < 62 and levels << bits <= _TABLE:
+            self._table = np.full((levels, 1 << bits), self.missing, dtype=np.int64)
+            self._table[level, word] = np.arange(len(level))
+            return
+        self._words = np.unique(word)
+        keys = level * len(self._words) + np.searchsorted(self._words, word)
+        self._rows = np.argsort(keys, kind="stable")
+        self._keys = keys[self._rows]
+
+    def find(self, level: NDArray[np.int64] | int, word: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of some pairs; levels beyond the last have none."""
+        if self._table is not None:
+            inside = np.less(level, self._levels)
+            return np.where(inside, self._table[np.where(inside, level, 0), word], self.missing)
+        if self.missing == 0:
+            return np.zeros(np.shape(word), dtype=np.int64)
+        place = np.minimum(np.searchsorted(self._words, word), len(self._words) - 1)
+        keys = level * len(self._words) + place
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        known = (self._words[place] == word) & (self._keys[at] == keys)
+        return np.where(known, self._rows[at], self.missing)
