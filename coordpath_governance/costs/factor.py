@@ -86,16 +86,16 @@ class ScaledCost:
         """`gradient` of models each of which differs from the one before in few coordinates, from one to the next."""
         columns = Twofold(*(part.T for part in self.matrix)) if isinstance(self.matrix, Twofold) else _pair(self.matrix.T)
         first = self.gradient(placed[:1], unit)
-        here = Twofold(first.high[:, 0], first.low[:, 0])
+        current = Twofold(first.high[:, 0], first.low[:, 0])
         high, low = np.empty((self.size, len(placed))), np.empty((self.size, len(placed)))
-        high[:, 0], low[:, 0] = here
+        high[:, 0], low[:, 0] = current
         for k, (before, after) in enumerate(pairwise(placed), start=1):
             moved = np.flatnonzero(before != after)
             delta = difference(after[moved], before[moved])
             for i, up, down in zip(moved.tolist(), delta.high.tolist(), delta.low.tolist(), strict=True):
                 column = columns.part(i)
-                here = here.plus(column.scaled(up)).plus(_pair(column.high * down))
-            high[:, k], low[:, k] = here
+                current = current.plus(column.scaled(up)).plus(_pair(column.high * down))
+            high[:, k], low[:, k] = current
         return Twofold(high, low)
 
 
@@ -161,12 +161,12 @@ class Factor:
         inverse: FloatArray = self.root / self.sizes[:, None]
         return inverse
 
-    def doubt(self, matrix: FloatArray | Twofold, kept: NDArray[np.bool_]) -> float:
+    def doubt(self, matrix: FloatArray | Twofold, chosen: NDArray[np.bool_]) -> float:
         """By what part of an excess some rows of the factor may be wrong about it, wherever the model is.
 
         With E = G − RᵀR it is δᵀEδ for a change δ in the space of the rows, at most ‖WEWᵀ‖·‖Rδ‖².
         """
-        rows, inverse = self.root[kept], self.inverse[kept]
+        rows, inverse = self.root[chosen], self.inverse[chosen]
         product = multiply(rows.T, rows).times(-1.0)
         error = product.plus(matrix if isinstance(matrix, Twofold) else _pair(matrix)).high
         return float(np.linalg.norm(inverse @ error @ inverse.T, 2)) + 8 * (rows.shape[1] + 4) * EPS if len(rows) else 0.0
@@ -212,8 +212,8 @@ def _center(cost: ScaledCost, rows: FloatArray, sizes: FloatArray) -> tuple[Floa
     inverse, center = rows / sizes[:, None], np.zeros(cost.size)
     slope = _pair(-cost.linear[:, None])
     pull = inverse @ -cost.linear
-    left, enough = math.inf, EPS * float(np.linalg.norm(pull))
-    while left > enough:
+    left, tolerance = math.inf, EPS * float(np.linalg.norm(pull))
+    while left > tolerance:
         step = center - inverse.T @ pull
         following = cost.gradient(step[None, :], cost.top)
         pull = inverse @ (following.high + following.low)[:, 0]

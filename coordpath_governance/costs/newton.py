@@ -217,6 +217,6 @@ def _whitening(matrix: FloatArray) -> FloatArray:
     spread = np.sqrt(np.diag(matrix))
     spread[spread == 0.0] = 1.0
     values, vectors = np.linalg.eigh(matrix / spread[:, None] / spread)
-    kept = values > _SAME * values[-1]
-    whitening: FloatArray = vectors[:, kept] / np.sqrt(values[kept]) / spread[:, None]
+    significant = values > _SAME * values[-1]
+    whitening: FloatArray = vectors[:, significant] / np.sqrt(values[significant]) / spread[:, None]
     return whitening

@@ -130,11 +130,11 @@ class QuadraticCost:
 
     def value(self, beta: ArrayLike) -> float:
         """c(β), rounded once."""
-        return self.measure(_one(beta)).costs[0]
+        return self.measure(_single_row(beta)).costs[0]
 
     def excess(self, beta: ArrayLike) -> float:
         """c(β) − min c, never negative."""
-        return max(0.0, self.measure(_one(beta)).excesses[0])
+        return max(0.0, self.measure(_single_row(beta)).excesses[0])
 
     def measure(self, betas: FloatArray) -> Measured:
         """c(β) and c(β) − min c of every row, each rounded once."""
@@ -227,9 +227,9 @@ class QuadraticCost:
         """Whether no model costs less than 0, rounding aside."""
         return self.minimum() >= -_NOTHING * (abs(self.constant) + self.explained())
 
-    def free_doubt(self, kept: NDArray[np.bool_]) -> float:
+    def free_doubt(self, chosen: NDArray[np.bool_]) -> float:
         """By what part of an excess some numbers of the residuals may be wrong about it, where values are free."""
-        return self._factor.doubt(self._scaled.matrix, kept)
+        return self._factor.doubt(self._scaled.matrix, chosen)
 
 
 def _scaled_rows(matrix: Twofold, factors: Twofold) -> Twofold:
@@ -251,7 +251,7 @@ def _pair(values: FloatArray) -> Twofold:
     return Twofold(values, np.zeros_like(values))
 
 
-def _one(beta: ArrayLike) -> FloatArray:
+def _single_row(beta: ArrayLike) -> FloatArray:
     return np.asarray(beta, dtype=np.float64)[None, :]
 
 

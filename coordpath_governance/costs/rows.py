@@ -123,9 +123,9 @@ def weighty_blocks(rows: Rows, numbers: int) -> Iterator[RowChunk]:
     """All rows that have a weight, in blocks that leave room for ``numbers`` numbers a row."""
     for chunk in rows:
         weighty = chunk.weight > 0.0
-        kept = chunk if weighty.all() else chunk.part(weighty)
-        for some in blocks(len(kept), numbers):
-            yield kept.part(some)
+        weighted = chunk if weighty.all() else chunk.part(weighty)
+        for block in blocks(len(weighted), numbers):
+            yield weighted.part(block)
 
 
 def by_column(betas: FloatArray, scores: int) -> FloatArray:

@@ -31,7 +31,7 @@ from coordpath_governance.paths.path import Move, Path, Step
 from coordpath_governance.paths.patience import heeding_interrupts, until
 from coordpath_governance.paths.problem import BASELINE, PathProblem, StepRange, Unit
 from coordpath_governance.paths.problem_document import parse_json, parse_problem, problem_to_dict
-from coordpath_governance.paths.reading import shown
+from coordpath_governance.paths.reading import spelled
 from coordpath_governance.paths.solution import Solution, evaluate_order, greedy_order, shapley, solve_problem, solve_within
 
 __all__ = [
@@ -78,11 +78,13 @@ def solve(
     A second Ctrl-C raises `KeyboardInterrupt`. Whoever passes ``interrupted`` handles the signal instead.
     """
     if progress is not None and not callable(progress):
-        raise ProblemError(f"progress: is {shown(progress)}; give a function of a stage, a best value and a bound, or None")
+        raise ProblemError(
+            f"progress: is {spelled(progress)}; give a function of a stage, a best value and a bound, or None"
+        )
     began = _now(clock)
     with _heeding(interrupted) as pressed, _quietly(), one_thread():
-        asked = as_problem(problem)
-        return solve_within(asked, until(clock, asked.time_limit, pressed, progress, began))
+        question = as_problem(problem)
+        return solve_within(question, until(clock, question.time_limit, pressed, progress, began))
 
 
 def model_loss(
@@ -99,8 +101,8 @@ def model_loss(
     """
     began = _now(clock)
     with _heeding(interrupted) as pressed, _quietly(), one_thread():
-        asked = as_problem(problem)
-        return find_model_loss(asked, until(clock, asked.time_limit, pressed, began=began), solver)
+        question = as_problem(problem)
+        return find_model_loss(question, until(clock, question.time_limit, pressed, began=began), solver)
 
 
 def pareto_front(
@@ -118,8 +120,8 @@ def pareto_front(
     """
     began = _now(clock)
     with _heeding(interrupted) as pressed, one_thread():
-        asked = as_problem(problem)
-        return trace_front(asked, resolution, until(clock, asked.time_limit, pressed, began=began), solver)
+        question = as_problem(problem)
+        return trace_front(question, resolution, until(clock, question.time_limit, pressed, began=began), solver)
 
 
 def _now(clock: Callable[[], float] | None) -> float | None:

@@ -216,7 +216,7 @@ class _Tracer:
         solution = self._solve(StepRange(1, self.problem.most_terms), _Tradeoff(self.problem.weights, lam))
         self.points.append(_point(solution, self.problem.weights, lam))
         self.bounds.append(_Bound(lam, min(self.points[0].cost, solution.certificate.lower_bound)))
-        self.bounds.sort(key=lambda each: -each.lam)
+        self.bounds.sort(key=lambda bound: -bound.lam)
         return self._best(lam)
 
     def _best(self, lam: float) -> FrontPoint:
@@ -247,11 +247,11 @@ class _Tracer:
 
     def _shortfall(self) -> float:
         """The most by which F can lie below the points: at the known λ, at crossings between them, and towards 0."""
-        gaps = [max(0.0, self._best(each.lam).value(each.lam) - each.lower) for each in self.bounds]
+        gaps = [max(0.0, self._best(bound.lam).value(bound.lam) - bound.lower) for bound in self.bounds]
         for high, low in pairwise(self.bounds):
             lam, above = self._crossing(high.lam, low.lam)
             gaps.append(above - _chord(high.lam, high.lower, low.lam, low.lower, lam))
-        gaps += [self._best(each.lam).cost - self.least for each in self.bounds[-1:]]
+        gaps += [self._best(bound.lam).cost - self.least for bound in self.bounds[-1:]]
         return max(gaps, default=0.0)
 
 
@@ -272,7 +272,7 @@ def _chord(high: float, at_high: float, low: float, at_low: float, lam: float) -
 def _hull(points: list[FrontPoint], slight: float) -> list[FrontPoint]:
     """The lower left convex hull, each point with the λ at which it is best."""
     hull: list[FrontPoint] = []
-    for point in sorted(points, key=lambda each: (each.loss, each.cost)):
+    for point in sorted(points, key=lambda point: (point.loss, point.cost)):
         if hull and point.cost >= hull[-1].cost - slight:
             continue
         while len(hull) > 1 and hull[-2].value(lam := _slope(hull[-2], point)) - hull[-1].value(lam) <= slight:

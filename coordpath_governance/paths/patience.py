@@ -47,10 +47,10 @@ class Patience:
 
     def telling(self, change: Callable[[str, float, float], tuple[str, float, float]]) -> Patience:
         """The same, except that ``change`` is applied to whatever is reported."""
-        tell = self.progress
-        if tell is None:
+        report = self.progress
+        if report is None:
             return self
-        return replace(self, progress=lambda stage, best, bound: tell(*change(stage, best, bound)))
+        return replace(self, progress=lambda stage, best, bound: report(*change(stage, best, bound)))
 
 
 FOREVER = Patience()
@@ -64,11 +64,11 @@ def until(
     began: float | None = None,
 ) -> Patience:
     """Patience until ``seconds`` have passed on the clock since it said ``began`` (now), or until interrupted."""
-    asked = interrupted or never
+    stopped = interrupted or never
     if clock is None or seconds is None:
-        return Patience(asked, timed=False, progress=progress)
+        return Patience(stopped, timed=False, progress=progress)
     end = (clock() if began is None else began) + seconds
-    return Patience(lambda: clock() >= end or asked(), timed=True, progress=progress, left=lambda: end - clock())
+    return Patience(lambda: clock() >= end or stopped(), timed=True, progress=progress, left=lambda: end - clock())
 
 
 @contextmanager
@@ -77,19 +77,19 @@ def heeding_interrupts() -> Iterator[Callable[[], bool]]:
 
     Only in the main thread, and only if nobody else handles the signal: otherwise the flag is never set.
     """
-    seen = threading.Event()
+    pressed = threading.Event()
     usual = signal.default_int_handler
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
-        yield seen.is_set
+        yield pressed.is_set
         return
 
     def note(_number: int, _frame: object) -> None:
-        seen.set()
+        pressed.set()
         signal.signal(signal.SIGINT, usual)
 
     signal.signal(signal.SIGINT, note)
     try:
-        yield seen.is_set
+        yield pressed.is_set
     finally:
         signal.signal(signal.SIGINT, usual)
 

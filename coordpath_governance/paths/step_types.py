@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from coordpath_governance.errors import ProblemError, UsageError
-from coordpath_governance.paths.reading import shown
+from coordpath_governance.paths.reading import spelled
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.solvers.protocol import Offer
@@ -71,4 +71,4 @@ def step_type_of(name: object) -> StepType:
     """The type of a name; raises `ProblemError`, with the names that are known, if there is none."""
     if isinstance(name, str) and name in STEP_TYPES:
         return STEP_TYPES[name]
-    raise ProblemError(f"step_type: {shown(name)} is not known; use {' or '.join(map(repr, STEP_TYPES))}")
+    raise ProblemError(f"step_type: {spelled(name)} is not known; use {' or '.join(map(repr, STEP_TYPES))}")

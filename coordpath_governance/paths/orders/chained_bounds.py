@@ -64,8 +64,8 @@ class ChainedBounds:
 
     def after(self, level: int, words: NDArray[np.int64]) -> NDArray[np.float64]:
         """The constant for level k and some x, infinite where (k, x) was given up."""
-        found: NDArray[np.float64] = self.rest[self.index.find(level, words)]
-        return found
+        rest: NDArray[np.float64] = self.rest[self.index.find(level, words)]
+        return rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,10 +200,10 @@ class Refinement:
         index = self._index()
         for i in range(len(self.integral)):
             to = nodes.word | (1 << i)
-            there = index.find(nodes.level + 1, to) < index.missing
+            present = index.find(nodes.level + 1, to) < index.missing
             if self.pairs.whole:
-                there |= (nodes.level + 1 == self.steps) & (to == self._everything)
-            free = np.flatnonzero((nodes.word >> i & 1 == 0) & there)
+                present |= (nodes.level + 1 == self.steps) & (to == self._everything)
+            free = np.flatnonzero((nodes.word >> i & 1 == 0) & present)
             for rows in self._chunks(free):
                 if self.expired():
                     return None
@@ -235,13 +235,13 @@ class Refinement:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Halfway through steps that move a unit of I: a point of J between those of (k, x) and (k, x ∪ i), and x̄."""
         level, word = self.nodes.level[rows], self.nodes.word[rows]
-        other = index.find(level, word | (np.int64(1) << units))
+        paired = index.find(level, word | (np.int64(1) << units))
         share = self.pairs.share[level]
-        mix = np.where(other < index.missing, share, 0.0)[:, None]
-        other = np.minimum(other, index.missing - 1)
+        mix = np.where(paired < index.missing, share, 0.0)[:, None]
+        paired = np.minimum(paired, index.missing - 1)
         inside = self._inside(word)
         inside[np.arange(len(rows)), units] = share
-        return (1.0 - mix) * point[rows] + mix * point[other], inside
+        return (1.0 - mix) * point[rows] + mix * point[paired], inside
 
     def _entry(
         self,
@@ -292,13 +292,13 @@ class Refinement:
         reach[-1] = np.inf
         for k in range(self.steps - 1):
             rows, word = rows_of[k], nodes.word[rows_of[k]]
-            here = reach[rows]
+            so_far = reach[rows]
             to = index.find(k + 1, word)
-            reach[to] = here + costs.stay[rows]
+            reach[to] = so_far + costs.stay[rows]
             for i, bit in enumerate(bits):
                 free = word & bit == 0
                 to = index.find(k + 1, word[free] | bit)
-                reach[to] = np.minimum(reach[to], here[free] + costs.enter[rows[free], i])
+                reach[to] = np.minimum(reach[to], so_far[free] + costs.enter[rows[free], i])
             reach[-1] = np.inf
         return reach, after
 

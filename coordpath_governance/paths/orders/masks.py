@@ -101,5 +101,5 @@ class NodeIndex:
         place = np.minimum(np.searchsorted(self._words, word), len(self._words) - 1)
         keys = level * len(self._words) + place
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        known = (self._words[place] == word) & (self._keys[at] == keys)
-        return np.where(known, self._rows[at], self.missing)
+        listed = (self._words[place] == word) & (self._keys[at] == keys)
+        return np.where(listed, self._rows[at], self.missing)

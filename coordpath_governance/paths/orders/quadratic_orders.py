@@ -186,11 +186,11 @@ def first_unit(task: ChainTask) -> int | None:
     function = task.function
     if task.depth == 0 or float(task.alphas[0]) <= 0.0:
         return None
-    known = task.evaluate(forward_order(function)) + 2.0 * task.rounding
-    if function.e0 <= _FAR * known:
+    greedy_value = task.evaluate(forward_order(function)) + 2.0 * task.rounding
+    if function.e0 <= _FAR * greedy_value:
         return None
     alone = function.e0 + function.linear + np.diag(function.quadratic)
-    possible = np.flatnonzero(task.alphas[0] * alone <= _MARGIN * known)
+    possible = np.flatnonzero(task.alphas[0] * alone <= _MARGIN * greedy_value)
     return int(possible[0]) if len(possible) == 1 else None
 
 
@@ -200,8 +200,8 @@ def light_units(task: ChainTask) -> list[int]:
     everything = list(range(function.size))
     if task.depth == 0 or float(task.alphas.min()) <= 0.0:
         return everything
-    known = task.evaluate(forward_order(function))
-    reach = np.sqrt(known / task.alphas)
+    greedy_value = task.evaluate(forward_order(function))
+    reach = np.sqrt(greedy_value / task.alphas)
     before = np.concatenate([[np.sqrt(function.e0)], reach[:-1]])
     limit = _MARGIN * float((reach + before).max())
     lengths = np.sqrt(np.sum(function.columns * function.columns, axis=0))

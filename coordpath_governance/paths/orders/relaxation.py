@@ -188,27 +188,27 @@ def descend(
     form = np.ascontiguousarray(2.0 * quadratic / steepness, dtype=np.float32)
     pull = (slope / steepness).astype(np.float32)
     total = sums.astype(np.float32)
-    here = point.astype(np.float32)
+    position = point.astype(np.float32)
     metric = relative.astype(np.float32)
-    ahead, momentum = here, np.ones(len(here), dtype=np.float32)
-    shift = np.zeros(len(here), dtype=np.float32)
+    ahead, momentum = position, np.ones(len(position), dtype=np.float32)
+    shift = np.zeros(len(position), dtype=np.float32)
     for turn in range(rounds):
         if turn % 4 == 0 and turn * point.size * len(quadratic) > _UNASKED and expired():
             break
         wanted = ahead - pull
         wanted -= ahead @ form
         step, shift = _nearest_with_sum(wanted, inverse, total, shift, _NEWTON_FIRST if turn == 0 else _NEWTON)
-        moved = step - here
+        moved = step - position
         ahead -= step
         ahead *= moved
         momentum[ahead @ metric > 0] = 1.0
         following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         ahead = moved * ((momentum - 1.0) / following)[:, None]
         ahead += step
-        here, momentum = step, following
+        position, momentum = step, following
         if turn % 8 == 7 and float(np.abs(moved).max()) < _STILL:
             break
-    return here.astype(np.float64)
+    return position.astype(np.float64)
 
 
 def _nearest_with_sum(

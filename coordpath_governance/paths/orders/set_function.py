@@ -68,11 +68,11 @@ class Lifts:
         sums = np.cumsum(self.slopes[:, list(order)], axis=1) + self.constants[:, None]
         return np.array([positive(sums[self.of_level[k], k - 1]) for k in range(1, len(order) + 1)])
 
-    def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> Lifts:
-        """The same functions of the units ``kept`` after ``moved`` have moved."""
+    def restrict(self, moved: Sequence[int], remaining: Sequence[int]) -> Lifts:
+        """The same functions of the units ``remaining`` after ``moved`` have moved."""
         constants = self.constants + self.slopes[:, list(moved)].sum(axis=1)
         first = len(moved)
-        return Lifts(constants, self.slopes[:, list(kept)], self.of_level[first:], self.of_step[first:])
+        return Lifts(constants, self.slopes[:, list(remaining)], self.of_level[first:], self.of_step[first:])
 
 
 def positive(functions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -96,9 +96,9 @@ class Apart:
         """No e(S) − e(T) is wrong by more than twice this."""
         return float(self.linear.sum() + self.quadratic.sum())
 
-    def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> Apart:
-        """The same for sets of the units ``kept``, after ``moved`` have moved."""
-        gone, stay = list(moved), list(kept)
+    def restrict(self, moved: Sequence[int], remaining: Sequence[int]) -> Apart:
+        """The same for sets of the units ``remaining``, after ``moved`` have moved."""
+        gone, stay = list(moved), list(remaining)
         linear = self.linear[stay] + 2.0 * self.quadratic[np.ix_(gone, stay)].sum(axis=0)
         return Apart(linear, self.quadratic[np.ix_(stay, stay)])
 
@@ -166,12 +166,12 @@ class SetFunction:
         total: NDArray[np.float64] = np.sum(steps * steps, axis=0)
         return total
 
-    def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> SetFunction:
-        """The same function of the units ``kept`` after ``moved`` have moved; all others stay."""
+    def restrict(self, moved: Sequence[int], remaining: Sequence[int]) -> SetFunction:
+        """The same function of the units ``remaining`` after ``moved`` have moved; all others stay."""
         base = self.base + self.columns[:, list(moved)].sum(axis=1)
-        apart = None if self.apart is None else self.apart.restrict(moved, kept)
-        lifts = None if self.lifts is None else self.lifts.restrict(moved, kept)
-        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(kept)]), self.exponent, apart, lifts)
+        apart = None if self.apart is None else self.apart.restrict(moved, remaining)
+        lifts = None if self.lifts is None else self.lifts.restrict(moved, remaining)
+        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(remaining)]), self.exponent, apart, lifts)
 
     def complement(self) -> SetFunction:
         """The same excess as a function of the units that have not moved; only without lifts."""

@@ -60,8 +60,8 @@ class SequenceSearch:
             if len(begun) + 1 == self.task.terms:
                 complete = min([complete, *(least for least, _ in following)])
                 continue
-            for each in following:
-                heapq.heappush(heap, each)
+            for beginning in following:
+                heapq.heappush(heap, beginning)
             continued += 1
             if continued % _REPORTED == 0:
                 self.task.report("sequences of moves", self.incumbent.value, min(bound, complete))

@@ -51,16 +51,16 @@ def squared_edges(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
     return squares
 
 
-def bound_simplices(values: NDArray[np.float64], squares: NDArray[np.float64], enough: float) -> NDArray[np.float64]:
+def bound_simplices(values: NDArray[np.float64], squares: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
     """A lower bound of φ on every simplex from φ at its vertices.
 
-    The tangents at the minimisers over the faces, the largest face first, until a bound is ``enough`` or f is known to go
+    The tangents at the minimisers over the faces, the largest face first, until a bound is ``threshold`` or f is known to go
     below that; only the simplices in doubt go on.
     """
     count = values.shape[1]
     bounds: NDArray[np.float64] = (values[:, None, :] - squares).min(axis=2).max(axis=1)
-    open_ = np.flatnonzero((bounds < enough) & (values.min(axis=1) >= enough))
-    low = np.flatnonzero((bounds < enough) & (values.min(axis=1) < enough))
+    open_ = np.flatnonzero((bounds < threshold) & (values.min(axis=1) >= threshold))
+    low = np.flatnonzero((bounds < threshold) & (values.min(axis=1) < threshold))
     if count > 1 and len(low):
         bounds[low] = np.maximum(bounds[low], _tangent(values[low], squares[low], tuple(range(count)))[0])
     for size in range(count, 1, -1):
@@ -69,7 +69,7 @@ def bound_simplices(values: NDArray[np.float64], squares: NDArray[np.float64], e
                 return bounds
             tangent, reached = _tangent(values[open_], squares[open_], face)
             bounds[open_] = np.maximum(bounds[open_], tangent)
-            open_ = open_[(bounds[open_] < enough) & (reached >= enough)]
+            open_ = open_[(bounds[open_] < threshold) & (reached >= threshold)]
     return bounds
 
 
@@ -170,7 +170,7 @@ class SimplexSearch:
         self.table = members[0].table
         self.metrics = np.array([costs.metric for costs in members])
         simplices = [triangulate(low, high) for low, high in boxes]
-        owner = np.repeat(np.arange(len(members)), [len(each) for each in simplices])
+        owner = np.repeat(np.arange(len(members)), [len(simplices_of_box) for simplices_of_box in simplices])
         points = np.concatenate(simplices)
         self.cells = _Cells(owner, points, np.empty(points.shape[:2]), np.array(roots)[owner])
         self.settled = np.inf
@@ -206,17 +206,19 @@ class SimplexSearch:
         """Split the simplices with the lowest bounds; without time for that all stays as it is."""
         order = np.argsort(self.cells.bounds, kind="stable")
         cells, later = self.cells.take(order[:_SPLIT]), self.cells.take(order[_SPLIT:])
-        one, other, middles = self._cut(cells)
+        first, second, middles = self._cut(cells)
         values = self._evaluate(cells.owner, middles)
         if values is None:
             return
         rows = np.arange(len(cells.owner))
-        points, known = np.stack([cells.points] * 2), np.stack([cells.values] * 2)
-        for side, vertex in enumerate((one, other)):
+        points, corner_values = np.stack([cells.points] * 2), np.stack([cells.values] * 2)
+        for side, vertex in enumerate((first, second)):
             points[side, rows, vertex] = middles
-            known[side, rows, vertex] = values
+            corner_values[side, rows, vertex] = values
         count = self.size + 1
-        halves = self._bounded(np.tile(cells.owner, 2), points.reshape(-1, count, self.size), known.reshape(-1, count))
+        halves = self._bounded(
+            np.tile(cells.owner, 2), points.reshape(-1, count, self.size), corner_values.reshape(-1, count)
+        )
         self._keep(halves.at_least(np.tile(cells.bounds, 2)).join(later))
 
     def prune(self) -> None:
@@ -240,12 +242,12 @@ class SimplexSearch:
         """Both ends and a point of the longest edge of each simplex: its middle, or of an interval where f is least."""
         squares = self._squares(cells.owner, cells.points)
         rows, count = np.arange(len(squares)), squares.shape[1]
-        one, other = np.divmod(squares.reshape(len(squares), -1).argmax(axis=1), count)
-        near, far = cells.points[rows, one], cells.points[rows, other]
+        first, second = np.divmod(squares.reshape(len(squares), -1).argmax(axis=1), count)
+        near, far = cells.points[rows, first], cells.points[rows, second]
         if count > 2:
-            return one, other, (near + far) / 2
-        part = 0.5 - (cells.values[rows, other] - cells.values[rows, one]) / (2 * squares[rows, one, other])
-        return one, other, near + np.clip(part, 0.1, 0.9)[:, None] * (far - near)
+            return first, second, (near + far) / 2
+        part = 0.5 - (cells.values[rows, second] - cells.values[rows, first]) / (2 * squares[rows, first, second])
+        return first, second, near + np.clip(part, 0.1, 0.9)[:, None] * (far - near)
 
     def _evaluate(self, owner: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """φ at points, equal ones once; None if there is no time. The best chains are offered to the incumbent."""
@@ -266,11 +268,11 @@ class SimplexSearch:
     def _programme(self, owner: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """φ at points sorted by their owner."""
         self.incumbent.spend(_CALL_WORK + self.table.edges * (len(owner) + 4))
-        known = features(points)
+        point_features = features(points)
         costs = np.empty((self.table.size, len(owner)))
         borders = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), len(owner)]
         for start, stop in itertools.pairwise(borders):
-            costs[:, start:stop] = self.members[owner[start]].coefficients @ known[:, start:stop]
+            costs[:, start:stop] = self.members[owner[start]].coefficients @ point_features[:, start:stop]
         best = self.table.accumulate(costs)
         for at in np.argsort(best, kind="stable")[:_OFFERED].tolist():
             if best[at] < _NEAR * self.incumbent.value:

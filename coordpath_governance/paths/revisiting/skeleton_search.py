@@ -116,9 +116,9 @@ class SkeletonSearch:
         roots = relax_skeletons(self.spans, skeletons, self.incumbent) if skeletons else None
         if roots is None:
             return -math.inf
-        rooted = sorted(zip(skeletons, roots.tolist(), strict=True), key=lambda each: each[1])
-        batches = [[each] for each in rooted if math.prod(each[0].lengths) > _SHARED]
-        shared = [each for each in rooted if math.prod(each[0].lengths) <= _SHARED]
+        rooted = sorted(zip(skeletons, roots.tolist(), strict=True), key=lambda rooted_skeleton: rooted_skeleton[1])
+        batches = [[rooted_skeleton] for rooted_skeleton in rooted if math.prod(rooted_skeleton[0].lengths) > _SHARED]
+        shared = [rooted_skeleton for rooted_skeleton in rooted if math.prod(rooted_skeleton[0].lengths) <= _SHARED]
         batches = [shared, *batches] if shared else batches
         for at, batch in enumerate(batches):
             later = min([math.inf, *(root for following in batches[at + 1 :] for _, root in following)])

@@ -78,7 +78,7 @@ class EvaluatedOrders:
         stops = order_stops(problem, answer.order)
         moved = [answer.order[:k] for k in range(problem.singles + 1)]
         moved += [answer.order] * (len(stops) - problem.singles)
-        costs = np.array([each.value for each in sets.ask(corners(sets.size, moved), slopes=False)])
+        costs = np.array([evaluation.value for evaluation in sets.ask(corners(sets.size, moved), slopes=False)])
         excess = costs - minimum
         weight = float(alphas.sum())
         last = float(alphas[-1] * excess[-1]) if len(alphas) else 0.0

@@ -92,7 +92,7 @@ class Inquiry:
     @property
     def cuts(self) -> list[Evaluation]:
         """What bounds all sets of a chain."""
-        return [each for each in self._own.values() if is_cut(each, self._sets.depth)]
+        return [evaluation for evaluation in self._own.values() if is_cut(evaluation, self._sets.depth)]
 
     def over(self) -> bool:
         """Whether to stop and tell what there is."""
@@ -101,12 +101,12 @@ class Inquiry:
     def ask(self, points: FloatArray) -> None:
         """Evaluations with slopes, to prove from."""
         self._spent += len(points) + _PASS
-        self._own |= {key_of(each.at): each for each in self._sets.ask(points)}
+        self._own |= {key_of(evaluation.at): evaluation for evaluation in self._sets.ask(points)}
 
     def values(self, points: FloatArray) -> FloatArray:
         """F at points that are only tried."""
         self._spent += len({key_of(point) for point in points}) + _PASS
-        return np.array([each.value for each in self._sets.look(points, slopes=False)])
+        return np.array([evaluation.value for evaluation in self._sets.look(points, slopes=False)])
 
     def slopes(self, points: FloatArray) -> FloatArray:
         """∇f at points that are only tried."""
@@ -132,7 +132,7 @@ def best_evaluated_chain(task: EvaluatedTask, evaluations: Sequence[Evaluation])
 
     Among equals the unit listed last moves last.
     """
-    values = {set_number(each.at): each.value for each in evaluations if is_set(each)}
+    values = {set_number(evaluation.at): evaluation.value for evaluation in evaluations if is_set(evaluation)}
     totals: list[dict[int, float]] = [{0: 0.0}]
     for k, alpha in enumerate(task.alphas.tolist(), start=1):
         sets = [number for number in values if number.bit_count() == k]

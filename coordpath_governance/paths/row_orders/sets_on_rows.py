@@ -64,7 +64,7 @@ class SetsOnRows:
         self._change = by_column(np.where(of_unit, target - problem.start, 0.0), scores)
         self._still = np.where(of_unit.any(axis=0), 0.0, problem.start).reshape(width, scores)
         old, new = (by_column(np.where(of_unit, beta, 0.0), scores) for beta in (problem.start, target))
-        self._ends = np.concatenate([each.reshape(width, scores, -1) for each in (old, new)], axis=2).reshape(width, -1)
+        self._ends = np.concatenate([end.reshape(width, scores, -1) for end in (old, new)], axis=2).reshape(width, -1)
         self._reach = cost.reach(np.abs(problem.start) + np.abs(target))
 
     @property
@@ -136,9 +136,9 @@ class SetsOnRows:
         scores = range(self._cost.family.scores)
         weighted = bends * chunk.weight[:, None, None]
         total = np.zeros((self.size, self.size))
-        for one in scores:
-            for other in scores:
-                total += shifts[:, one].T @ (weighted[:, one, other, None] * shifts[:, other])
+        for first in scores:
+            for second in scores:
+                total += shifts[:, first].T @ (weighted[:, first, second, None] * shifts[:, second])
         return total
 
     def _mean(self, total: FloatArray) -> FloatArray:

@@ -129,16 +129,18 @@ class Surrogate:
         """A bound on all chains by relaxing their steps and levels."""
         return bound_chain(self._chain) + self._add
 
-    def prove(self, order: tuple[int, ...], work: int, aim: float, tell: Callable[[float], None] = lambda _: None) -> Proved:
+    def prove(
+        self, order: tuple[int, ...], work: int, aim: float, report: Callable[[float], None] = lambda _: None
+    ) -> Proved:
         """The best chain of E if it is below ``order``, the best one known; or else that none is.
 
         It looks for one below a number that rises, beginning with ``aim`` if that is finite, and ends early where a search
-        takes more than ``work``. ``tell`` is called with every bound on the way.
+        takes more than ``work``. ``report`` is called with every bound on the way.
         """
         chain, slack = replace(self._chain, first=order), self._chain.rounding
         end, part, spent = chain.evaluate(order) + self._add - slack, _PART, 0
         proved = self.first_bound() if aim == -np.inf or not work else -np.inf
-        tell(proved)
+        report(proved)
         while work and proved < end:
             if aim <= proved:
                 aim, part = proved + part * (end - proved), min(2.0 * part, 1.0)
@@ -151,5 +153,5 @@ class Surrogate:
             if bound < aim - slack:
                 return Proved(max(proved, bound), spent)
             proved = aim
-            tell(proved)
+            report(proved)
         return Proved(proved, spent, closed=proved >= end)

@@ -48,13 +48,13 @@ class _Beginning:
 
 
 def search_walks(
-    walks: RowWalks, alphas: FloatArray, states: States, best: Walk, tell: Callable[[float, float], None]
+    walks: RowWalks, alphas: FloatArray, states: States, best: Walk, report: Callable[[float, float], None]
 ) -> tuple[Walk, float]:
     """The best walk and a bound on all; where the work or the time ends first, what is known until then."""
     tree = _Tree(walks, alphas, states, best)
     while tree.waiting and not walks.over():
         tree.follow([heapq.heappop(tree.waiting)[2] for _ in range(min(_TOGETHER, len(tree.waiting)))])
-        tell(tree.best.value, tree.bound)
+        report(tree.best.value, tree.bound)
     return tree.best, tree.bound
 
 
@@ -74,7 +74,7 @@ class _Tree:
         return min(self.dropped, self.best.value, self.waiting[0][0] if self.waiting else np.inf)
 
     @property
-    def _enough(self) -> float:
+    def _limit(self) -> float:
         return self.best.value - _WORTH * (self.best.value - self._floor)
 
     def follow(self, beginnings: list[_Beginning]) -> None:
@@ -83,7 +83,7 @@ class _Tree:
         for beginning in beginnings:
             for move in range(*self.states.begin[beginning.state : beginning.state + 2]):
                 child, bound = self._child(beginning, move)
-                if bound < self._enough:
+                if bound < self._limit:
                     children.append(child)
                 else:
                     self.dropped = min(self.dropped, bound)
@@ -117,7 +117,7 @@ class _Tree:
 
     def _moves_values(self, child: _Beginning) -> bool:
         """Whether the last term depends on values, or its state's cost is not known; otherwise it costs what that does."""
-        settled = self.states.idle[child.state] and self.states.known[child.state]
+        settled = self.states.idle[child.state] and self.states.is_known[child.state]
         return not settled and bool(self.alphas[len(child.sequence) - 1] > 0.0)
 
     def _keep(self, child: _Beginning) -> None:
@@ -128,7 +128,7 @@ class _Tree:
             if child.value < self.best.value:
                 models = self.walks.models(child.sequence, child.closed, child.x)
                 self.best = Walk(child.sequence, models, child.value)
-        elif bound < self._enough:
+        elif bound < self._limit:
             self._wait(child, bound)
         else:
             self.dropped = min(self.dropped, bound)

@@ -91,13 +91,13 @@ class WalkImprovement:
     def __init__(self, walks: RowWalks, alphas: FloatArray, best: Walk) -> None:
         self.walks, self.alphas, self.best = walks, alphas, best
         self._floor = float(alphas.sum()) * walks.costs.cost.minimum()
-        self._seen: set[tuple[int, ...]] = set()
+        self._fitted: set[tuple[int, ...]] = set()
         self._random = np.random.default_rng(walks.problem.seed)
 
     def offer(self, sequences: list[tuple[int, ...]]) -> bool:
         """Fit those that were not seen before, and take the best of them if it gains."""
-        new = [sequence for sequence in dict.fromkeys(sequences) if sequence not in self._seen]
-        self._seen.update(new)
+        new = [sequence for sequence in dict.fromkeys(sequences) if sequence not in self._fitted]
+        self._fitted.update(new)
         fitted = self.walks.walks(new, self.alphas, self.best.models)
         candidate = min([self.best, *fitted], key=lambda walk: walk.value)
         if candidate.value >= self.best.value - _GAIN * (self.best.value - self._floor):
@@ -117,30 +117,30 @@ class WalkImprovement:
             self.offer([improve_walk(task, _ROUNDS)[0]])
             at = self._middle()
 
-    def descend(self, tell: Callable[[float], None]) -> None:
+    def descend(self, report: Callable[[float], None]) -> None:
         """To neighbours until none is better, then from perturbed walks."""
         if self.walks.over() or self.walks.costs.cost.size > WIDEST:
             return
-        search = self._down(tell)
+        search = self._down(report)
         for at in range(1, _PERTURBED + 1):
             if self.walks.over():
                 return
             start = search.perturb(np.array(self.best.sequence), self._random, anew=at % 3 == 0)
-            search.left = most = max(_WORK // search.evaluator.work, 1)
+            search.left = budget = max(_WORK // search.evaluator.work, 1)
             candidate = tidy(search.task, search.descend(start))
-            self.walks.costs.spent += _NANOSECONDS * (most - search.left) * search.evaluator.work
+            self.walks.costs.spent += _NANOSECONDS * (budget - search.left) * search.evaluator.work
             if self.offer([candidate]):
-                search = self._down(tell)
+                search = self._down(report)
 
-    def _down(self, tell: Callable[[float], None]) -> WalkSearch:
+    def _down(self, report: Callable[[float], None]) -> WalkSearch:
         while True:
             task = quadratic_task(self.walks, self.alphas, self._middle(), self.best.sequence)
             search = WalkSearch(task, _WORK)
             ranked = [tidy(task, sequence) for sequence in _neighbours(search, np.array(self.best.sequence), self._random)]
             self.walks.costs.spent += _NANOSECONDS * len(ranked) * search.evaluator.work
-            if not self._any_better([each for each in ranked if each not in self._seen]):
+            if not self._any_better([neighbour for neighbour in ranked if neighbour not in self._fitted]):
                 return search
-            tell(self.best.value)
+            report(self.best.value)
 
     def _any_better(self, sequences: list[tuple[int, ...]]) -> bool:
         for begin in range(0, len(sequences), _TOGETHER):

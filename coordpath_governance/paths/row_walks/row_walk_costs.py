@@ -145,16 +145,16 @@ class _WalksOnRows:
 
     def conclude(self, lengths: list[Length], exponent: int) -> Outcome:
         """Rounding of the mean over rows counts as nothing, also where the path explains nothing beside it."""
-        best = min(lengths, key=lambda each: each.value)
+        best = min(lengths, key=lambda length: length.value)
         stops, floor = best.stops or (), best.weight * self._minimum
         models = np.stack([self._walks.problem.start, *(stop.beta for stop in stops)])
         costs = self._walks.costs.cost.values(models)
-        rounding = max(64.0 * EPS * float(costs.max()) * best.weight, *(each.rounding for each in lengths))
+        rounding = max(64.0 * EPS * float(costs.max()) * best.weight, *(length.rounding for length in lengths))
         return Outcome(
             stops=stops,
             terms=best.terms,
             excess=best.value - floor,
-            difference=best.value - min(each.bound for each in lengths),
+            difference=best.value - min(length.bound for length in lengths),
             rounding=rounding,
             nothing=2.0 * rounding,
             weight=best.weight,

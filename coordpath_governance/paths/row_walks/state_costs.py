@@ -63,8 +63,8 @@ class StateCosts:
 
     def least(self, states: Sequence[State]) -> FloatArray:
         """No model in each of these states costs less; those in between fewer units first, to begin where they end."""
-        for _, some in itertools.groupby(sorted(states, key=_between), key=_between):
-            missing = [state for state in some if state not in self._fitted]
+        for _, group in itertools.groupby(sorted(states, key=_between), key=_between):
+            missing = [state for state in group if state not in self._fitted]
             layouts, guesses = [self._layout(state) for state in missing], [self._guess(state) for state in missing]
             self._fitted.update(zip(missing, self._walks.fit(layouts, guesses, _CLOSE), strict=True))
         least = self._walks.costs.cost.minimum()

@@ -99,9 +99,9 @@ def _close(inquiry: Inquiry, effort: Effort) -> float:
     while not inquiry.over() and (task.patience.timed or spent < effort.total):
         cuts = inquiry.cuts
         order, value = best_evaluated_chain(task, cuts)
-        tell = partial(_tell, task, value)
-        proved = Surrogate(task, inquiry.curvature(), cuts).prove(order, work, aim, tell)
-        tell(proved.bound)
+        report_bound = partial(_report, task, value)
+        proved = Surrogate(task, inquiry.curvature(), cuts).prove(order, work, aim, report_bound)
+        report_bound(proved.bound)
         bound, spent = max(bound, proved.bound), spent + proved.work + _ROUND
         aim = bound + _PART * (value - bound)
         if proved.order is not None:
@@ -113,5 +113,5 @@ def _close(inquiry: Inquiry, effort: Effort) -> float:
     return bound
 
 
-def _tell(task: EvaluatedTask, value: float, bound: float) -> None:
+def _report(task: EvaluatedTask, value: float, bound: float) -> None:
     task.report("quadratics below the cost", value, min(bound, value))

@@ -157,17 +157,17 @@ class _Middle:
         previous: Sums = np.empty((0, 0), dtype=np.int32)
         for group in range(min(high, last) + 1):
             rows = np.flatnonzero(high_count == group)
-            kept, width = (begins[min(max(last - group, 0) + more, low + 1)] for more in (0, 1))
-            current = np.empty((len(rows), kept), dtype=np.int32)
-            block = np.empty((len(rows), width - kept), dtype=np.int32)
+            inner_width, width = (begins[min(max(last - group, 0) + more, low + 1)] for more in (0, 1))
+            current = np.empty((len(rows), inner_width), dtype=np.int32)
+            block = np.empty((len(rows), width - inner_width), dtype=np.int32)
             weights = alphas[group + count[:width]]
             at_once = max(1, _CHUNK // width)
             for begin in range(0, len(rows), at_once):
-                chunk, some = rows[begin : begin + at_once], slice(begin, begin + at_once)
+                chunk, span = rows[begin : begin + at_once], slice(begin, begin + at_once)
                 self._go_on(len(chunk) * width)
                 least = _least_over_high_bits(previous, row_of, chunk.tolist(), width)
                 sums = _add_low_bits(np.ascontiguousarray(least.T), terms.of(chunk, width, weights), before)
-                current[some], block[some] = sums[:kept].T, sums[kept:].T
+                current[span], block[span] = sums[:inner_width].T, sums[inner_width:].T
             row_of[rows] = np.arange(len(rows))
             previous = current
             if last - group <= low:
@@ -228,9 +228,9 @@ def _add_low_bits(least: Sums, terms: Sums, before: list[list[int]]) -> Sums:
     What comes in is cut off at U, so that no sum overflows.
     """
     least[0] += terms[0]
-    for row, term, others in zip(least[1:], terms[1:], before[1 : len(least)], strict=True):
-        for other in others:
-            np.minimum(row, least[other], out=row)
+    for row, term, predecessors in zip(least[1:], terms[1:], before[1 : len(least)], strict=True):
+        for predecessor in predecessors:
+            np.minimum(row, least[predecessor], out=row)
         np.add(row, term, out=row)
     return least
 

@@ -191,9 +191,9 @@ def _windows(task: ChainTask, order: list[int], length: int, stride: int) -> lis
         window = current[begin : begin + length]
         part = task.function.restrict(current[:begin], window)
         inner = ChainTask(part, weights[begin : begin + len(window) - 1])
-        found = [window[u] for u in Lattice().solve(inner).order]
-        if inner.evaluate(_positions(window, found)) < inner.evaluate(range(len(window))) - task.tie:
-            current[begin : begin + length] = found
+        best = [window[u] for u in Lattice().solve(inner).order]
+        if inner.evaluate(_positions(window, best)) < inner.evaluate(range(len(window))) - task.tie:
+            current[begin : begin + length] = best
     return current
 
 

@@ -102,10 +102,10 @@ class _Run:
         ends = [(task, 1)]
         if task.depth == task.function.size - 1 and task.function.lifts is None:
             ends.append((replace(task, function=task.function.complement(), alphas=task.alphas[::-1]), -1))
-        for one, direction in ends:
-            bounds = Refinement(one.function, one.alphas, np.inf, _CAPACITY, task.expired).bounds()
+        for from_end, direction in ends:
+            bounds = Refinement(from_end.function, from_end.alphas, np.inf, _CAPACITY, task.expired).bounds()
             for width in _BEAMS if task.function.size <= _WIDE_UP_TO else _BEAMS[:-1]:
-                order = beam_order(one, bounds, width) if bounds is not None else None
+                order = beam_order(from_end, bounds, width) if bounds is not None else None
                 if order is None:
                     return
                 self._keep(*polish(task, order[::direction]))
@@ -183,9 +183,9 @@ class Levels:
                 work = min(self.work, _BEFORE_SETS) if few else self.work
                 self._attempt(run, min(work, _ALL_FIRST) if task.patience.timed else work, _CAPACITY)
         if few and not (run.proved or task.expired()):
-            found = meet_in_the_middle(task, run.incumbent, task.evaluate(run.incumbent))
-            if found is not None:
-                return found
+            answer = meet_in_the_middle(task, run.incumbent, task.evaluate(run.incumbent))
+            if answer is not None:
+                return answer
         if task.patience.timed:
             self._go_on(run)
         elif not run.proved:
@@ -211,7 +211,7 @@ class Levels:
         target = run.bound + part * (run.best - run.bound) - task.rounding
         refinement = Refinement(task.function, task.alphas, target, capacity, task.expired)
         bounds = refinement.bounds()
-        known = [bounds] if bounds is not None else []
+        quick_bounds = [bounds] if bounds is not None else []
         searching = max(_SEARCH_FIRST, run.refined)
         while bounds is not None:
             run.lift(bounds.root, "closer bounds")
@@ -219,7 +219,7 @@ class Levels:
             if last or refinement.work >= searching:
                 share = work if last else refinement.work // 3
                 searching, run.refined = 2 * refinement.work, refinement.work
-                run.take(candidates, search_chains(task, [*known, bounds], run.best, share))
+                run.take(candidates, search_chains(task, [*quick_bounds, bounds], run.best, share))
             if last or run.proved or run.bound >= target:
                 run.spent += refinement.work
                 return

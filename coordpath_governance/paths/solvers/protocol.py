@@ -44,7 +44,7 @@ __all__ = [
 class Offer:
     """What a task gives a solver to work with; ``refusal`` is what a solver says that needs it and is not given it."""
 
-    what: str
+    description: str
     refusal: str
 
 

@@ -149,7 +149,7 @@ class _OfAllLengths:
     def __call__(self, stage: str, value: float, bound: float) -> tuple[str, float, float]:
         """The stage and its length, the excess of the best path, and what it cannot be less than."""
         now = replace(self._lengths[self._at], value=value, bound=bound)
-        others = [each for at, each in enumerate(self._lengths) if at != self._at]
+        others = [length for at, length in enumerate(self._lengths) if at != self._at]
         best = min([now, *others], key=self._sums.objective)
         excess, least = self._sums.excess(best, min(map(self._sums.bound, [now, *others])))
         return f"paths of {now.terms} steps, {stage}" if others else stage, excess, least

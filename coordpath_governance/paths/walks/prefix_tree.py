@@ -116,8 +116,8 @@ class TouchedFloors:
         rows = {key: row for row, key in enumerate(keys) if key not in self._least}
         new = np.array(list(rows.values()), np.int64)
         for size in np.unique(number[new]).tolist():
-            some = new[number[new] == size]
-            for row, least in zip(some.tolist(), self._one_more(touched[some]).tolist(), strict=True):
+            group = new[number[new] == size]
+            for row, least in zip(group.tolist(), self._one_more(touched[group]).tolist(), strict=True):
                 self._least[keys[row]] = least
         least = np.array([self._least[key] for key in keys])
         sums += self._alphas[length] * np.maximum(least - self._floors[number + 1], 0.0)
