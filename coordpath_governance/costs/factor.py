@@ -99,7 +99,7 @@ class ScaledCost:
         return Twofold(high, low)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Factor:
     """R, and β̂ near the minimum, in scaled coordinates; β̂ in units of 2^unit.
 
@@ -183,7 +183,18 @@ def factor_cost(cost: ScaledCost, used: NDArray[np.bool_]) -> Factor:
     informed = sizes > _INFORMED * largest
     lost, lost_sizes, rows, sizes = rows[~informed], sizes[~informed], rows[informed], sizes[informed]
     clear = sizes > 4 * cost.size * EPS * largest
-    return Factor(rows, sizes, clear, lost, lost_sizes, *_center(cost, rows, sizes), cost.top, negative)
+    center, slope = _center(cost, rows, sizes)
+    return Factor(
+        root=rows,
+        sizes=sizes,
+        clear=clear,
+        lost=lost,
+        lost_sizes=lost_sizes,
+        center=center,
+        slope=slope,
+        unit=cost.top,
+        negative=negative,
+    )
 
 
 def _rows(matrix: FloatArray | Twofold, least: float | None) -> tuple[FloatArray, FloatArray, float]:

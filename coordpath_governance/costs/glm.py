@@ -53,6 +53,7 @@ class GlmCost:
         self,
         family: Family,
         rows: Rows,
+        *,
         names: Sequence[str] = (),
         target_name: str = "the target",
         classes: Sequence[str] = (),
@@ -111,7 +112,9 @@ class GlmCost:
         influence = self._least[1]
         if influence is not None:
             ranges = ClassRanges(self.rows, len(self.classes))
-            raise ranges.refusal(self.target_name, self.names, self.classes, self.centres, influence)
+            raise ranges.refusal(
+                target=self.target_name, names=self.names, labels=self.classes, centres=self.centres, influence=influence
+            )
 
     def has_reached(self, value: float) -> None:
         """Some model has this cost, so the least is no higher, whatever rounding hid from the search."""
@@ -172,7 +175,7 @@ class _SeparatedError(Exception):
         self.influence = influence
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Facts:
     """What the first pass finds: Σ w, rows, mean target (multinomial: a share a class), mean offset, columns' ranges."""
 
@@ -212,7 +215,7 @@ def _facts(family: Family, rows: Rows, target_name: str) -> _Facts:
         )
     if not 0.0 < weight < np.inf:
         raise ProblemError(f"cost.rows: the weights of {count} rows add up to {weight:g}; give a positive finite sum")
-    return _Facts(weight, count, target / weight, offset / weight, low, high)
+    return _Facts(weight=weight, count=count, mean=target / weight, offset=offset / weight, low=low, high=high)
 
 
 @dataclass(frozen=True)

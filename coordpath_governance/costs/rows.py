@@ -136,6 +136,7 @@ def by_column(betas: FloatArray, scores: int) -> FloatArray:
 
 def evaluate_rows(
     family: Family,
+    *,
     base: FloatArray,
     shifts: FloatArray,
     at: FloatArray,

@@ -47,6 +47,7 @@ class ClassRanges:
 
     def refusal(
         self,
+        *,
         target: str,
         names: Sequence[str],
         labels: Sequence[str],

@@ -84,7 +84,7 @@ def solve(
     began = _now(clock)
     with _heeding(interrupted) as pressed, _quietly(), one_thread():
         question = as_problem(problem)
-        return solve_within(question, until(clock, question.time_limit, pressed, progress, began))
+        return solve_within(question, until(clock, question.time_limit, interrupted=pressed, progress=progress, began=began))
 
 
 def model_loss(
@@ -102,7 +102,7 @@ def model_loss(
     began = _now(clock)
     with _heeding(interrupted) as pressed, _quietly(), one_thread():
         question = as_problem(problem)
-        return find_model_loss(question, until(clock, question.time_limit, pressed, began=began), solver)
+        return find_model_loss(question, until(clock, question.time_limit, interrupted=pressed, began=began), solver)
 
 
 def pareto_front(
@@ -121,7 +121,7 @@ def pareto_front(
     began = _now(clock)
     with _heeding(interrupted) as pressed, one_thread():
         question = as_problem(problem)
-        return trace_front(question, resolution, until(clock, question.time_limit, pressed, began=began), solver)
+        return trace_front(question, resolution, until(clock, question.time_limit, interrupted=pressed, began=began), solver)
 
 
 def _now(clock: Callable[[], float] | None) -> float | None:

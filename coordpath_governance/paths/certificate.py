@@ -24,7 +24,7 @@ ROUNDING_PART = 1e-9
 """Rounding below this part of the excess is not worth telling."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Certificate:
     """Objective and what is proved about it.
 
@@ -64,8 +64,17 @@ def certify(
     if excess >= -nothing:
         apart = min(apart, max(excess, 0.0) + floor)
     if difference <= rounding <= ROUNDING_PART * excess or apart <= nothing:
-        return Certificate(objective, objective, 0.0, 0.0, OPTIMAL, solver)
+        return Certificate(
+            objective=objective, lower_bound=objective, gap=0.0, gap_per_step=0.0, status=OPTIMAL, solver=solver
+        )
     gap = min(apart / excess, 1.0) if excess > 0 else 1.0
     status = OPTIMAL if gap <= OPTIMAL_GAP else BOUNDED
     lower_bound = objective - math.ldexp(apart, exponents[0] + exponents[1])
-    return Certificate(objective, lower_bound, gap, math.ldexp(apart / weight, exponents[0]), status, solver)
+    return Certificate(
+        objective=objective,
+        lower_bound=lower_bound,
+        gap=gap,
+        gap_per_step=math.ldexp(apart / weight, exponents[0]),
+        status=status,
+        solver=solver,
+    )

@@ -143,7 +143,7 @@ def _read_rows(kind: FamilyKind, document: Mapping[str, Any], features: tuple[st
             f"cost.rows.target[{wrong[0]}]: {target[wrong[0]]} is no target of the kind '{kind.kind}'; give {family.targets}"
         )
     names = features if family.scores == 1 else ()
-    return GlmCost(family, RowsInMemory(design, target, weight, offset), names)
+    return GlmCost(family, RowsInMemory(design, target, weight, offset), names=names)
 
 
 def _rows_to_dict(cost: GlmCost) -> dict[str, Any]:

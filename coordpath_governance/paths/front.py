@@ -229,7 +229,11 @@ class _Tracer:
             for high, low in pairwise(self.bounds):
                 lam, above = self._crossing(high.lam, low.lam)
                 chord = _chord(
-                    high.lam, self._best(high.lam).value(high.lam), low.lam, self._best(low.lam).value(low.lam), lam
+                    high=high.lam,
+                    at_high=self._best(high.lam).value(high.lam),
+                    low=low.lam,
+                    at_low=self._best(low.lam).value(low.lam),
+                    lam=lam,
                 )
                 if above - chord > worst:
                     worst, at = above - chord, lam
@@ -250,7 +254,7 @@ class _Tracer:
         gaps = [max(0.0, self._best(bound.lam).value(bound.lam) - bound.lower) for bound in self.bounds]
         for high, low in pairwise(self.bounds):
             lam, above = self._crossing(high.lam, low.lam)
-            gaps.append(above - _chord(high.lam, high.lower, low.lam, low.lower, lam))
+            gaps.append(above - _chord(high=high.lam, at_high=high.lower, low=low.lam, at_low=low.lower, lam=lam))
         gaps += [self._best(bound.lam).cost - self.least for bound in self.bounds[-1:]]
         return max(gaps, default=0.0)
 
@@ -263,7 +267,7 @@ def _point(solution: Solution, weights: Weights, lam: float) -> FrontPoint:
     return FrontPoint(path.costs()[-1], path_loss(path, weights), path, tuple(values.values()), lam, solution.certificate)
 
 
-def _chord(high: float, at_high: float, low: float, at_low: float, lam: float) -> float:
+def _chord(*, high: float, at_high: float, low: float, at_low: float, lam: float) -> float:
     """The straight line through two values of a function, at λ."""
     share = (lam - low) / (high - low)
     return share * at_high + (1 - share) * at_low

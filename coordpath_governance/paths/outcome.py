@@ -112,7 +112,16 @@ def trace(problem: PathProblem, outcome: Outcome) -> Path:
         moved = np.flatnonzero(stop.beta != before)
         if len(moved):
             moves = tuple(Move(problem.features[i], _plain(before[i]), _plain(stop.beta[i])) for i in moved)
-            steps.append(Step(stop.k, stop.kind, stop.label, moves, _plain(cost), _plain(reached - excess)))
+            steps.append(
+                Step(
+                    k=stop.k,
+                    kind=stop.kind,
+                    label=stop.label,
+                    moves=moves,
+                    cost=_plain(cost),
+                    delta=_plain(reached - excess),
+                )
+            )
             before, excess = stop.beta, reached
     return Path(_plain(costs[0]), tuple(steps), outcome.terms)
 

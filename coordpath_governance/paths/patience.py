@@ -59,6 +59,7 @@ FOREVER = Patience()
 def until(
     clock: Callable[[], float] | None,
     seconds: float | None,
+    *,
     interrupted: Callable[[], bool] | None = None,
     progress: Callable[[str, float, float], None] | None = None,
     began: float | None = None,

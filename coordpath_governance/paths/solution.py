@@ -84,7 +84,7 @@ def solve_problem(
     ``progress`` is called with a stage, the best Σα(c − min c) so far and a bound of it for all paths, in units of the
     solver: 1 − bound/best is the gap, and never grows. While only a first path is looked for, the bound is −∞.
     """
-    return solve_within(problem, until(clock, problem.time_limit, interrupted, progress), solver)
+    return solve_within(problem, until(clock, problem.time_limit, interrupted=interrupted, progress=progress), solver)
 
 
 def solve_within(problem: PathProblem, patience: Patience, solver: str | None = None) -> Solution:

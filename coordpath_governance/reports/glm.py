@@ -65,7 +65,7 @@ def cost_on_rows(pair: ModelPair, change: Change, rows: RowPasses, target: str) 
     of_first_class = f" [{pair.candidate.classes[0]}]" if family.scores > 1 else ""
     names = [c.label.removesuffix(of_first_class) for c in columns]
     centres = [c.mean if change.centred and c.source is not None else 0.0 for c in columns]
-    return GlmCost(family, rows, names, target, pair.candidate.classes, centres)
+    return GlmCost(family, rows, names=names, target_name=target, classes=pair.candidate.classes, centres=centres)
 
 
 def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[float]]) -> GlmFacts:

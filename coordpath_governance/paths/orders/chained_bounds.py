@@ -43,7 +43,7 @@ _CHUNK = 1 << 15
 """Numbers of a batch: it stays in the cache, and the deadline is looked at after each."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ChainedBounds:
     """On Σ_{j>k} αⱼ e(S_j): after(k, x) + Σ_{u∈S} slopes[k, u] − before[k]·e(S), with x = S ∩ I as a bit mask.
 
@@ -106,6 +106,7 @@ class Refinement:
         self,
         function: SetFunction,
         alphas: NDArray[np.float64],
+        *,
         target: float,
         capacity: int,
         expired: Callable[[], bool],
@@ -130,7 +131,9 @@ class Refinement:
         """
         fraction = self.steps * np.mean(self.nodes.point * (1.0 - self.nodes.point), axis=0)
         worth = np.maximum(fraction - 0.25, 0.01)
-        steps = RelaxedSteps(self.function, self.pairs, self.integral, self.relaxed, worth, self.expired)
+        steps = RelaxedSteps(
+            self.function, self.pairs, integral=self.integral, relaxed=self.relaxed, worth=worth, expired=self.expired
+        )
         end = 0.0
         if self.pairs.whole:
             excess = self.function.lifted_excess(range(self.function.size))
@@ -341,7 +344,17 @@ class Refinement:
             slopes -= before[:, None] * own_slopes[:, units]
         after[:-1][(nodes.level == self.steps - 1) & np.isfinite(after[:-1])] = 0.0
         slopes[-1], before[-1] = 0.0, 0.0
-        return ChainedBounds(units, integral, index, after, slopes, before, root, self.target, int(np.count_nonzero(left)))
+        return ChainedBounds(
+            units=units,
+            integral=integral,
+            index=index,
+            rest=after,
+            slopes=slopes,
+            before=before,
+            root=root,
+            reach=self.target,
+            nodes=int(np.count_nonzero(left)),
+        )
 
 
 def _lower(least: NDArray[np.float64], level: NDArray[np.int64], rows: NDArray[np.float64]) -> None:

@@ -142,7 +142,14 @@ def bound_levels(function: SetFunction, depth: int, expired: Callable[[], bool] 
         constants, slopes = function.lifts.steps()
         slope, lowest = slope + slopes[1:], lowest + constants[1:]
     rounds = max(40, min(_ROUNDS, _ELEMENTS // max(1, depth * size)))
-    point = descend(np.repeat(levels[:, None] / size, size, axis=1), slope, rest, levels, rounds, expired)
+    point = descend(
+        np.repeat(levels[:, None] / size, size, axis=1),
+        slope=slope,
+        quadratic=rest,
+        sums=levels,
+        rounds=rounds,
+        expired=expired,
+    )
     product = point @ rest
     gradient = slope + 2.0 * product
     smallest, largest = least_slopes(gradient, levels)
@@ -167,6 +174,7 @@ def least_slopes(
 
 def descend(
     point: NDArray[np.float64],
+    *,
     slope: NDArray[np.float64],
     quadratic: NDArray[np.float64],
     sums: NDArray[np.float64],
@@ -197,7 +205,9 @@ def descend(
             break
         wanted = ahead - pull
         wanted -= ahead @ form
-        step, shift = _nearest_with_sum(wanted, inverse, total, shift, _NEWTON_FIRST if turn == 0 else _NEWTON)
+        step, shift = _nearest_with_sum(
+            wanted, inverse=inverse, sums=total, shift=shift, rounds=_NEWTON_FIRST if turn == 0 else _NEWTON
+        )
         moved = step - position
         ahead -= step
         ahead *= moved
@@ -213,6 +223,7 @@ def descend(
 
 def _nearest_with_sum(
     points: NDArray[np.float32],
+    *,
     inverse: NDArray[np.float32],
     sums: NDArray[np.float32],
     shift: NDArray[np.float32],

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["RelaxedSteps", "StepPairs", "pair_steps"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class StepPairs:
     """Steps 0 … L−1, step k leaving level k.
 
@@ -85,7 +85,16 @@ def pair_steps(alphas: NDArray[np.float64], *, whole: bool) -> StepPairs:
             charge_whole = float(fall)
         else:
             charge[k + 1 if not whole and k == len(jump) - 2 else k] += fall
-    return StepPairs(before, after, weight, share, jump, charge, charge_whole, whole)
+    return StepPairs(
+        before=before,
+        after=after,
+        weight=weight,
+        share=share,
+        jump=jump,
+        charge=charge,
+        charge_whole=charge_whole,
+        whole=whole,
+    )
 
 
 class RelaxedSteps:
@@ -95,6 +104,7 @@ class RelaxedSteps:
         self,
         function: SetFunction,
         pairs: StepPairs,
+        *,
         integral: list[int],
         relaxed: list[int],
         worth: NDArray[np.float64],
@@ -130,7 +140,9 @@ class RelaxedSteps:
         rounds: int,
     ) -> NDArray[np.float64]:
         """Better points y, from the given ones."""
-        return descend(point, self.slope(level, inside), self.rest, sums, rounds, self.expired)
+        return descend(
+            point, slope=self.slope(level, inside), quadratic=self.rest, sums=sums, rounds=rounds, expired=self.expired
+        )
 
     def tangent(
         self,

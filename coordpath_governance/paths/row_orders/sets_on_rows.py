@@ -86,7 +86,13 @@ class SetsOnRows:
             start, change = (self._still, self._ends) if apart else (self._start, self._change)
             for chunk, base, shifts in self._scored(start, change):
                 losses, derivatives = evaluate_rows(
-                    self._cost.family, base, shifts, at, chunk.target, chunk.weight, slopes=slopes
+                    self._cost.family,
+                    base=base,
+                    shifts=shifts,
+                    at=at,
+                    target=chunk.target,
+                    weight=chunk.weight,
+                    slopes=slopes,
                 )
                 values += losses
                 if derivatives is not None:

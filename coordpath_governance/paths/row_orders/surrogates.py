@@ -69,7 +69,7 @@ class StepTangents:
     def newton(self, points: FloatArray, slopes: FloatArray, hessian: FloatArray) -> FloatArray:
         """About the relaxed minima of all steps, from expansions of f at ``points``."""
         linear = slopes - points @ hessian + self.shift + self.charge
-        return descend(points, linear, hessian / 2.0 - np.diag(self.shift), self.sums, _ROUNDS)
+        return descend(points, slope=linear, quadratic=hessian / 2.0 - np.diag(self.shift), sums=self.sums, rounds=_ROUNDS)
 
 
 def touching_points(inquiry: Inquiry, order: Sequence[int]) -> FloatArray:

@@ -32,7 +32,7 @@ _WORTH = 1e-9
 """Walks that are better by less than this part of Σα(c − min c) are not looked for."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Beginning:
     """Visits up to a term, whether each goes to the target, and what the open ones reach.
 
@@ -66,7 +66,7 @@ class _Tree:
         self.waiting: list[tuple[float, int, _Beginning]] = []
         self._count = 0
         self._floor = float(alphas.sum()) * walks.costs.cost.minimum()
-        self._wait(_Beginning((), (), np.zeros(0), 0.0, 0.0, 0), float(self.to_go[0, 0]))
+        self._wait(_Beginning(sequence=(), closed=(), x=np.zeros(0), value=0.0, lower=0.0, state=0), float(self.to_go[0, 0]))
 
     @property
     def bound(self) -> float:
@@ -106,12 +106,12 @@ class _Tree:
         more = beta[self.walks.members[unit]] if unit != REST and not closes else np.zeros(0)
         cost = float(self.alphas[k]) * float(states.least[goal])
         child = _Beginning(
-            (*beginning.sequence, unit),
-            (*beginning.closed, closes),
-            np.concatenate([beginning.x, more]),
-            beginning.value + cost,
-            beginning.lower + cost,
-            goal,
+            sequence=(*beginning.sequence, unit),
+            closed=(*beginning.closed, closes),
+            x=np.concatenate([beginning.x, more]),
+            value=beginning.value + cost,
+            lower=beginning.lower + cost,
+            state=goal,
         )
         return child, child.lower + float(self.to_go[k + 1, goal])
 

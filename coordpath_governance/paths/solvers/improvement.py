@@ -210,5 +210,9 @@ def bound_chain(task: ChainTask) -> float:
     if task.function.size <= _EXACT_UP_TO and task.function.lifts is None:
         return Lattice().solve(task).bound
     levels = float(task.alphas @ bound_levels(task.function, task.depth, task.expired).values)
-    steps = Refinement(task.function, task.alphas, np.inf, 1, task.expired).bounds() if task.depth else None
+    steps = (
+        Refinement(task.function, task.alphas, target=np.inf, capacity=1, expired=task.expired).bounds()
+        if task.depth
+        else None
+    )
     return levels if steps is None else max(levels, steps.root)

@@ -74,7 +74,7 @@ class _Run:
             self.levels = bound_levels(task.function, task.depth, task.expired)
             self.bound = float(task.alphas @ self.levels.values)
         if task.patience.timed:
-            first = Refinement(task.function, task.alphas, np.inf, _CAPACITY, task.expired).bounds()
+            first = Refinement(task.function, task.alphas, target=np.inf, capacity=_CAPACITY, expired=task.expired).bounds()
             self.bound = max(self.bound, first.root if first is not None else 0.0)
         self.incumbent, self.best = self._greedy() if task.first is None else (task.first, task.evaluate(task.first))
         self.best = min(self.best, aim)
@@ -103,7 +103,9 @@ class _Run:
         if task.depth == task.function.size - 1 and task.function.lifts is None:
             ends.append((replace(task, function=task.function.complement(), alphas=task.alphas[::-1]), -1))
         for from_end, direction in ends:
-            bounds = Refinement(from_end.function, from_end.alphas, np.inf, _CAPACITY, task.expired).bounds()
+            bounds = Refinement(
+                from_end.function, from_end.alphas, target=np.inf, capacity=_CAPACITY, expired=task.expired
+            ).bounds()
             for width in _BEAMS if task.function.size <= _WIDE_UP_TO else _BEAMS[:-1]:
                 order = beam_order(from_end, bounds, width) if bounds is not None else None
                 if order is None:
@@ -209,7 +211,7 @@ class Levels:
         candidates = run.candidates()
         task = replace(run.task, function=run.task.function.restrict((), candidates))
         target = run.bound + part * (run.best - run.bound) - task.rounding
-        refinement = Refinement(task.function, task.alphas, target, capacity, task.expired)
+        refinement = Refinement(task.function, task.alphas, target=target, capacity=capacity, expired=task.expired)
         bounds = refinement.bounds()
         quick_bounds = [bounds] if bounds is not None else []
         searching = max(_SEARCH_FIRST, run.refined)

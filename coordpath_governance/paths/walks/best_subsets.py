@@ -48,6 +48,7 @@ def least_by_size(
     residual: NDArray[np.float64],
     columns: NDArray[np.float64],
     most: int,
+    *,
     work: int = _WORK,
     expired: Callable[[], bool] = never,
 ) -> NDArray[np.float64]:

@@ -50,7 +50,7 @@ _DEPENDENT = 1e-13
 """Directions of a unit below this part of its largest are rounding."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Walks:
     """A problem prepared for sequences of its units, in units of 2^shift a unit of residual.
 
@@ -247,7 +247,15 @@ def prepare_walks(problem: PathProblem) -> Walks:
     ends_at = np.cumsum([len(unit.members) for unit in problem.units])[:-1]
     blocks, norms = np.split(columns / lengths, ends_at, axis=1), np.split(lengths, ends_at)
     changes = None if problem.target is None else _changes(problem, shift, chosen)
-    return Walks(problem, np.ldexp(base[chosen], -shift), tuple(blocks), tuple(norms), changes, shift, chosen)
+    return Walks(
+        problem=problem,
+        base=np.ldexp(base[chosen], -shift),
+        blocks=tuple(blocks),
+        norms=tuple(norms),
+        changes=changes,
+        shift=shift,
+        chosen=chosen,
+    )
 
 
 def _changes(problem: PathProblem, shift: int, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:

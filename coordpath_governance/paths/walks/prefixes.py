@@ -32,7 +32,7 @@ _TRUSTED = 1e-5
 _NO_PIVOT = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Prefixes:
     """Products of the units' orthonormal bases, each padded with zeros to the same width, and with the residual."""
 
@@ -143,4 +143,11 @@ def prepare_prefixes(
         padded[u, :, : basis.shape[1]] = basis
         padding[u, : basis.shape[1]] = 0.0
     gram = np.einsum("ura,vrb->uvab", padded, padded)
-    return Prefixes(gram, np.einsum("ura,r->ua", padded, base), padding, float(base @ base), len(base), alphas)
+    return Prefixes(
+        gram=gram,
+        slope=np.einsum("ura,r->ua", padded, base),
+        padding=padding,
+        excess=float(base @ base),
+        rank=len(base),
+        alphas=alphas,
+    )

@@ -42,7 +42,7 @@ def test_relaxed_points_approach_the_minimum():
     columns = rng.standard_normal((8, 8)) * 10.0 ** rng.integers(-2, 1, 8)
     quadratic, slope = columns.T @ columns, rng.standard_normal((5, 8))
     sums = np.array([0.0, 0.5, 3.0, 6.5, 8.0])
-    point = descend(np.repeat(sums[:, None] / 8, 8, axis=1), slope, quadratic, sums, 2000)
+    point = descend(np.repeat(sums[:, None] / 8, 8, axis=1), slope=slope, quadratic=quadratic, sums=sums, rounds=2000)
     assert point.sum(axis=1) == pytest.approx(sums, abs=1e-3)
     assert point.min() >= 0.0
     assert point.max() <= 1.0
@@ -104,7 +104,8 @@ def test_a_deadline_leaves_what_has_been_reached(monkeypatch):
     assert np.linalg.eigvalsh(quadratic - np.diag(late))[0] >= 0.0
     start = np.repeat(sums[:, None] / 6, 6, axis=1)
     early, settled = (
-        descend(start, slope, columns.T @ columns, sums, 200, expired) for expired in (lambda: True, lambda: False)
+        descend(start, slope=slope, quadratic=columns.T @ columns, sums=sums, rounds=200, expired=expired)
+        for expired in (lambda: True, lambda: False)
     )
     for point in (early, settled):
         assert point.sum(axis=1) == pytest.approx(sums, abs=1e-3)
