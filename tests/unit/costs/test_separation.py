@@ -42,9 +42,7 @@ def test_a_column_that_separates_alone_is_named_with_its_rows():
         classes=("no", "yes"),
         centres=[0, 0, 10.0, 0],
     )
-    assert f"all 120 rows with the class 'no' have 'y' ≥ {threshold + 10.0:.6g}, all 380 others less" in refusal(
-        target=again
-    )
+    assert f"all 120 rows with the class 'no' have 'y' ≥ {threshold + 10.0:.6g}, all 380 others less" in refusal(again)
 
 
 def test_columns_that_separate_only_together():
