@@ -103,7 +103,7 @@ class ScaledCost:
 class Factor:
     """R, and β̂ near the minimum, in scaled coordinates; β̂ in units of 2^unit.
 
-    ``clear`` tells which rows of R are above the rounding of the moments. The others are right for these moments as they
+    ``clear`` says which rows of R are above the rounding of the moments. The others are right for these moments as they
     stand, and nothing more. ``lost``: rows whose squared lengths, ``lost_sizes``, say nothing of the data any more; they are
     no part of R. ``negative``: how far the gram matrix is from being positive semi-definite. ``slope``: the gradient at β̂.
     """

@@ -1,6 +1,6 @@
 """The cost of a generalised linear model: c(β) = Σ w·ℓ(y, η)/Σ w over the reference rows, η = offset + columnsᵀβ.
 
-It is convex in β. A family with C scores a row has C coefficients a column: coordinate j·C + c is column j in class c.
+It is convex in β. A family with C scores per row has C coefficients per column: coordinate j·C + c is column j in class c.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class GlmCost:
         self._least_reached = min(self._least_reached, value)
 
     def constant_cost(self) -> float:
-        """Least cost of scores that differ by the offset only, one constant a class; computed once."""
+        """Least cost of scores that differ by the offset only, one constant per class; computed once."""
         return self._constant[1]
 
     @property
@@ -177,7 +177,7 @@ class _SeparatedError(Exception):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Facts:
-    """What the first pass finds: Σ w, rows, mean target (multinomial: a share a class), mean offset, columns' ranges."""
+    """What the first pass finds: Σ w, rows, mean target (multinomial: one share per class), mean offset, columns' ranges."""
 
     weight: float
     count: int
@@ -231,7 +231,7 @@ class _Ones:
 
 
 def _search(loss: MeanLoss, start: FloatArray, constant: float, watch: Callable[[FloatArray, float], None]) -> Search:
-    """A search that ends when the decrement is nothing beside what is explained, or beside the rounding of the cost."""
+    """A search that ends when the decrement is negligible against what is explained, or against the rounding of the cost."""
     return Search(
         loss,
         start,

@@ -1,6 +1,6 @@
 """The quadratic cost c(β) = βᵀGβ − 2bᵀβ + constant: its exact values, and the factor with which orders are searched.
 
-What is told of a model is c(β) itself, from sums of twice the working precision. Searches work with *residuals*: with
+What is reported of a model is c(β) itself, from sums of twice the working precision. Searches work with *residuals*: with
 G ≈ RᵀR and Rᵀr the gradient at β, c(β + δ) ≈ min c + ‖r + Rδ‖² (see `Factor`). The *excess* c(β) − min c knows nothing of
 the constant, so orders of steps are compared on it and never on totals that include the noise no order can remove.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["SCALES", "Expansion", "Measured", "QuadraticCost"]
 
 SCALES = ("1/n", "1/2n")
-"""What one unit of the cost is: a label told in reports; c is always by the formula."""
+"""What one unit of the cost is: a label in reports; c is always by the formula."""
 
 _SYMMETRY = 1e-10
 _DEFINITENESS = 1e-10
@@ -40,7 +40,7 @@ _NOTHING = 1e-13
 """Part of the constant below which a negative minimum is rounding."""
 
 _WHOLE = 16
-"""Units in the last place of the largest eigenvalue, a coordinate, by which honest moments as a whole may be indefinite."""
+"""Units in the last place of the largest eigenvalue, per coordinate, by which honest moments may be indefinite."""
 
 _OVERFLOWS = "cost: overflows double precision at these coefficients; rescale the features"
 
@@ -161,7 +161,7 @@ class QuadraticCost:
         return Expansion(np.ldexp(linear, 2 * unit + 1), np.ldexp(_by_unit(turned, units).high, 2 * unit))
 
     def residual(self, beta: FloatArray) -> FloatArray:
-        """The r of a model with Rᵀr = Gβ − b, one number a direction: ‖r + Rδ‖² is the excess of β + δ."""
+        """The r of a model with Rᵀr = Gβ − b, one number per direction: ‖r + Rδ‖² is the excess of β + δ."""
         at_model = self._residual(beta)
         with np.errstate(over="ignore"):
             return _checked(np.ldexp(at_model.residual, at_model.unit))
@@ -187,7 +187,7 @@ class QuadraticCost:
         return self._residuals[key]
 
     def direction(self, delta: ArrayLike) -> FloatArray:
-        """R·δ: how a change of the coefficients moves the residual; of several changes, a row each."""
+        """R·δ: how a change of the coefficients moves the residual; of several changes, one row per change."""
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.ldexp(np.asarray(delta, dtype=np.float64), self._scaled.exponents)
             return _checked(scaled @ self._factor.root.T)

@@ -55,7 +55,7 @@ class RowChunk:
 
 
 class Rows(Protocol):
-    """What can be read in chunks any number of times, always the same."""
+    """Rows that can be read in chunks any number of times, always the same."""
 
     @property
     def width(self) -> int:
@@ -113,14 +113,14 @@ _BLOCK = 1 << 16
 
 
 def blocks(rows: int, numbers: int) -> Iterator[slice]:
-    """Consecutive rows, as many at a time as ``numbers`` numbers a row leave room for."""
+    """Consecutive rows, as many at a time as there is room for, with ``numbers`` numbers per row."""
     step = max(_BLOCK // max(numbers, 1), 1)
     for start in range(0, rows, step):
         yield slice(start, start + step)
 
 
 def weighty_blocks(rows: Rows, numbers: int) -> Iterator[RowChunk]:
-    """All rows that have a weight, in blocks that leave room for ``numbers`` numbers a row."""
+    """All rows that have a weight, in blocks that leave room for ``numbers`` numbers per row."""
     for chunk in rows:
         weighty = chunk.weight > 0.0
         weighted = chunk if weighty.all() else chunk.part(weighty)

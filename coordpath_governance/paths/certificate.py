@@ -21,7 +21,7 @@ OPTIMAL_GAP = 1e-6
 """A path whose gap is at most this is called optimal."""
 
 ROUNDING_PART = 1e-9
-"""Rounding below this part of the excess is not worth telling."""
+"""Rounding below this part of the excess is left out of the certificate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +51,13 @@ def certify(
     exponents: tuple[int, int],
     solver: str,
 ) -> Certificate:
-    """Certificate of a path with this ``excess`` when no path is better by more than ``difference``.
+    """The certificate of a path with this ``excess`` if no path is better by more than ``difference``.
 
-    ``difference`` as computed, ``rounding`` what floating point may have taken from it: a difference within its rounding is
-    none if that is little against the excess, otherwise both together are what is proved. No path is better by more than the
-    excess and ``floor``, by which Σα·c may lie below Σα·min c, unless this one lies further below. What is proved to be no
-    more than ``nothing`` is none, too.
-    ``weight`` is Σα. These six are in units of 2^exponents[0] a unit of cost and 2^exponents[1] a unit of weight; the
-    objective is as reported.
+    ``difference`` is as computed, and ``rounding`` is what floating point may have taken from it. A difference within its
+    rounding counts as zero if the rounding is little against the excess. Otherwise both together are what is proved.
+    ``floor`` is by how much Σα·c may lie below Σα·min c: unless this path lies further below, no path is better by more than
+    its excess plus ``floor``. A difference that is proved to be at most ``nothing`` counts as zero, too. ``weight`` is Σα.
+    These six numbers are in units of 2^exponents[0] of cost and 2^exponents[1] of weight; the objective is as reported.
     """
     apart = max(difference, 0.0) + rounding
     if excess >= -nothing:

@@ -83,7 +83,7 @@ def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
 
 
 def nothing_at_all(problem: PathProblem, along: Measured, exponent: int) -> float:
-    """Differences of a cost, in units of 2^exponent, that say nothing: the moments are not known that well.
+    """Differences of a cost, in units of 2^exponent, up to which the moments are not known well enough to count.
 
     The excess of the ends hardly counts: however far they are, the terms in between may be small, and matter.
     """

@@ -34,10 +34,11 @@ def forever() -> float:
 
 @dataclass(frozen=True)
 class Patience:
-    """When a search stops, and whom it tells how far it has come.
+    """When a search stops, and where it reports how far it has come.
 
-    ``timed``: a time limit is set, and it goes on until then; otherwise it stops at an amount of work. ``left``: the seconds
-    until then, so that nothing long is begun that cannot be interrupted.
+    ``expired`` returns True when the search should stop. ``timed``: a time limit is set, and the search goes on until then;
+    otherwise it stops at an amount of work. ``left`` returns the seconds until the limit, so that a search does not begin
+    something long that cannot be interrupted.
     """
 
     expired: Callable[[], bool] = never
@@ -74,7 +75,7 @@ def until(
 
 @contextmanager
 def heeding_interrupts() -> Iterator[Callable[[], bool]]:
-    """Within this, a first Ctrl-C only sets a flag, which is given; a second one raises `KeyboardInterrupt` as ever.
+    """A context in which a first Ctrl-C only sets a flag, which it yields; a second one raises `KeyboardInterrupt` as usual.
 
     Only in the main thread, and only if nobody else handles the signal: otherwise the flag is never set.
     """
@@ -103,7 +104,7 @@ def reclaim_interrupts() -> None:
 
 
 NO_BOUND = -math.inf
-"""Told where a path is looked for and nothing is proved of the whole problem."""
+"""Reported while a path is looked for and nothing is proved of the whole problem."""
 
 
 class NeverWorse:

@@ -40,14 +40,14 @@ def as_mapping(value: object, where: str) -> Mapping[str, Any]:
 
 
 def refuse_other_keys(entries: Mapping[str, Any], allowed: tuple[str, ...], prefix: str) -> None:
-    """Refuse a key that nobody reads."""
+    """Raises `ProblemError` if ``entries`` has a key that is not ``allowed``."""
     for key in entries:
         if key not in allowed:
             raise ProblemError(f"{prefix}{key}: is not a known key; use {', '.join(allowed)}")
 
 
 def required(entries: Mapping[str, Any], key: str, prefix: str) -> Any:  # noqa: ANN401 - any JSON value
-    """What has no default."""
+    """The value of a key that has no default; raises `ProblemError` if it is missing."""
     if key not in entries:
         raise ProblemError(f"{prefix}{key}: is missing; it has no default")
     return entries[key]
@@ -104,7 +104,7 @@ def as_text(value: object, where: str) -> str:
 
 
 def as_number(value: object, where: str) -> float:
-    """A finite number; whatever else it is, is an error that begins with ``where``."""
+    """A finite number; raises `ProblemError`, which begins with ``where``, for anything else."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise ProblemError(f"{where}: is {spelled(value)}; give a number")
     try:

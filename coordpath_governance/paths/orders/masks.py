@@ -52,8 +52,8 @@ def remove_unit(mask: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
 def group_sets(masks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """An order in which equal sets stand together, and where in it each different set begins.
 
-    Sets of several words are ordered by one number made of them. Where two sets share theirs, which no one has seen, one of
-    them may stand in two places: it is then looked at twice.
+    Sets of several words are ordered by one number made of them. Two sets may
+    share theirs, which is very unlikely. Then a set may stand in two places, and is looked at twice.
     """
     key = masks[:, 0]
     for word in masks.T[1:]:
@@ -65,7 +65,7 @@ def group_sets(masks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def find_set(masks: NDArray[np.int64], wanted: NDArray[np.int64]) -> int | None:
-    """The row of a set, None if it is not there."""
+    """The row of a set; None if the set is not listed."""
     rows = np.flatnonzero(masks[:, 0] == wanted[0])
     rows = rows[np.all(masks[rows] == wanted, axis=1)]
     return int(rows[0]) if len(rows) else None
@@ -76,7 +76,7 @@ _TABLE = 1 << 22
 
 
 class NodeIndex:
-    """Rows of nodes by level and word. `missing` is the row of a pair that is none of them."""
+    """Finds the row of a node by level and word. `missing` is the row for pairs that are not nodes."""
 
     def __init__(self, level: NDArray[np.int64], word: NDArray[np.int64], levels: int, bits: int) -> None:
         self.missing = len(level)

@@ -161,7 +161,7 @@ def bound_levels(function: SetFunction, depth: int, expired: Callable[[], bool] 
 def least_slopes(
     gradient: NDArray[np.float64], sums: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Row by row the least ∇ᵀx over 0 ≤ x ≤ 1, Σx = σ, and the largest slope it takes (the least of all if σ = 0)."""
+    """For each row the least ∇ᵀx over 0 ≤ x ≤ 1, Σx = σ, and the largest slope it takes (the least of all if σ = 0)."""
     ordered = np.sort(gradient, axis=1)
     rows, whole = np.arange(len(gradient)), np.floor(sums).astype(np.int64)
     part = sums - whole
@@ -181,7 +181,7 @@ def descend(
     rounds: int,
     expired: Callable[[], bool] = never,
 ) -> NDArray[np.float64]:
-    """Accelerated projected gradient steps on slopeᵀy + yᵀQy, one problem a row, until little moves or the deadline comes.
+    """Accelerated projected gradient steps on slopeᵀy + yᵀQy, one problem per row, until little moves or the deadline comes.
 
     Steps are scaled by Q_uu, so that units of different size settle alike. A row whose momentum points uphill starts
     again from rest.

@@ -58,7 +58,7 @@ class StepPairs:
 
     @property
     def charge_share(self) -> NDArray[np.float64]:
-        """Charge a unit of weight."""
+        """The charge per unit of weight."""
         return np.divide(self.charge, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
 
     def sums(self, size: int) -> NDArray[np.float64]:
@@ -127,7 +127,7 @@ class RelaxedSteps:
             self.lifts = constants, slopes[:, integral]
 
     def slope(self, level: NDArray[np.int64], inside: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The linear part of the bracket for y, one step a row; ``inside`` is x̄."""
+        """The linear part of the bracket for y, one step per row; ``inside`` is x̄."""
         slope: NDArray[np.float64] = self.own + inside @ self.cross + self.charge[level]
         return slope
 

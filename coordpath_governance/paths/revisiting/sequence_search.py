@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["SequenceSearch"]
 
 _NODE_WORK = 100_000
-"""Work of one fit besides its arithmetic, where a move in a table is 1."""
+"""Work of one fit in addition to its arithmetic, where a move in a table is 1."""
 
 _REPORTED = 1_000
 """Beginnings continued between two reports."""

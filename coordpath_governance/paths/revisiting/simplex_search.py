@@ -145,7 +145,7 @@ class _Cells:
         return _Cells(self.owner[chosen], self.points[chosen], self.values[chosen], self.bounds[chosen])
 
     def at_least(self, bounds: NDArray[np.float64]) -> _Cells:
-        """The same with bounds that are known besides."""
+        """The same cells, with other bounds that are also valid: the larger of the two counts."""
         return _Cells(self.owner, self.points, self.values, np.maximum(self.bounds, bounds))
 
     def join(self, other: _Cells) -> _Cells:

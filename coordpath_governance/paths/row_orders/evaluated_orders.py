@@ -70,7 +70,7 @@ class EvaluatedOrders:
     def _outcome(self, answer: Answer, *, bounded: bool) -> Outcome:
         """The order with its costs; ``bounded``: the bound is one of Σ over all terms but the last, not just min c.
 
-        Rounding of the mean over rows counts as nothing, also where the order explains nothing beside it.
+        Differences within the rounding of the mean over rows count as zero, even if the order explains no more than that.
         """
         problem = self.problem
         sets, minimum = problem.sets, problem.cost.minimum()

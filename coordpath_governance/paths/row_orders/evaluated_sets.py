@@ -179,12 +179,12 @@ def set_number(at: FloatArray) -> int:
 
 
 def slopes_of(evaluations: Sequence[Evaluation]) -> FloatArray:
-    """∇f of evaluations that have it, a row each."""
+    """∇f of the evaluations that have it, one row per evaluation."""
     return np.stack([evaluation.slopes for evaluation in evaluations if evaluation.slopes is not None])
 
 
 def corners(size: int, sets: Iterable[Iterable[int]]) -> FloatArray:
-    """Sets of units as corners of the cube, a row each."""
+    """Sets of units as corners of the cube, one row per set."""
     lists = [list(members) for members in sets]
     points = np.zeros((len(lists), size))
     for point, members in zip(points, lists, strict=True):
@@ -193,7 +193,7 @@ def corners(size: int, sets: Iterable[Iterable[int]]) -> FloatArray:
 
 
 def key_of(point: FloatArray) -> bytes:
-    """The same for equal points."""
+    """Bytes that are the same for equal points."""
     return (np.asarray(point, dtype=np.float64) + 0.0).tobytes()
 
 

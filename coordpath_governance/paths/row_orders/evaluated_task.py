@@ -24,7 +24,7 @@ _NODES = 8
 """Points on the diagonal of the cube: enough for integrals along it to ten digits, and cuts near sets of every size."""
 
 _PASS = 8
-"""Sets that could be evaluated in the time that a pass takes beside them."""
+"""A pass takes as much time as evaluating this many sets, in addition to the sets it evaluates."""
 
 
 def diagonal(size: int) -> tuple[FloatArray, FloatArray]:
@@ -67,11 +67,11 @@ class EvaluatedTask:
         return replace(self, work=np.inf if self.patience.timed else work)
 
     def over(self) -> bool:
-        """Whether to stop and tell what there is."""
+        """Whether to stop and return the best answer so far."""
         return self.patience.expired() or self.sets.rows * len(self.sets.evaluations) > self.work
 
     def report(self, stage: str, value: float, bound: float) -> None:
-        """Tell whoever listens how far it has come."""
+        """Report a stage, the best value so far and a bound on all values, if anybody listens."""
         if self.patience.progress is not None:
             self.patience.progress(stage, value, bound)
 
@@ -95,7 +95,7 @@ class Inquiry:
         return [evaluation for evaluation in self._own.values() if is_cut(evaluation, self._sets.depth)]
 
     def over(self) -> bool:
-        """Whether to stop and tell what there is."""
+        """Whether to stop and return the best answer so far."""
         return self.task.patience.expired() or self._sets.rows * self._spent > self.task.work
 
     def ask(self, points: FloatArray) -> None:
@@ -128,7 +128,7 @@ class Inquiry:
 
 
 def best_evaluated_chain(task: EvaluatedTask, evaluations: Sequence[Evaluation]) -> tuple[tuple[int, ...], float]:
-    """The best order whose sets are all known, and its sum; the listed one, and infinity, if there is none.
+    """The best order whose sets are all evaluated, and its sum; without any, the listed order and infinity.
 
     Among equals the unit listed last moves last.
     """

@@ -36,7 +36,7 @@ def linear_parts(curvature: FloatArray, cuts: Sequence[Evaluation]) -> tuple[Flo
 
 
 def best_minorant(curvature: FloatArray, cuts: Sequence[Evaluation], points: FloatArray) -> FloatArray:
-    """The largest of the minorants at each point, each less its own rounding; −∞ if there are none."""
+    """The largest of the minorants at each point, each less its own rounding; −∞ without any cuts."""
     if not cuts:
         return np.full(len(points), -np.inf)
     constants, slopes = linear_parts(curvature, cuts)

@@ -34,7 +34,7 @@ _TOGETHER = 512
 """Pairs of columns that are multiplied at once."""
 
 _EACH = 4000
-"""What a model takes beside its rows, in rows."""
+"""The time of a model in addition to that of its rows, in rows."""
 
 _QUICK = 20
 """Models for which a pair of columns takes as long as one loss."""

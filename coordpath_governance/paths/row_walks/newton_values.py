@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "Fitted", "Layout", "Term", "fit_all"]
 
 EXACT = 1e-13
-"""A decrement of this part of Σα(c − min c) ends a search for values that are told."""
+"""A decrement of this part of Σα(c − min c) ends a search for values that are reported."""
 
 _ROUNDING = 1e-16
 _DROWNED = 1e-14
@@ -88,7 +88,7 @@ def fit_all(
     expired: Callable[[], bool],
     exact: float = EXACT,
 ) -> list[Fitted]:
-    """The least F of every layout, from a guess each; infinite where the cost overflows there."""
+    """The least F of every layout, each from its own guess; infinite where the cost overflows there."""
     fixed = [[term.beta for term in layout.settled] for layout in layouts]
     models = [beta for models in fixed for beta in models]
     fixed_costs = iter(costs.values(np.stack(models)).tolist() if models else ())

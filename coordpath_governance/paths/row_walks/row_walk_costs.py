@@ -144,7 +144,7 @@ class _WalksOnRows:
         )
 
     def conclude(self, lengths: list[Length], exponent: int) -> Outcome:
-        """Rounding of the mean over rows counts as nothing, also where the path explains nothing beside it."""
+        """Differences within the rounding of the mean over rows count as zero, even if the path explains no more."""
         best = min(lengths, key=lambda length: length.value)
         stops, floor = best.stops or (), best.weight * self._minimum
         models = np.stack([self._walks.problem.start, *(stop.beta for stop in stops)])

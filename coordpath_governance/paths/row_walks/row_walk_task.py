@@ -30,7 +30,7 @@ class RowWalkTask:
     """Choose a walk of K terms so that Σ αₖ c(βₖ) is least; ``alphas`` has K entries.
 
     No walk costs less than ``floor``. ``best_order`` finds a good order in which every changed unit moves once. ``walks``
-    knows when to stop; whoever listens is told through ``patience``.
+    knows when to stop. Progress is reported through ``patience``.
     """
 
     offers: ClassVar[Offer] = ROW_WALKS
@@ -56,7 +56,7 @@ class RowWalkTask:
         return walks.follow(sequence, models, alphas)
 
     def report(self, stage: str, value: float, bound: float) -> None:
-        """Tell whoever listens how far it has come."""
+        """Report a stage, the best value so far and a bound on all values, if anybody listens."""
         if self.patience.progress is not None:
             self.patience.progress(stage, value, bound)
 

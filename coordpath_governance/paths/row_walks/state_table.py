@@ -9,7 +9,7 @@ A programme over the states, in which values in between may be chosen anew at ev
 Where f is not known, min c stands for it; it is asked for only where some walk through the state could still be best.
 
 A rest needs no move of its own: the unit that moves next may move twice, or the one before, and that is no worse. Only
-where nothing changes there may be nobody to do so.
+where nothing changes there may be no such unit.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class States:
             self.is_known[chosen] = True
 
     def to_go(self) -> FloatArray:
-        """W, a row for every k = 0 … K; infinite for a state that term k cannot be in."""
+        """W, one row for every k = 0 … K; infinite for a state that term k cannot be in."""
         terms = len(self._alphas)
         table = np.full((terms + 1, len(self.states)), np.inf)
         table[terms, self._possible[terms]] = 0.0

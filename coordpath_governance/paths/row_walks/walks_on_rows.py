@@ -46,7 +46,7 @@ class RowWalks:
     patience: Patience = field(repr=False)
 
     def over(self) -> bool:
-        """Whether to stop and tell what there is."""
+        """Whether to stop and return the best answer so far."""
         return self.patience.expired() or self.costs.spent >= self.limit
 
     def within(self, part: float) -> RowWalks:

@@ -39,7 +39,7 @@ _PART = 0.125
 """Of what is open: so much more is looked for when more is known."""
 
 _ROUND = 800_000
-"""What a proof takes beside its searches."""
+"""Work of a proof in addition to its searches."""
 
 
 class CutSearch:
@@ -74,7 +74,7 @@ def _solve(task: EvaluatedTask, effort: Effort) -> tuple[tuple[int, ...], float]
     except UnknownSetError:
         curvature, cuts = task.sets.curvature(), task.sets.cuts
         order, value = best_evaluated_chain(task, cuts)
-    aim = -np.inf if late() else task.sets.aim  # a hint where to begin, for whoever has time to look
+    aim = -np.inf if late() else task.sets.aim  # where to begin, if there is time to search
     bound = Surrogate(task, curvature, cuts).prove(order, effort.most, aim).bound
     if late():
         bound = max(bound, proved)

@@ -114,13 +114,13 @@ class GurobiWalks:
 
 _MARGIN = 1.0 + 1e-6
 _STILL = 1e-6
-"""A largest increment below this, where the residuals of a walk are near 100, is none."""
+"""A largest increment below this, where the residuals of a walk are near 100, counts as no move."""
 
 _FAR = 1e6
 """No residual is let go farther, whatever its weight."""
 
 _UNSEEN = 1e-4
-"""A change that moves the residual less than this gets a variable that tells whether it was made."""
+"""A change that moves the residual less than this gets a variable that says whether it was made."""
 
 
 class WalkModel:

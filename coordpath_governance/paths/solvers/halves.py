@@ -174,7 +174,7 @@ class _Middle:
                 yield group, np.minimum(block, _CAP, out=block)
 
     def _go_on(self, sets: int) -> None:
-        """Raise `_LateError` if the time left is not enough, as far as the pace so far tells."""
+        """Raise `_LateError` if the time left is not enough, judged by the pace so far."""
         part = self.done / (1 << self.task.function.size)
         self.done += sets
         slow = self.task.patience.timed and self.began - self.task.patience.left() > part * self.began
@@ -187,7 +187,7 @@ class _LateError(Exception):
 
 
 class _Terms:
-    """αₖ e(S) in quanta, for all low words beside some high words."""
+    """αₖ e(S) in quanta, for all low words, combined with some high words."""
 
     def __init__(self, function: SetFunction, low_words: NDArray[np.int64], high: int) -> None:
         low = function.size - high

@@ -81,7 +81,7 @@ class _Run:
         self.bound = min(self.bound, self.best)
 
     def _greedy(self) -> tuple[tuple[int, ...], float]:
-        """The better greedy order, polished; with many units that takes long, so the plain one is told before."""
+        """The better greedy order, polished. With many units that takes long, so the plain order is reported before."""
         if self.task.patience.progress is not None:
             plain = self.task.evaluate(forward_order(self.task.function))
             self.task.report(_FIRST, plain, min(self.bound, plain))
@@ -155,7 +155,7 @@ class Levels:
 
     Units that cannot be among the first n are put aside first. Up to ``most_units`` that resist get all their sets;
     by default as many as have no more sets than ``work``.
-    Only chains below ``aim`` are looked for: where there is none, that is the bound.
+    Only chains below ``aim`` are looked for. If there is no such chain, ``aim`` is the bound.
     """
 
     name = "levels"

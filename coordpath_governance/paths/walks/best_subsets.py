@@ -122,7 +122,7 @@ class _Nodes:
         return _Nodes(*(np.concatenate(parts) for parts in together))
 
     def parts(self) -> tuple[NDArray[Any], ...]:
-        """All arrays, a row each for every node."""
+        """All arrays; each has one row per node."""
         return self.inverse, self.values, self.own, self.forced, self.allowed, self.bounds
 
     def without(self, rows: NDArray[np.int64], out: NDArray[np.int64], rise: NDArray[np.float64]) -> _Nodes:

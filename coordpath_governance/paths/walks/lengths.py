@@ -67,7 +67,7 @@ class LengthSums(Protocol):
 
 
 class WalkCosts(Protocol):
-    """What a kind of cost tells of the walks of one problem, whatever their number of terms."""
+    """What a kind of cost answers about the walks of one problem, whatever their number of terms."""
 
     def floor(self, alphas: FloatArray, /) -> float:
         """A sum below which no walk with these weights goes."""
