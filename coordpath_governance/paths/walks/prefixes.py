@@ -3,8 +3,8 @@
 With increments δⱼ scaled by √Wⱼ, Wⱼ = αⱼ + … + α_k, and an orthonormal basis for every unit, the normal matrix has a unit
 diagonal and entries √(W_l/W_j)·Q_jᵀQ_l (j ≤ l). It is well conditioned, even if columns are dependent, as long as no weight
 is small compared with the later ones: its least eigenvalue is at least 1/(4·max Wⱼ/αⱼ). Where ρ² = ‖L⁻¹‖²_F of its factor
-says that rounding could matter, a prefix keeps the value of the shorter one, which is never larger. For one move more ρ² is at most
-ρ² + w(1 + ρ²)/(what the factor leaves of the unit's own w columns).
+says that rounding could matter, a prefix keeps the value of the shorter one, which is never larger. For one move more ρ² is
+at most ρ² + w(1 + ρ²)/(what the factor leaves of the unit's own w columns).
 """
 
 from __future__ import annotations
