@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from coordpath_governance.costs.factor import EPS, Factor, ScaledCost, factor_cost
-from coordpath_governance.costs.twofold import Twofold, difference
+from coordpath_governance.costs.twofold import Twofold, difference, exactly
 from coordpath_governance.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class QuadraticCost:
         placed, unit = self._scaled.place(np.stack([beta, change.high]))
         moved = Twofold(placed[1], np.ldexp(change.low, self._scaled.exponents - unit))
         matrix = self._scaled.matrix
-        matrix = matrix if isinstance(matrix, Twofold) else Twofold(matrix, np.zeros_like(matrix))
+        matrix = matrix if isinstance(matrix, Twofold) else exactly(matrix)
         linear = _by_unit(_scaled_rows(self._scaled.gradient(placed[:1], unit), moved), units).high[:, 0]
         half = _by_unit(_scaled_rows(matrix, moved), units)
         turned = _scaled_rows(Twofold(half.high.T, half.low.T), moved)
@@ -234,7 +234,7 @@ class QuadraticCost:
 
 def _scaled_rows(matrix: Twofold, factors: Twofold) -> Twofold:
     """Every row times its factor."""
-    return matrix.scaled(factors.high[:, None]).plus(_pair(matrix.high * factors.low[:, None]))
+    return matrix.scaled(factors.high[:, None]).plus(exactly(matrix.high * factors.low[:, None]))
 
 
 def _by_unit(rows: Twofold, units: Sequence[Sequence[int]]) -> Twofold:
@@ -245,10 +245,6 @@ def _by_unit(rows: Twofold, units: Sequence[Sequence[int]]) -> Twofold:
             whole = rows.part(np.array(unit, dtype=np.intp)).total()
             first.high[u], first.low[u] = whole
     return first
-
-
-def _pair(values: FloatArray) -> Twofold:
-    return Twofold(values, np.zeros_like(values))
 
 
 def _single_row(beta: ArrayLike) -> FloatArray:
@@ -337,6 +333,6 @@ def _check_range(scaled: ScaledCost, factor: Factor, constant: float) -> None:
 
 def _least(scaled: ScaledCost, factor: Factor) -> tuple[float, float]:
     """Min c − constant: c(β̂) − constant − ‖r‖² with r the residual of β̂."""
-    least = scaled.change(factor.center[None, :], factor.unit, factor.slope).plus(_pair(np.array([-factor.above])))
+    least = scaled.change(factor.center[None, :], factor.unit, factor.slope).plus(exactly(np.array([-factor.above])))
     with np.errstate(over="ignore"):
         return float(np.ldexp(least.high[0], 2 * factor.unit)), float(np.ldexp(least.low[0], 2 * factor.unit))

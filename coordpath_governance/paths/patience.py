@@ -53,6 +53,11 @@ class Patience:
             return self
         return replace(self, progress=lambda stage, best, bound: report(*change(stage, best, bound)))
 
+    def report(self, stage: str, value: float, bound: float) -> None:
+        """Report a stage, the best value so far and a bound on all values, if anybody listens."""
+        if self.progress is not None:
+            self.progress(stage, value, bound)
+
 
 FOREVER = Patience()
 

@@ -12,13 +12,18 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["WORD", "NodeIndex", "add_unit", "empty_set", "find_set", "group_sets", "members", "remove_unit"]
+__all__ = ["WORD", "NodeIndex", "add_unit", "empty_set", "find_set", "group_sets", "members", "remove_unit", "units_of"]
 
 WORD = 62
 """Units a word holds."""
 
 _MIX = np.int64(-7046029254386353131)
 """An odd number with its bits well spread."""
+
+
+def units_of(number: int) -> list[int]:
+    """The units in a sum of powers of two, which is a set of few units as one number."""
+    return [u for u in range(number.bit_length()) if number >> u & 1]
 
 
 def empty_set(size: int) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.costs.twofold import difference
 from coordpath_governance.errors import ProblemError
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.problem import PathProblem
 
 __all__ = [
-    "EPS",
     "Apart",
     "Lifts",
     "SetFunction",
@@ -38,8 +38,6 @@ __all__ = [
     "order_chain",
     "positive",
 ]
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.orders.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths.revisiting.skeletons import Spans
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.orders.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths.revisiting.chain_table import build_chain_table
 from coordpath_governance.paths.revisiting.simplex_search import SimplexSearch
 from coordpath_governance.paths.revisiting.skeletons import Skeleton, Spans, count_skeletons, list_skeletons, orthonormal

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.costs.quadratic import Measured
 from coordpath_governance.paths.outcome import Outcome, check_order, normalise, order_stops
 from coordpath_governance.paths.row_orders.evaluated_sets import corners, greedy_units, slopes_of
 from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask, diagonal
-from coordpath_governance.paths.row_orders.minorants import EPS
 from coordpath_governance.paths.solvers.protocol import Answer
 from coordpath_governance.paths.solvers.table import choose_order_solver
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths.row_orders.evaluated_sets import is_set, set_number, slopes_of
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.row_orders.evaluated_sets import Evaluation, FloatArray
 
-__all__ = ["EPS", "SetBounds", "best_minorant", "linear_parts", "rounding_of", "tie_of"]
-
-EPS = float(np.finfo(np.float64).eps)
+__all__ = ["SetBounds", "best_minorant", "linear_parts", "rounding_of", "tie_of"]
 
 
 def linear_parts(curvature: FloatArray, cuts: Sequence[Evaluation]) -> tuple[FloatArray, FloatArray]:

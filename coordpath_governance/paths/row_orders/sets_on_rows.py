@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs import evaluate_rows
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.costs.rows import by_column
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.row_orders.evaluated_sets import Evaluation
-from coordpath_governance.paths.row_orders.minorants import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs import GlmCost
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.costs.quadratic import Measured
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.outcome import Outcome
 from coordpath_governance.paths.row_orders.evaluated_orders import EvaluatedOrders
-from coordpath_governance.paths.row_orders.minorants import EPS
 from coordpath_governance.paths.row_walks.model_costs import ModelCosts
 from coordpath_governance.paths.row_walks.row_walk_task import RowWalkTask
 from coordpath_governance.paths.row_walks.state_costs import StateCosts, WalkFloors

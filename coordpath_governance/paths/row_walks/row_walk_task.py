@@ -57,8 +57,7 @@ class RowWalkTask:
 
     def report(self, stage: str, value: float, bound: float) -> None:
         """Report a stage, the best value so far and a bound on all values, if anybody listens."""
-        if self.patience.progress is not None:
-            self.patience.progress(stage, value, bound)
+        self.patience.report(stage, value, bound)
 
 
 def listed(walks: RowWalks, alphas: FloatArray) -> Walk:

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.paths.orders.masks import units_of
 from coordpath_governance.paths.solvers.improvement import first_polish
-from coordpath_governance.paths.solvers.lattice import Lattice
+from coordpath_governance.paths.solvers.lattice import Lattice, bit_rows
 from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class _Middle:
                 others = int(words[high_count == group][row]) << self.low | int(counted[np.argmin(sums[row])])
                 best = ~others & ((1 << size) - 1)
             del sums, block
-        return least, [u for u in range(size) if best >> u & 1]
+        return least, units_of(best)
 
     def _half(self, function: SetFunction, alphas: NDArray[np.float64], last: int) -> Iterator[tuple[int, Sums]]:
         """The values of all sets of ``last`` units, by their number of high bits; None for them if the deadline came.
@@ -165,8 +166,8 @@ class _Middle:
             for begin in range(0, len(rows), at_once):
                 chunk, span = rows[begin : begin + at_once], slice(begin, begin + at_once)
                 self._go_on(len(chunk) * width)
-                least = _least_over_high_bits(previous, row_of, chunk.tolist(), width)
-                sums = _add_low_bits(np.ascontiguousarray(least.T), terms.of(chunk, width, weights), before)
+                least = _least_over_highbit_rows(previous, row_of, chunk.tolist(), width)
+                sums = _add_lowbit_rows(np.ascontiguousarray(least.T), terms.of(chunk, width, weights), before)
                 current[span], block[span] = sums[:inner_width].T, sums[inner_width:].T
             row_of[rows] = np.arange(len(rows))
             previous = current
@@ -192,10 +193,10 @@ class _Terms:
     def __init__(self, function: SetFunction, low_words: NDArray[np.int64], high: int) -> None:
         low = function.size - high
         linear, quadratic = function.linear, function.quadratic
-        bits = _bits(low_words, low)
+        bits = bit_rows(low_words, low)
         own = bits @ linear[:low] + np.sum((bits @ quadratic[:low, :low]) * bits, axis=1)
         self.left = np.column_stack([bits, np.ones(len(bits)), own])
-        bits = _bits(np.arange(1 << high), high)
+        bits = bit_rows(np.arange(1 << high), high)
         own = function.e0 + bits @ linear[low:] + np.sum((bits @ quadratic[low:, low:]) * bits, axis=1)
         self.right = np.column_stack([2.0 * (bits @ quadratic[low:, :low]), own, np.ones(len(bits))])
 
@@ -208,7 +209,7 @@ class _Terms:
         return rounded
 
 
-def _least_over_high_bits(previous: Sums, row_of: NDArray[np.int64], words: list[int], width: int) -> Sums:
+def _least_over_highbit_rows(previous: Sums, row_of: NDArray[np.int64], words: list[int], width: int) -> Sums:
     """Least over the set bits j of each high word of the values of the word without j; F(∅) starts from 0."""
     least: Sums = np.full((len(words), width), _CAP, dtype=np.int32)
     if words[0] == 0:
@@ -222,7 +223,7 @@ def _least_over_high_bits(previous: Sums, row_of: NDArray[np.int64], words: list
     return least
 
 
-def _add_low_bits(least: Sums, terms: Sums, before: list[list[int]]) -> Sums:
+def _add_lowbit_rows(least: Sums, terms: Sums, before: list[list[int]]) -> Sums:
     """The programme over the low words: rows are low words, columns the high words of a chunk; in place.
 
     What comes in is cut off at U, so that no sum overflows.
@@ -239,8 +240,3 @@ def _by_count(bits: int) -> NDArray[np.int64]:
     """All words of so many bits, those with fewer ones first."""
     words = np.arange(1 << bits)
     return words[np.argsort(np.bitwise_count(words), kind="stable")]
-
-
-def _bits(words: NDArray[np.int64], count: int) -> NDArray[np.float64]:
-    """Words as rows of zeros and ones, lowest bit first."""
-    return (words[:, None] >> np.arange(count) & 1).astype(np.float64)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from coordpath_governance.paths.orders.set_function import EPS, SetFunction
+from coordpath_governance.costs.factor import EPS
+from coordpath_governance.paths.orders.set_function import SetFunction
 from coordpath_governance.paths.patience import FOREVER, Patience
 
 if TYPE_CHECKING:
@@ -112,8 +113,7 @@ class ChainTask:
 
     def report(self, stage: str, value: float, bound: float) -> None:
         """Report a stage, the best value so far and a bound on all values, if anybody listens."""
-        if self.patience.progress is not None:
-            self.patience.progress(stage, value, bound)
+        self.patience.report(stage, value, bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +158,7 @@ class WalkTask:
 
     def report(self, stage: str, value: float, bound: float) -> None:
         """Report a stage, the best value so far and a bound on all values, if anybody listens."""
-        if self.patience.progress is not None:
-            self.patience.progress(stage, value, bound)
+        self.patience.report(stage, value, bound)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coordpath_governance.paths.orders.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths.patience import never
 from coordpath_governance.paths.walks.projections import excess_of, excess_of_sets, split_circuits
 from coordpath_governance.paths.walks.sparse_relaxation import relaxed_by_size

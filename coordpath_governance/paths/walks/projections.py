@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.orders.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from helpers.exact_paths import solve_exactly
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths import parse_problem, solve
-from coordpath_governance.paths.orders.set_function import EPS
 from coordpath_governance.paths.outcome import normalise
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.revisiting import skeleton_search
