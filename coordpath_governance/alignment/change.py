@@ -20,10 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coordpath_governance.alignment.differences import SCORE_TOLERANCE, changed_coordinates, differ, function_noise
 from coordpath_governance.alignment.layout import ModelPair
-from coordpath_governance.alignment.precision import check_precision
 from coordpath_governance.alignment.rare_levels import Means, mean_effects
+from coordpath_governance.alignment.rounding import (
+    SCORE_TOLERANCE,
+    changed_coordinates,
+    check_precision,
+    differ,
+    function_noise,
+)
 from coordpath_governance.alignment.score_pair import ScorePair
 from coordpath_governance.errors import AlignmentError
 from coordpath_governance.paths.problem import BASELINE

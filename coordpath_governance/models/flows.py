@@ -36,6 +36,7 @@ __all__ = [
     "TableFlow",
     "is_missing",
     "none_told_from_nan",
+    "raise_when_missing",
     "side_by_side",
 ]
 
@@ -240,6 +241,14 @@ def side_by_side(before: Frame, parts: Sequence[Frame], *, sparse: bool) -> Fram
     names = tuple(name for part in known for name in part) if len(known) == len(parts) else None
     encodings = dict.fromkeys([*before.encodings, *(encoding for part in parts for encoding in part.encodings)])
     return Frame(tuple(flow for part in parts for flow in part.flows), names, sparse, tuple(encodings))
+
+
+def raise_when_missing(flow: Flow, where: str) -> SimpleFlow | CombinedFlow:
+    """Return the column, as a number, as it leaves a step that raises on NaN; a table's NaN raises at the latest then."""
+    column = flow.numeric(where) if isinstance(flow, RawFlow) else flow
+    if isinstance(column, NumericFlow | CurveFlow) and column.missing is not None and math.isnan(column.missing):
+        return replace(column, missing=None)
+    return column
 
 
 def is_missing(value: object) -> bool:

@@ -18,8 +18,7 @@ import numpy as np
 from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
 from coordpath_governance.models.flows import NO_FILL, NO_OUTPUT, Encoding, Flow, Frame, LevelFlow, RawFlow
 from coordpath_governance.models.kinds import LINKS
-from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.models.sklearn_penalties import Facts
+from coordpath_governance.models.linear_model import LinearModel, TrainingFacts
 from coordpath_governance.models.sklearn_scores import one_score
 from coordpath_governance.models.tree import ArchivedObject, Opaque, brief, describe
 
@@ -320,7 +319,7 @@ def _buffer(value: object) -> bytes | None:
     return bytes(inner) if isinstance(inner, bytes | bytearray | memoryview) else None
 
 
-def _facts(fitted: Fitted) -> Facts:
+def _facts(fitted: Fitted) -> TrainingFacts:
     """The penalty it was fitted with; of a path of penalties the last, with which it predicts."""
     chosen = fitted.archived.class_name.endswith("CV")
     alpha, share = fitted.get("alpha_" if chosen else "alpha"), fitted.get("l1_ratio_" if chosen else "l1_ratio", 0)
@@ -331,7 +330,7 @@ def _facts(fitted: Fitted) -> Facts:
     strength, ratio = (0.0 if alpha is None else as_float(alpha)), as_float(share)
     if strength is None or ratio is None:
         raise fitted.error("'alpha' or 'l1_ratio' is not one number")
-    facts: Facts = {"kind": "none"}
+    facts: TrainingFacts = {"kind": "none"}
     if strength:
         kind = {0.0: "ridge", 1.0: "lasso"}.get(ratio, "elastic net")
         facts = {"kind": kind, "alpha": strength}

@@ -1,29 +1,118 @@
 """The table of readers: from a model's folder, as MLflow stores it, to a `LinearModel`.
 
-A reader is an object with `can_read` and `read`. Ours are imported when a model of their flavour is met; adding a flavour is
-one file and one line in the table. Readers that other distributions bring (`plugin_readers`) are asked last, about flavours
-that no reader here knows. The author's own
-``coefficients.json`` counts only where no reader can read the model: beside a readable one it could state anything. What it
-states is declared, not read, and the gate does not take it for known.
+A reader is an object with `can_read` and `read`. Our own are imported when a model of their flavour arrives; a new flavour
+is one file and one line in `_OWN`. Registered readers come next, then plugins.
+
+Plugins are what installed distributions offer under the entry point group ``coordpath_governance.readers``: an object with
+`can_read` and `read`, or a class of such objects. A plugin is imported only when a model has no flavour that we read, so it
+cannot take over a flavour of ours. Its models get the plugin's name as their source, whatever the plugin says, so that a
+policy can tell them from what we read.
+
+The author's own ``coefficients.json`` counts only where no reader can read the model: next to a readable model it could
+state anything. What it states is declared, not read, and the gate does not take it as known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any, Protocol
 
 from coordpath_governance.errors import CoordpathError, ModelReadError, ReaderPluginError, UnsupportedModelError
-from coordpath_governance.models.coefficients_json import read_coefficients
+from coordpath_governance.models.coefficients_json import from_document, read_coefficients, to_document, with_source
+from coordpath_governance.models.formats import PLUGIN_NAME, plugin_source
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.models.model_files import ModelFiles, open_model_files
-from coordpath_governance.models.plugin_readers import plugin_readers
+from coordpath_governance.text import shorten, visible
 
-__all__ = ["ModelReader", "read_model", "register_reader"]
+__all__ = ["GROUP", "ModelReader", "PluginReader", "plugin_readers", "read_model", "register_reader"]
+
+GROUP = "coordpath_governance.readers"
+_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class PluginReader:
+    """One entry point. Whatever it raises that is not a `ModelReadError` becomes a `ReaderPluginError` that names it."""
+
+    entry_point: EntryPoint
+
+    @property
+    def name(self) -> str:
+        """The entry point's name."""
+        return self.entry_point.name
+
+    @property
+    def distribution(self) -> str:
+        """Name and version of the distribution that brings it."""
+        found = self.entry_point.dist
+        told = "an unknown distribution" if found is None else f"{found.name} {found.version}"
+        return shorten(visible(told), _SHOWN)
+
+    def can_read(self, files: ModelFiles) -> bool:
+        """Whether the plugin says that it knows the model."""
+        return bool(self._ask("can_read", files))
+
+    def read(self, files: ModelFiles) -> LinearModel:
+        """The model as the plugin reads it, checked as a declared one is, under the plugin's name."""
+        found = self._ask("read", files)
+        if not isinstance(found, LinearModel):
+            raise self._error(f"its 'read' returns {type(found).__name__} and not a LinearModel")
+        with self._faults("what it read cannot be used"):
+            checked = _sound(found)
+        return with_source(checked, plugin_source(self.name, self.distribution))
+
+    @cached_property
+    def _reader(self) -> Any:  # noqa: ANN401 - whatever the entry point names
+        if PLUGIN_NAME.fullmatch(self.name) is None:
+            raise self._error("its name has other characters than letters, digits and -._, or more than 60 of them")
+        with self._faults("it cannot be loaded"):
+            found = self.entry_point.load()
+            reader = found() if isinstance(found, type) else found
+        for method in ("can_read", "read"):
+            if not callable(getattr(reader, method, None)):
+                raise self._error(f"it has no method '{method}'")
+        return reader
+
+    def _ask(self, method: str, files: ModelFiles) -> Any:  # noqa: ANN401 - whatever the plugin returns
+        ask: Callable[[ModelFiles], Any] = getattr(self._reader, method)
+        with self._faults(f"its '{method}' failed"):
+            return ask(files)
+
+    @contextmanager
+    def _faults(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except ModelReadError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise self._error(f"{what} ({type(error).__name__}: {error})") from error
+
+    def _error(self, what: str) -> ReaderPluginError:
+        named = shorten(visible(self.name), _SHOWN)
+        return ReaderPluginError(
+            f"the reader plugin '{named}' of {self.distribution} does not work: {what}. Repair that distribution, or "
+            "uninstall it."
+        )
+
+
+@cache
+def plugin_readers() -> tuple[PluginReader, ...]:
+    """All plugins in the order of their names, looked for once; none of them is imported by that."""
+    found = sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value))
+    return tuple(PluginReader(each) for each in found)
+
+
+def _sound(model: LinearModel) -> LinearModel:
+    """The model as its own document gives it back: finite numbers, known kinds, nothing twice."""
+    return replace(from_document(to_document(model)), provenance=model.provenance)
+
 
 _COEFFICIENTS = "coefficients.json"
 _MAX_MESSAGE = 1_000

@@ -7,8 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from coordpath_governance.models.kinds import LINKS
-from coordpath_governance.models.linear_model import LinearModel, classifier
-from coordpath_governance.models.sklearn_penalties import Facts
+from coordpath_governance.models.linear_model import LinearModel, TrainingFacts, classifier
 from coordpath_governance.models.sklearn_scores import fold_scores
 from coordpath_governance.models.spark_columns import Columns
 from coordpath_governance.models.spark_files import WAY_OUT, SparkStage
@@ -133,12 +132,12 @@ def _scores(
     return fold_scores(stage.fitted, weights, intercepts, frame, columns.inputs, "fitIntercept")
 
 
-def _facts(stage: SparkStage) -> Facts:
+def _facts(stage: SparkStage) -> TrainingFacts:
     """The penalty, and how rows were weighted: facts that a report tells."""
     strength = number(stage, "regParam", stage.fitted.get("regParam", 0.0))
     share = number(stage, "elasticNetParam", stage.fitted.get("elasticNetParam", 0.0))
     kind = {0.0: "ridge", 1.0: "lasso"}.get(share, "elastic net")
-    facts: Facts = {"kind": kind, "regParam": strength} if strength else {"kind": "none"}
+    facts: TrainingFacts = {"kind": kind, "regParam": strength} if strength else {"kind": "none"}
     if strength and kind == "elastic net":
         facts["elasticNetParam"] = share
     if strength and not stage.fitted.flag("standardization", True):

@@ -18,14 +18,13 @@ from coordpath_governance.models.flows import (
     NumericFlow,
     RawFlow,
     TableFlow,
+    raise_when_missing,
 )
 from coordpath_governance.models.maps import Affine, Steps, Within
-from coordpath_governance.models.sklearn_components import raise_when_missing
 from coordpath_governance.models.sklearn_curves import mapped
 from coordpath_governance.models.spark_columns import Column, Columns, in_and_out
 from coordpath_governance.models.spark_files import SparkStage
-from coordpath_governance.models.spark_labels import levels_of_labels
-from coordpath_governance.models.spark_values import double, number, texts, vector, whole
+from coordpath_governance.models.spark_values import double, levels_of_labels, number, texts, vector, whole
 from coordpath_governance.models.tree import brief
 
 __all__ = ["STAGES", "levels_of"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from coordpath_governance.models.fitted import as_float
 from coordpath_governance.models.kinds import LINKS
+from coordpath_governance.models.linear_model import TrainingFacts
 from coordpath_governance.models.statsmodels_names import FAMILY_ATTRIBUTES
 from coordpath_governance.models.statsmodels_parts import Part, StoredResult
 from coordpath_governance.models.tree import ArchivedObject
@@ -24,7 +25,6 @@ _LINK_NAMES: Mapping[str, str] = {
     "Logit": "logit",
     "logit": "logit",
 }
-Facts = dict[str, float | str | bool | None]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Kind:
     family: str
     classes: tuple[str, ...] = ()
     power: float | None = None
-    facts: Facts = field(default_factory=dict)
+    facts: TrainingFacts = field(default_factory=dict)
 
     @property
     def link(self) -> str:

@@ -19,9 +19,8 @@ from coordpath_governance.models.fitted import plain
 from coordpath_governance.models.flows import CombinedFlow, Flow, Frame, NumericFlow
 from coordpath_governance.models.formula_design import Design, build_design
 from coordpath_governance.models.formula_text import parse_formula
-from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.models.rescaling import rescaled
-from coordpath_governance.models.statsmodels_families import Facts, kind_of
+from coordpath_governance.models.linear_model import LinearModel, TrainingFacts, rescaled
+from coordpath_governance.models.statsmodels_families import kind_of
 from coordpath_governance.models.statsmodels_names import unknown_calls, unknown_names
 from coordpath_governance.models.statsmodels_parts import Part, StoredResult, open_result
 from coordpath_governance.models.statsmodels_rows import scores_agree
@@ -296,7 +295,7 @@ def _remarks(stored: StoredResult) -> list[str]:
     ]
 
 
-def _penalty(stored: StoredResult) -> Facts:
+def _penalty(stored: StoredResult) -> TrainingFacts:
     name = stored.result.archived.class_name
     if name == "RegularizedResults":
         return {"kind": "elastic net", "alpha": "not stored in the file"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
-from coordpath_governance.models.fitted import named, plain
+from coordpath_governance.models.fitted import plain, stored_name
 from coordpath_governance.models.statsmodels_names import (
     DATA_ATTRIBUTES,
     DATA_CLASSES,
@@ -125,7 +125,7 @@ def open_result(tree: StoredTree) -> StoredResult:
         root = _unwrapped(root)
     model = root.attributes.get("model") if isinstance(root, ArchivedObject) else None
     if not isinstance(root, ArchivedObject) or not root.class_path.startswith("statsmodels."):
-        raise UnsupportedModelError(f"the file holds {named(root)} and not a fitted statsmodels result; {WAY_OUT}.")
+        raise UnsupportedModelError(f"the file holds {stored_name(root)} and not a fitted statsmodels result; {WAY_OUT}.")
     if not isinstance(model, ArchivedObject):
         raise UnsupportedModelError(
             f"the file holds a {root.class_path}, which is no result of a model that is read ({_READ}); {WAY_OUT}."
@@ -170,7 +170,7 @@ def _check(part: Part, known: Iterable[str], objects: Iterable[str]) -> None:
             )
         is_data = isinstance(value, ArchivedObject) and value.class_path in PANDAS and value.is_plain
         if isinstance(value, (Named, Opaque, ArchivedObject)) and name not in objects and not is_data:
-            raise part.error(f"it stores {named(value)} as its attribute '{name[:80]}', where data belong")
+            raise part.error(f"it stores {stored_name(value)} as its attribute '{name[:80]}', where data belong")
 
 
 def _check_others(stated: Iterable[ArchivedObject], *read: ArchivedObject) -> None:

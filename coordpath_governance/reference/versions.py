@@ -1,4 +1,4 @@
-"""How one version of a generalised linear model does on the rows: calibration, AUC, Gini, class balance."""
+"""How one version of a generalised linear model performs on the rows: calibration, AUC, Gini, class balance."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coordpath_governance.reference.class_scores import log_odds
 from coordpath_governance.reference.rank_figures import CalibrationMeasures, area_under_curve, calibration, concentration
 from coordpath_governance.reference.ranked import SCORE_DIGITS, RankedSums
 
-__all__ = ["MOST_CLASSES", "BestOrder", "ClassMeasures", "ClassSums", "ScoreSums", "VersionMeasures"]
+__all__ = ["MOST_CLASSES", "BestOrder", "ClassMeasures", "ClassSums", "ScoreSums", "VersionMeasures", "log_odds"]
 
 Array = NDArray[np.float64]
 
@@ -147,3 +146,22 @@ class ClassSums:
         rows, weight, expected, observed = self._ranked[c].cells()[1].T
         known = observed.any() and (observed < weight).any()
         return area_under_curve(weight, observed) if known else None, calibration(rows, weight, expected, observed)
+
+
+_LEAST = 1e-300
+
+
+def log_odds(score: Array) -> Array:
+    """log(p/(1 − p)) of every class, from scores η, rows × classes: η_c − log Σ e^η over the other classes.
+
+    The sum over the others is taken without the highest score, or is larger than it: no digits are lost near p = 1.
+    """
+    rows, top = np.arange(len(score)), np.argmax(score, axis=1)
+    below = score - score[rows, top, None]
+    powers = np.exp(below)
+    powers[rows, top] = 0.0
+    others = powers.sum(axis=1)
+    rest = others[:, None] + 1.0 - powers
+    rest[rows, top] = others
+    odds: Array = below - np.log(np.maximum(rest, _LEAST))
+    return odds

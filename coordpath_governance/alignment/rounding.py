@@ -1,4 +1,9 @@
-"""Which coordinates differ between two models by more than rounding."""
+"""What rounding does to a change: which coordinates differ by more than rounding, and whether the cost is exact enough.
+
+The cost is written as βᵀGβ − 2bᵀβ + E[y²], and E[y²] is stored to 16 digits. If E[y²] is far larger than the cost (a target
+of mean 1e8 and spread 1), those digits hold nothing of the cost. So the cost is computed a second time from centred moments,
+Var(y − βᵀz) + E[y − βᵀz]², and must be large enough that six of its digits are left.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +15,10 @@ from numpy.typing import NDArray
 
 from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.alignment.rare_levels import Means
+from coordpath_governance.errors import AlignmentError
 from coordpath_governance.reference.moments import Moments
 
-__all__ = ["SCORE_TOLERANCE", "changed_coordinates", "differ", "function_noise"]
+__all__ = ["SCORE_TOLERANCE", "changed_coordinates", "check_precision", "differ", "function_noise"]
 
 RELATIVE_TOLERANCE = 1e-9
 SCORE_TOLERANCE = 1e-12
@@ -95,3 +101,25 @@ def _largest(values: Iterable[float | None]) -> float:
 def differ(before: float, after: float, size: float, allowance: float) -> bool:
     """Tell whether two numbers differ by more than 1e-9 of ``size`` plus ``allowance``."""
     return bool(abs(after - before) > RELATIVE_TOLERANCE * size + allowance)
+
+
+_DIGITS = 1e-6
+_ROUNDING = 1e-12
+
+
+def check_precision(moments: Moments, constant: float, models: Iterable[tuple[NDArray[np.float64], float]]) -> None:
+    """Raise if E[y²] = ``constant`` swallows the cost of models given as slopes and average score.
+
+    A cost at the rounding level of what it is a difference of is that of a model without any error, and stays.
+    """
+    costs, floor = [], _ROUNDING**2 * constant
+    for slopes, average in models:
+        residual = np.append(-np.nan_to_num(slopes), 1.0)
+        costs.append(float(residual @ moments.covariance @ residual) + (moments.target_mean - average) ** 2)
+        floor = max(floor, _ROUNDING * float(residual**2 @ np.diag(moments.covariance)))
+    largest = max(costs)
+    if floor < largest < np.finfo(np.float64).eps / _DIGITS * constant:
+        raise AlignmentError(
+            f"the target lies so far from zero (mean {moments.target_mean:.6g}) that a mean squared error of {largest:.3g} "
+            "cannot be told to six digits in double precision; subtract a constant from the target and from both models"
+        )
