@@ -153,13 +153,13 @@ def _infrequent_mapping(fitted: Fitted, position: int, count: int) -> list[int] 
     """The output of every level before any is dropped; None if no levels share the infrequent bucket."""
     if not fitted.flag("_infrequent_enabled", False):
         return None
-    mappings = fitted.required("_default_to__infrequent_mappings")
+    mappings = fitted.required("_default_to_infrequent_mappings")
     rare = fitted.required("_infrequent_indices")
     if not isinstance(mappings, list) or not isinstance(rare, list) or not position < min(len(mappings), len(rare)):
         raise fitted.error("its infrequent levels do not match its columns")
     if mappings[position] is None and rare[position] is None:
         return None
-    mapping = fitted.checked_positions(mappings[position], "_default_to__infrequent_mappings", count)
+    mapping = fitted.checked_positions(mappings[position], "_default_to_infrequent_mappings", count)
     infrequent = set(fitted.checked_positions(rare[position], "_infrequent_indices", count))
     bucket = count - len(infrequent)
     frequent = iter(range(bucket))

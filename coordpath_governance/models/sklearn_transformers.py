@@ -64,7 +64,7 @@ def fold_min_max_scaler(fitted: Fitted, frame: Frame) -> Frame:
     if frame.sparse:
         raise fitted.error("it receives a sparse matrix, which it cannot shift")
     scales, shifts = fitted.vector("scale_", len(frame)), fitted.vector("min_", len(frame))
-    scaled = frame.scaled([Affine(scale, shift) for scale, shift in zip(scales, shifts, strict=True)], fitted.where)
+    scaled = frame.scaled(list(map(Affine, scales, shifts)), fitted.where)
     if not fitted.flag("clip", False):
         return scaled
     ends = fitted.get("feature_range")

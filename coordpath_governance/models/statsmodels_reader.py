@@ -25,14 +25,14 @@ __all__ = ["StatsmodelsReader", "from_result"]
 
 
 class StatsmodelsReader:
-    """Reads the file that MLflow would serve from; nothing of it is run, its formula neither."""
+    """Reads the file that MLflow would serve from. Nothing in it is run, and its formula is not evaluated."""
 
     def can_read(self, files: ModelFiles) -> bool:
-        """Tell whether this is a statsmodels model."""
+        """Whether MLmodel has the flavour ``statsmodels``."""
         return STATSMODELS.name in files.flavours
 
     def read(self, files: ModelFiles) -> LinearModel:
-        """Return the model; every name in the file must be known, and nothing else may decide what is served."""
+        """The model. Every name in the file must be known, and nothing but the file may decide what is served."""
         path, form = served_file(files, STATSMODELS)
         _check_size(path)
         stored = read_pickle(path)
@@ -49,7 +49,7 @@ class StatsmodelsReader:
 
 
 def _check_size(path: Path) -> None:
-    """Refuse a file that is too large to be read, with what makes it so: a result stores its design several times."""
+    """Refuse a file that is too large to be read, and say why it is: a result stores its design several times."""
     most = PickleLimits().size
     if path.is_file() and path.stat().st_size > most:
         raise UnsupportedModelError(
@@ -59,10 +59,10 @@ def _check_size(path: Path) -> None:
 
 
 def from_result(result: object, feature_names: Sequence[str] | None = None) -> LinearModel:
-    """Return a fitted statsmodels result as a `LinearModel`.
+    """A fitted statsmodels result as a `LinearModel`.
 
-    ``feature_names`` names the columns of the design if it was fitted on a bare array. Raises `UnsupportedModelError` with
-    the reason if it is not read.
+    ``feature_names`` names the columns of a design that is an array without names. Raises `UnsupportedModelError` with the
+    reason if the result is not read.
     """
     try:
         data = pickle.dumps(result, protocol=5)
