@@ -4,7 +4,7 @@
     report = cg.explain_change("models:/price@champion", "models:/price/7", data="holdout.parquet", target="price")
     cg.solve({"features": ["a", "b"], "cost": {...}, "start": [0, 0], "target": [2.1, -0.9]}).to_dict()
 
-Names are loaded when first used: importing the package costs nothing, and `solve` never imports MLflow.
+Names are loaded when they are first used, so importing the package is fast, and `solve` never imports MLflow.
 """
 
 from __future__ import annotations

@@ -49,11 +49,11 @@ def merge_rare_levels(pair: ModelPair, moments: Moments, min_count: int = MIN_CO
     if not groups:
         return moments
     width = len(moments.columns)
-    gone = {i for group in groups.values() for i in group}
-    kept = [i for i in range(width) if i not in gone]
-    columns = [moments.columns[i] for i in kept]
-    counts = [moments.counts[i] for i in kept]
-    rows: list[NDArray[np.float64]] = [row for i, row in enumerate(np.eye(width)) if i not in gone]
+    merged_columns = {i for group in groups.values() for i in group}
+    others = [i for i in range(width) if i not in merged_columns]
+    columns = [moments.columns[i] for i in others]
+    counts = [moments.counts[i] for i in others]
+    rows: list[NDArray[np.float64]] = [row for i, row in enumerate(np.eye(width)) if i not in merged_columns]
     for name, group in groups.items():
         levels = tuple(str(moments.columns[i].level) for i in group)
         merged = [DesignColumn("rare", name, None, levels)]
@@ -67,7 +67,7 @@ def merge_rare_levels(pair: ModelPair, moments: Moments, min_count: int = MIN_CO
 
 
 def merged_weights(pair: ModelPair, columns: Sequence[DesignColumn], merged: DesignColumn) -> NDArray[np.float64]:
-    """The weights with which the design's ``columns`` add up to a ``merged`` one."""
+    """The weights with which the design's ``columns`` add up to the column ``merged``."""
     members = [
         i
         for i, column in enumerate(columns)
@@ -83,19 +83,19 @@ def merged_weights(pair: ModelPair, columns: Sequence[DesignColumn], merged: Des
 
 
 def levels_to_merge(moments: Moments, min_count: int = MIN_COUNT) -> dict[str, list[int]]:
-    """For each column with a small cell: its small cells and, until they hold ``min_count`` rows, the next smallest.
+    """For each column with a small cell: its small cells, and the next smallest until they hold ``min_count`` rows together.
 
-    Cells are given as positions in ``moments.columns``; levels without rows are no cells.
+    Cells are positions in ``moments.columns``. A level without rows is not a cell.
     """
     cells: dict[str, list[tuple[int, int]]] = {}
     for i, (column, count) in enumerate(zip(moments.columns, moments.counts, strict=True)):
         if column.kind in ("level", "other") and count:
             cells.setdefault(column.column, []).append((count, i))
     merged: dict[str, list[int]] = {}
-    for name, found in cells.items():
-        found.sort()
+    for name, sized in cells.items():
+        sized.sort()
         total, group = 0, []
-        for count, i in found:
+        for count, i in sized:
             if count >= min_count and (total == 0 or total >= min_count):
                 break
             total += count

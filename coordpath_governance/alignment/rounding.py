@@ -30,36 +30,40 @@ def changed_coordinates(
     pair: ModelPair,
     moments: Moments,
     means: Sequence[Means],
-    both: Sequence[tuple[Array, Array]],
+    coefficients: Sequence[tuple[Array, Array]],
+    *,
     spread: Array,
     scale: float,
 ) -> NDArray[np.bool_]:
     """Which coordinates, classes × columns, differ by more than rounding: 1e-9 of the coefficient plus 1e-12 of the score.
 
-    The coefficient is the largest of a column, over levels and classes; what was taken off all classes left rounding, too.
-    The merged levels of a column differ if any of them does.
+    ``coefficients`` are those of champion and candidate, one pair of vectors per class. ``spread`` is the standard deviation
+    of every column (the root mean square if nothing is centred), ``scale`` the one of the score.
+
+    The coefficient is the largest of a column, over levels and classes. The part that was subtracted from all classes has
+    left rounding errors too. All merged levels of a column differ if any of them does.
     """
-    changed = np.zeros((len(both), len(moments.columns)), dtype=bool)
+    changed = np.zeros((len(coefficients), len(moments.columns)), dtype=bool)
     sizes = {name: _level_sizes(pair, moments, name) for name in means[0]}
     noise = function_noise(moments, spread, scale)
     for i, column in enumerate(moments.columns):
         if column.is_function:
-            told = not noise[i]
+            varies = not noise[i]
             for k, scores in enumerate(pair.scores):
                 if column.level == scores.label and len(set(scores.coefficients(column))) > 1:
-                    changed[k, i] = told or scores.functions[column.column].differs(pair.has_intercept)
+                    changed[k, i] = varies or scores.functions[column.column].differs(pair.has_intercept)
             continue
         if column.kind in ("numeric", "missing"):
-            size = max(abs(beta[i]) for sides in both for beta in sides)
+            size = max(abs(beta[i]) for sides in coefficients for beta in sides)
             common = _largest(pair.common.coefficients(column)) if pair.common else 0.0
             allowance = SCORE_TOLERANCE * scale / (math.hypot(spread[i], moments.mean[i]) or 1.0) + SCORE_TOLERANCE * common
-            for k, (old, new) in enumerate(both):
+            for k, (old, new) in enumerate(coefficients):
                 changed[k, i] = not np.isnan(old[i] + new[i]) and differ(old[i], new[i], size, allowance)
             continue
         size, common = sizes[column.column]
         allowance = SCORE_TOLERANCE * (scale + size + common)
-        for k, (scores, own) in enumerate(zip(pair.scores, means, strict=True)):
-            shift = own[column.column]
+        for k, (scores, class_means) in enumerate(zip(pair.scores, means, strict=True)):
+            shift = class_means[column.column]
             for level in column.merged or (str(column.level),):
                 before, after = scores.level_effects(column.column, level)
                 if before is not None and after is not None:
@@ -73,23 +77,23 @@ def changed_coordinates(
 
 
 def function_noise(moments: Moments, spread: Array, scale: float) -> NDArray[np.bool_]:
-    """Which columns of functions vary by no more than rounding, so that the data do not tell the two functions apart."""
+    """Which columns of functions vary by no more than rounding, so that the data show no difference of the functions."""
     spread_of = {(c.column, c.level): spread[i] for i, c in enumerate(moments.columns) if c.kind == "function"}
     noise = np.zeros(len(moments.columns), dtype=bool)
     for i, column in enumerate(moments.columns):
         if column.is_function:
-            beside = max(spread_of.get((column.column, column.level), 0.0), spread[i])
-            noise[i] = not spread[i] > RELATIVE_TOLERANCE * beside + SCORE_TOLERANCE * scale
+            largest = max(spread_of.get((column.column, column.level), 0.0), spread[i])
+            noise[i] = not spread[i] > RELATIVE_TOLERANCE * largest + SCORE_TOLERANCE * scale
     return noise
 
 
 def _level_sizes(pair: ModelPair, moments: Moments, column: str) -> tuple[float, float]:
-    """The largest effect of a column's levels in any score, and in what was taken off all of them."""
-    own = [c for c in moments.columns if c.column == column and c.kind in ("level", "other", "rare")]
-    levels = [level for c in own for level in (c.merged or (str(c.level),))]
+    """The largest effect of a column's levels in any score, and in the part that was subtracted from all scores."""
+    effects = [c for c in moments.columns if c.column == column and c.kind in ("level", "other", "rare")]
+    levels = [level for c in effects for level in (c.merged or (str(c.level),))]
     size, common = (
-        max((_largest(scores.level_effects(column, level)) for scores in each for level in levels), default=0.0)
-        for each in (pair.scores, [pair.common] if pair.common else [])
+        max((_largest(scores.level_effects(column, level)) for scores in group for level in levels), default=0.0)
+        for group in (pair.scores, [pair.common] if pair.common else [])
     )
     return size, common
 
@@ -99,7 +103,7 @@ def _largest(values: Iterable[float | None]) -> float:
 
 
 def differ(before: float, after: float, size: float, allowance: float) -> bool:
-    """Tell whether two numbers differ by more than 1e-9 of ``size`` plus ``allowance``."""
+    """Whether two numbers differ by more than 1e-9 of ``size`` plus ``allowance``."""
     return bool(abs(after - before) > RELATIVE_TOLERANCE * size + allowance)
 
 
@@ -108,9 +112,10 @@ _ROUNDING = 1e-12
 
 
 def check_precision(moments: Moments, constant: float, models: Iterable[tuple[NDArray[np.float64], float]]) -> None:
-    """Raise if E[y²] = ``constant`` swallows the cost of models given as slopes and average score.
+    """Raise `AlignmentError` if E[y²] = ``constant`` is so large that six digits of the cost are lost.
 
-    A cost at the rounding level of what it is a difference of is that of a model without any error, and stays.
+    ``models`` are given by their slopes and their average score. A cost that is itself at the level of rounding belongs to
+    a model without any error, and is accepted.
     """
     costs, floor = [], _ROUNDING**2 * constant
     for slopes, average in models:

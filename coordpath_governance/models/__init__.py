@@ -1,6 +1,6 @@
-"""Models, read from untrusted files without running anything of theirs, as linear functions of raw columns.
+"""Models as linear functions of raw columns, read from untrusted files without running anything in them.
 
-Names are loaded when first used, so that the mathematics can import `LinearModel` without the readers.
+Names are loaded when they are first used, so that the mathematics can import `LinearModel` without the readers.
 """
 
 from __future__ import annotations

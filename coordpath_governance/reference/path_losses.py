@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 
 class PathLosses:
-    """Running sums of a pass; ``deltas`` are the mean changes as they are known before the rows are read again."""
+    """Running sums of a pass; ``deltas`` are the mean changes of the steps, which are known before this pass."""
 
     def __init__(self, deltas: Sequence[float]) -> None:
         self._expected = np.array(deltas, dtype=np.float64)
@@ -33,7 +33,7 @@ class PathLosses:
         self._total_square = 0.0
 
     def add(self, loss: Array, weight: Array) -> None:
-        """Take in one chunk: the loss of every row before the path and after every step."""
+        """Add one chunk; ``loss`` is rows × (steps + 1): before the path and after every step."""
         delta = np.diff(loss, axis=1)
         self.rows += len(weight)
         self.weight += float(weight.sum())
@@ -45,7 +45,7 @@ class PathLosses:
 
     @property
     def start_cost(self) -> float:
-        """Mean loss before the first step."""
+        """The mean loss before the first step."""
         return self._champion / self.weight
 
     @property
@@ -68,7 +68,7 @@ class PathLosses:
 
 
 def disagreement(source: str) -> ReferenceDataError:
-    """What to raise where the rows contradict the cost of the steps that ``source`` gave."""
+    """The error for rows that contradict the costs of the steps; ``source`` says where these costs come from."""
     return ReferenceDataError(
         f"the rows and {source} disagree on the cost of the steps; the data changed while they were read, "
         "or lie too far apart for double precision (rescale the columns)"

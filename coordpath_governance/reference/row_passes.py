@@ -1,4 +1,4 @@
-"""Rows as a cost reads them: the coordinates of a change as columns, over and over, from memory where they fit."""
+"""The rows that a cost reads over and over: the coordinates of a change as columns, kept in memory if they fit."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["GlmRows", "RowCoordinates", "SegmentedRows"]
 
 Array = NDArray[np.float64]
 
-_BESIDE = 3
-"""Numbers of a row beside its columns: target, weight and offset."""
+_OTHER_NUMBERS = 3
+"""The numbers of a row besides its columns: target, weight and offset."""
 
 
 class RowCoordinates(Protocol):
@@ -44,10 +44,10 @@ class SegmentedRows(RowChunk):
 
 
 class GlmRows:
-    """The rows of a source that count, in chunks, as often as asked.
+    """The rows of a source that count, in chunks; every iteration is one pass over all of them.
 
-    Columns are computed once and kept if they fit, otherwise anew in every pass. The rows in ``kept`` (those that
-    `collect_moments` kept, None if it did not) are taken out of that list, so that they are not held twice.
+    Columns are computed once and kept if they fit, otherwise computed in every pass. ``kept`` are the rows that
+    `collect_moments` has kept (None if it has not); they are removed from that list, so that no row is held twice.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class GlmRows:
         cells = 0
         for encoded in encode_rows(self.source, self.plan, Tally()):
             chunk = self._chunk(encoded)
-            cells += len(chunk) * (self.width + _BESIDE)
+            cells += len(chunk) * (self.width + _OTHER_NUMBERS)
             if cells > KEPT_FOR_PASSES:
                 self._fits = False
                 gathered.clear()
