@@ -159,9 +159,13 @@ def test_three_classes_with_splines_cost_what_scikit_learn_says(tmp_path):
     assert verify_report(report, tmp_path / "rows.parquet").conclusion.startswith("verified against the data; ")
 
 
+# The variance of a function is a square, which underflows if its values are smaller than about 1e-154.
+WEIGHTS = st.floats(-3, 3).map(lambda weight: weight if abs(weight) > 1e-100 else 0.0)
+
+
 @settings(max_examples=25, deadline=None)
 @given(
-    st.lists(st.floats(-3, 3), min_size=6, max_size=6),
+    st.lists(WEIGHTS, min_size=6, max_size=6),
     st.floats(0.1, 4),
     st.floats(-2, 2),
     st.permutations(["x", "y", "z"]),
