@@ -27,6 +27,7 @@ from coordpath_governance.models.functions import MOST_COLUMNS, Curve, FunctionT
 from coordpath_governance.models.kinds import LINKS, fault_of_kind
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
 from coordpath_governance.models.maps import MAPS, Map, map_document
+from coordpath_governance.models.tree import read_limited
 
 __all__ = [
     "DECLARED",
@@ -167,13 +168,7 @@ def read_coefficients(path: Path) -> LinearModel:
 
     Raises `ModelReadError` if the file cannot be read or describes no model.
     """
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise ModelReadError(f"{path}: the file cannot be read ({error}); check the path.") from error
-    if len(data) > _MAX_BYTES:
-        raise ModelReadError(f"{path}: the file has more than the {_MAX_BYTES} bytes we read.")
+    data = read_limited(path, _MAX_BYTES, "file")
     document = read_json(data, str(path), ModelReadError, max_parts=_MAX_PARTS)
     if not isinstance(document, dict):
         raise ModelReadError(f"{path}: this is not a JSON object; write it with coordpath_governance.models.to_document.")

@@ -13,6 +13,7 @@ import yaml
 from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.manifest import is_covered
+from coordpath_governance.models.tree import read_limited
 
 __all__ = ["ModelFiles", "compose_yaml", "open_model_files", "uncovered_path"]
 
@@ -161,13 +162,7 @@ def _texts(flavours: Mapping[object, object]) -> Iterator[str]:
 
 
 def _load_yaml(path: Path) -> dict[object, object]:
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(_MAX_MLMODEL_BYTES + 1)
-    except OSError as error:
-        raise ModelReadError(f"{path}: the file cannot be read ({error}); check the path.") from error
-    if len(data) > _MAX_MLMODEL_BYTES:
-        raise ModelReadError(f"{path}: the file has more than the {_MAX_MLMODEL_BYTES} bytes we read.")
+    data = read_limited(path, _MAX_MLMODEL_BYTES, "file")
     try:
         settings = _TextLoader(data).get_single_data()
     except _YAML_ERRORS as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 __all__ = [
+    "ARRAYS",
     "FUNCTIONS",
     "KNOWN",
     "NUMPY_FUNCTIONS",
@@ -133,13 +134,18 @@ _HARMLESS: Mapping[str, tuple[str, ...]] = {
     "pyarrow.lib": ("_restore_array", "py_buffer", "type_for_alias"),
 }
 
-_REBUILT: Mapping[str, tuple[str, ...]] = {
+ARRAYS: Mapping[str, tuple[str, ...]] = {
     "numpy": ("ndarray", "dtype"),
     "numpy.core.multiarray": ("_reconstruct", "scalar"),
     "numpy._core.multiarray": ("_reconstruct", "scalar"),
     "numpy.core.numeric": ("_frombuffer",),
     "numpy._core.numeric": ("_frombuffer",),
     "_codecs": ("encode",),
+}
+"""Names with which pickles of any library make numpy's arrays, scalars and types."""
+
+_REBUILT: Mapping[str, tuple[str, ...]] = {
+    **ARRAYS,
     "builtins": ("list", "dict", "tuple", "set", "frozenset", "slice", "bytearray", "range", "complex", "object"),
     "collections": ("OrderedDict", "defaultdict"),
     "copyreg": ("_reconstructor",),

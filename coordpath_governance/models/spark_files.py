@@ -261,9 +261,7 @@ class _Folder:
 
     def _metadata(self, path: Path, where: str) -> Mapping[str, Any]:
         """The one line of JSON that describes a stage."""
-        content = read_limited(path, _MAX_METADATA, "metadata")
-        if len(content) > _MAX_METADATA:
-            raise ModelReadError(f"{path}: the metadata have more than the {_MAX_METADATA} bytes we read.")
+        content = read_limited(path, _MAX_METADATA, "file of metadata")
         lines = content.replace(b"\r", b"\n").removesuffix(b"\n").split(b"\n", 1)
         if len(lines) != 1:
             raise ModelReadError(f"{path}: the metadata of {where} have more than one line. The model is damaged or forged.")

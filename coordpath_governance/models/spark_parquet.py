@@ -39,8 +39,6 @@ def read_row(path: Path) -> Mapping[str, object]:
     Lists become lists and structures dictionaries; equal texts are one object.
     """
     data = read_limited(path, _MAX_BYTES, "file")
-    if len(data) > _MAX_BYTES:
-        raise ModelReadError(f"{path}: the file has more than the {_MAX_BYTES} bytes we read.")
     try:
         table = _read(data)
         return {name: _value(table.column(name).combine_chunks(), 0, 0) for name in table.column_names}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from coordpath_governance.models.names import TYPES, class_paths
+from coordpath_governance.models.names import ARRAYS, TYPES, class_paths
 
 __all__ = [
     "DATA_ATTRIBUTES",
@@ -107,12 +107,7 @@ _PANDAS_DATA: Mapping[str, tuple[str, ...]] = {
     "decimal": ("Decimal",),
 }
 _PLAIN: Mapping[str, tuple[str, ...]] = {
-    "numpy": ("ndarray", "dtype"),
-    "numpy.core.multiarray": ("_reconstruct", "scalar"),
-    "numpy._core.multiarray": ("_reconstruct", "scalar"),
-    "numpy.core.numeric": ("_frombuffer",),
-    "numpy._core.numeric": ("_frombuffer",),
-    "_codecs": ("encode",),
+    **ARRAYS,
     "builtins": ("list", "dict", "tuple", "set", "frozenset", "slice", "bytes", "bytearray", "object"),
     "collections": ("OrderedDict",),
     "copyreg": ("_reconstructor",),

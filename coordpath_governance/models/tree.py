@@ -87,15 +87,18 @@ class _Brief(reprlib.Repr):
 
 
 def read_limited(path: Path, most: int, content: str) -> bytes:
-    """The bytes of a file. If there are more than ``most``, one byte more is returned, so that the caller can tell.
+    """The bytes of a file, at most ``most`` of them.
 
-    ``content`` names what the file holds in the `ModelReadError` that is raised if it cannot be read.
+    Raises `ModelReadError` if the file cannot be read or has more bytes; ``content`` says in the message what it holds.
     """
     try:
         with path.open("rb") as stream:
-            return stream.read(most + 1)
+            data = stream.read(most + 1)
     except OSError as error:
-        raise ModelReadError(f"{path}: the {content} cannot be read ({error}); check that the file is there.") from error
+        raise ModelReadError(f"{path}: the {content} cannot be read ({error}); check the path.") from error
+    if len(data) > most:
+        raise ModelReadError(f"{path}: the {content} has more than the {most} bytes we read.")
+    return data
 
 
 def brief(value: object) -> str:

@@ -285,7 +285,9 @@ def test_a_fitted_estimator_is_written_down(tmp_path):
         cg.to_coefficients(fitted, tmp_path)
 
 
-FORMATS = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8").partition("## coefficients.json")[2]
+FORMATS = (
+    (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8").partition("## coefficients.json")[2]
+)
 
 
 @pytest.mark.parametrize("kind", MAPS)
