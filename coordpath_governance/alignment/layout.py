@@ -78,7 +78,7 @@ class ModelPair:
         for who, model in (("champion", self.champion), ("candidate", self.candidate)):
             fault = fault_of_kind(model)
             if fault is not None:
-                raise AlignmentError(f"the {who} is no model we explain: {fault}")
+                raise AlignmentError(f"the {who} is not a model that we explain: {fault}")
 
     @property
     def has_intercept(self) -> bool:

@@ -258,7 +258,7 @@ class _Mapping:
         self._nodes: dict[str, yaml.Node] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.value in self._nodes or key.value == "<<":
-                raise ModelReadError(f"{label}: line {_line(key)}: a key that is no text, or is there twice")
+                raise ModelReadError(f"{label}: line {_line(key)}: a key that is not text, or that occurs twice")
             self._nodes[str(key.value)] = value
 
     def unknown(self, known_keys: tuple[str, ...]) -> Iterator[Remark]:

@@ -157,8 +157,8 @@ class _Builder:
         (factor,) = terms[0]
         if self.is_category(factor) or not self._is_numeric(factor.value):
             raise refused(
-                f"has the left-hand side {factor.text!r}, which is no number, so that statsmodels makes a column of every "
-                "level of it and predicts the first; give the target as 0 and 1"
+                f"has the left-hand side {factor.text!r}, which is not a number, so that statsmodels makes a column of "
+                "every level of it and predicts the first; give the target as 0 and 1"
             )
         return factor
 
@@ -311,7 +311,7 @@ def _omitted_level(factor: Factor, levels: Sequence[object]) -> int:
         return levels.index(wanted)
     if isinstance(wanted, int) and -len(levels) <= wanted < len(levels):
         return wanted % len(levels)
-    raise refused(f"has {factor.text[:80]!r}, whose reference is no level of the data")
+    raise refused(f"has {factor.text[:80]!r}, whose reference is not a level of the data")
 
 
 def _sum(left: _Polynomial, right: _Polynomial, sign: float) -> _Polynomial:
@@ -355,7 +355,7 @@ def _power(base: _Polynomial, exponent: _Polynomial) -> _Polynomial:
     if exponent.parts or not (exponent.constant.is_integer() and 0 <= exponent.constant <= _MOST_EXPONENT):
         if not exponent.parts and exponent.constant == 0.5:
             return _applied("sqrt", base)
-        raise refused(f"has a power that is no whole number up to {_MOST_EXPONENT}")
+        raise refused(f"has a power that is not a whole number up to {_MOST_EXPONENT}")
     if exponent.bound is None:
         base = _in_doubles(base)
     return _product([base] * int(exponent.constant))
@@ -382,7 +382,7 @@ def _applied(function: str, value: _Polynomial) -> _Polynomial:
     flow = flows[0]
     if more or len(flows) != 1 or not isinstance(flow, NumericFlow | CurveFlow):
         called = "divides by" if function == "reciprocal" else f"takes np.{function} of"
-        raise refused(f"{called} a sum or product of several columns, which is no function of single columns,")
+        raise refused(f"{called} a sum or product of several columns, which is not a function of single columns,")
     column = flow.scaled(Affine(weight, value.constant))
     before = column.maps if isinstance(column, CurveFlow) else ()
     maps = (*before, *column.operations, through)

@@ -408,7 +408,7 @@ class Quantile:
     def __post_init__(self) -> None:
         if len(self.quantiles) != len(self.references) or not self.quantiles:
             raise ValueError("a quantile map has as many quantiles as references, and at least one")
-        if any(low > high for each in (self.quantiles, self.references) for low, high in pairwise(each)):
+        if any(low > high for numbers in (self.quantiles, self.references) for low, high in pairwise(numbers)):
             raise ValueError("quantiles or references are not in order")
         if self.output not in ("uniform", "normal"):
             raise ValueError("the output of a quantile map is uniform or normal")

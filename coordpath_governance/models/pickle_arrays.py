@@ -116,7 +116,7 @@ def array_from_buffer(arguments: tuple[object, ...]) -> NDArray[Any] | Opaque:
     if order != "K" and axes is None:
         return array
     if order != "K" or not isinstance(axes, tuple) or sorted(_sizes(axes)) != list(range(array.ndim)):
-        raise MalformedError("the axes of an array from a buffer are in no order")
+        raise MalformedError("the axes of an array from a buffer have no valid order")
     return array.transpose(_sizes(axes))
 
 

@@ -403,7 +403,7 @@ class PickleMachine:
         elif type(target) is ArchivedObject:
             self._grow(target, items)
         else:
-            self._damaged("it appends to something that is no list")
+            self._damaged("it appends to something that is not a list")
 
     def _grow(self, target: ArchivedObject, items: list[Any]) -> None:
         """Keep items that are appended to an object, or set on it, apart from its attributes."""
@@ -472,7 +472,7 @@ class PickleMachine:
         elif type(target) is ArchivedObject:
             self._grow(target, items)
         else:
-            self._damaged("it sets items of something that is no dictionary")
+            self._damaged("it sets items of something that is not a dictionary")
 
     def empty_set(self) -> None:
         """EMPTY_SET."""
@@ -482,7 +482,7 @@ class PickleMachine:
         """ADDITEMS."""
         self._above_mark()
         if type(self._stack[-1]) is not Opaque:
-            self._damaged("it adds to something that is no set")
+            self._damaged("it adds to something that is not a set")
 
     def frozenset_above_mark(self) -> None:
         """FROZENSET."""

@@ -57,7 +57,7 @@ class _Interpreter(PickleMachine):
 
     def _named(self, module: object, name: object) -> Named:
         if not isinstance(module, str) or not isinstance(name, str):
-            self._damaged("a name in it is no text")
+            self._damaged("a name in it is not text")
         if self._protocol < 3:
             module = _RENAMED.get(module, module)
         path = f"{module}.{name}"

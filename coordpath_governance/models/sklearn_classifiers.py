@@ -54,7 +54,7 @@ def _fold_sgd(fitted: Fitted, frame: Frame, inputs: Sequence[str]) -> LinearMode
     loss = fitted.text("loss", "hinge")
     if loss not in ("log_loss", "log"):
         raise fitted.refusal(
-            f"is a SGDClassifier with the loss '{loss}', whose score is no log-odds but a margin, so that it has no log "
+            f"is a SGDClassifier with the loss '{loss}', whose score is not a log-odds but a margin, so that it has no log "
             f"loss; fit it with loss='log_loss', or as {CALIBRATE_INSTEAD}, which is read."
         )
     classes = class_labels(fitted)

@@ -53,7 +53,7 @@ def mapped(fitted: Fitted, flow: Flow, through: Map) -> Flow:
     if isinstance(column, CombinedFlow):
         raise fitted.refusal(
             f"applies a {fitted.archived.class_name} to '{column.label}', which is a sum or a product of several columns; "
-            "what comes of it is no sum of functions of single columns. Transform the columns before they are combined."
+            "the result is not a sum of functions of single columns. Transform the columns before they are combined."
         )
 
     def value(number: float, *before: Map) -> float:
@@ -92,12 +92,12 @@ def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
     if function is None:
         return frame
     name = named_function(function)
-    readable = [known for known in NUMPY_FUNCTIONS if known in (*ELEMENTARY, "negative")]
+    readable = [numpy_name for numpy_name in NUMPY_FUNCTIONS if numpy_name in (*ELEMENTARY, "negative")]
     if name is None or name not in readable or fitted.get("kw_args") not in (None, {}):
         called = function.path if isinstance(function, Named) else "a function of its own"
         raise fitted.refusal(
             f"is a FunctionTransformer with {called}, which we do not run; known are "
-            f"{', '.join(f'np.{known}' for known in readable)}, without kw_args. "
+            f"{', '.join(f'np.{numpy_name}' for numpy_name in readable)}, without kw_args. "
             "Compute the column before the model."
         )
     through: Map = Affine(-1.0) if name == "negative" else Elementary(name)

@@ -348,6 +348,6 @@ def _not_linear(value: object, path: tuple[str, ...]) -> str:
     reason = reason_against(value)
     if reason is not None:
         return f"{subject} {reason}"
-    known = (*ESTIMATORS, *THRESHOLD_CLASSIFIERS, CALIBRATED, TARGETED, *WITHIN)
-    advice = f"supported: {', '.join(known)}, alone or at the end of a Pipeline."
+    supported = (*ESTIMATORS, *THRESHOLD_CLASSIFIERS, CALIBRATED, TARGETED, *WITHIN)
+    advice = f"supported: {', '.join(supported)}, alone or at the end of a Pipeline."
     return f"{subject} is {describe(value)} and not a linear model that we read; {advice}"

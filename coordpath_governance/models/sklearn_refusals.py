@@ -11,16 +11,16 @@ from coordpath_governance.models.tree import ArchivedObject
 __all__ = ["reason_against"]
 
 _MARGIN = (
-    "whose score is a margin fitted by {loss} and no log-odds, so that it has neither probabilities nor a log loss; fit it "
-    f"as {CALIBRATE_INSTEAD}, which is read"
+    "whose score is a margin fitted by {loss} and not a log-odds, so that it has neither probabilities nor a log loss; fit "
+    f"it as {CALIBRATE_INSTEAD}, which is read"
 )
-_SEVERAL_MODELS = "which holds one model for each {what}, and none of them answers alone; {remedy}"
+_SEVERAL_MODELS = "which holds one model for each {what}, and no single one of them predicts; {remedy}"
 _OF_CLASSES = _SEVERAL_MODELS.format(
     what="class or pair of classes", remedy="fit a LogisticRegression with the solver 'lbfgs', which is one model"
 )
 _OF_TARGETS = _SEVERAL_MODELS.format(what="target", remedy="log one model per target")
 _MANY_TARGETS = "which predicts several targets at once; log one model per target"
-_NEIGHBOURS = "which fills a gap in one column by what stands in the others; use a SimpleImputer"
+_NEIGHBOURS = "which fills a gap in one column from the other columns; use a SimpleImputer"
 
 _REASONS: Mapping[str, str] = MappingProxyType(
     {

@@ -63,7 +63,7 @@ def _best_percent(fitted: Fitted, width: int, key: str = "percentile") -> Mask:
         return np.full(width, percent == 100.0)
     scores = _scores(fitted, width)
     if not 0 <= percent <= 100:
-        raise fitted.error(f"'{key}' is {percent:g}, which is no percentage")
+        raise fitted.error(f"'{key}' is {percent:g}, which is not a percentage")
     limit = np.percentile(scores, 100 - percent)
     mask: Mask = scores > limit
     ties = np.flatnonzero(scores == limit)

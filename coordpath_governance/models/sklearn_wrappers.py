@@ -113,7 +113,7 @@ def with_threshold(fitted: Fitted, model: LinearModel) -> LinearModel:
     A threshold s on the score is a threshold 1/(1 + e^−s) on the probability. The score of the first class is −s.
     """
     if model.family != "binomial":
-        raise fitted.refusal("sets a threshold for what is no classifier of two classes, which is not supported.")
+        raise fitted.refusal("sets a threshold for a model that is not a classifier of two classes, which is not supported.")
     name = fitted.archived.class_name
     positive = _scorers_label(fitted, model.classes) if name == _TUNED else plain(fitted.get("pos_label"))
     is_first = _is_first(fitted, positive, model.classes)
@@ -196,7 +196,7 @@ class Sigmoid:
     def calibrated(self, model: LinearModel) -> LinearModel:
         """The model within, with the calibrated log-odds as its score and the threshold ½."""
         if model.family != "binomial":
-            raise self.fitted.refusal("calibrates what is no classifier of two classes, which is not supported.")
+            raise self.fitted.refusal("calibrates a model that is not a classifier of two classes, which is not supported.")
         if model.classes != self.classes:
             raise self.fitted.error("its classes are not those of the classifier within")
         try:

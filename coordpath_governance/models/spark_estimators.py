@@ -82,7 +82,7 @@ def fold_logistic(stage: SparkStage, columns: Columns) -> LinearModel:
     if _word(stage, "family", "auto") not in ("auto", "binomial", "multinomial"):
         raise stage.fitted.error(f"'family' is {brief(stage.fitted.get('family'))}")
     if count < 2:
-        raise stage.fitted.refusal("was fitted on one class only, and tells nothing apart; fit it on two or more.")
+        raise stage.fitted.refusal("was fitted on one class only, so it distinguishes nothing; fit it on two or more.")
     rows = count if softmax else 1
     weights, intercepts = matrix(stage, "coefficientMatrix"), vector(stage, "interceptVector")
     if (len(weights), len(intercepts)) != (rows, rows) or any(len(row) != width for row in weights):

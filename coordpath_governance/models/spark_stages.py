@@ -204,7 +204,7 @@ def _encode(stage: SparkStage, column: Column, source: str, dummies: _Dummies) -
     if isinstance(flow, CurveFlow) and isinstance(flow.maps[-1], Steps) and (flow.scale, flow.shift) == (1.0, 0.0):
         return Column(_encode_buckets(stage, flow, flow.maps[-1], dummies), True, column.encodings)
     raise stage.fitted.refusal(
-        f"encodes the column '{source}', which is no index of categories; encode an index or a raw column."
+        f"encodes the column '{source}', which is not an index of categories; encode an index or a raw column."
     )
 
 

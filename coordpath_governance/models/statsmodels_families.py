@@ -93,7 +93,7 @@ def _link(family: Part) -> str:
 def _part(owner: Part, name: str, home: str) -> Part:
     value = owner.get(name)
     if not isinstance(value, ArchivedObject) or not value.class_path.startswith(home):
-        raise owner.error(f"'{name}' is none of statsmodels' own")
+        raise owner.error(f"'{name}' is not of a class of statsmodels")
     return Part(value, f"{owner.where}, its {name.strip('_')}")
 
 

@@ -128,7 +128,7 @@ def open_result(tree: StoredTree) -> StoredResult:
         raise UnsupportedModelError(f"the file holds {stored_name(root)} and not a fitted statsmodels result; {REMEDY}.")
     if not isinstance(model, ArchivedObject):
         raise UnsupportedModelError(
-            f"the file holds a {root.class_path}, which is no result of a model that is read ({_READ}); {REMEDY}."
+            f"the file holds a {root.class_path}, which is not a result of a model that is read ({_READ}); {REMEDY}."
         )
     name = model.class_name
     if model.class_path not in _MODELS:

@@ -103,7 +103,7 @@ def is_frame(value: object) -> bool:
 def frame_of(value: object) -> StoredFrame:
     """The frame that a stored object describes. Raises `ModelReadError` if pandas does not write it in this form."""
     if not isinstance(value, ArchivedObject) or value.class_path not in _FRAMES or not value.is_plain:
-        raise _forged("it is none of pandas' own")
+        raise _forged("it is not a frame of pandas' own class")
     if any(name not in _FRAME_ATTRIBUTES for name in value.attributes):
         raise _forged("it has attributes that pandas does not write")
     manager = _called(value.attributes.get("_mgr"), _MANAGER)

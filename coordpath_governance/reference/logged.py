@@ -76,7 +76,7 @@ class _Document(ClosedDocument, populate_by_name=True, serialize_by_alias=True):
         if not np.allclose(covariance, covariance.T, rtol=1e-9, atol=0.0) or (np.diag(covariance) < 0).any():
             raise ValueError("covariance is not symmetric or has a negative variance")
         if len({(c.kind, c.column, c.level) for c in self.columns}) != len(self.columns):
-            raise ValueError("a column is there twice")
+            raise ValueError("a column occurs twice")
         for column in self.columns:
             if (column.kind == "level") != (column.level is not None) or (column.kind == "numeric") != (column.rows is None):
                 raise ValueError(f"the column '{column.column}' has no level or no number of rows where it needs one")

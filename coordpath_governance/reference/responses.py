@@ -139,7 +139,7 @@ class ResponseTally:
         classes = ", ".join(f"'{label[:_LONGEST]}'" for label in plan.classes[:_CLASSES_NAMED])
         rest = f" and {len(plan.classes) - _CLASSES_NAMED} more" if len(plan.classes) > _CLASSES_NAMED else ""
         return Fault(
-            f"column '{plan.target}' has labels that are no class: {listed}{more}; the classes that the models know are "
+            f"column '{plan.target}' has labels that are not a class: {listed}{more}; the classes that the models know are "
             f"{classes}{rest}",
             f"write the labels as the models know them (in pandas: df['{plan.target}'].map({{…}})), or name another target "
             f"column than '{plan.target}'",
