@@ -40,9 +40,9 @@ from coordpath_governance.models.maps import (
 from coordpath_governance.models.names import NUMPY_FUNCTIONS, UFUNC_HOMES
 from coordpath_governance.models.tree import ArchivedObject, Named, brief
 
-__all__ = ["CURVES", "clipped", "mapped", "named_function"]
+__all__ = ["BSPLINE", "CURVES", "clipped", "mapped", "named_function"]
 
-_BSPLINE = "scipy.interpolate._bsplines.BSpline"
+BSPLINE = "scipy.interpolate._bsplines.BSpline"
 _MOST_OUTPUTS = 100_000
 _AS_ARRAY = Named("scipy._lib.array_api_compat.numpy._aliases.asarray")
 
@@ -270,7 +270,7 @@ def fold_spline_transformer(fitted: Fitted, frame: Frame) -> Frame:
 
 def _bspline(fitted: Fitted, stored: object, degree: int, way: str) -> tuple[tuple[float, ...], NDArray[np.float64]]:
     """Knots and coefficients of scipy's B-splines of one column."""
-    if not isinstance(stored, ArchivedObject) or stored.class_path != _BSPLINE or not stored.is_plain:
+    if not isinstance(stored, ArchivedObject) or stored.class_path != BSPLINE or not stored.is_plain:
         raise fitted.error("'bsplines_' has an entry that is not a BSpline of scipy")
     attributes = {name.removeprefix("_"): value for name, value in stored.attributes.items()}
     if len(attributes) != len(stored.attributes):

@@ -22,6 +22,7 @@ from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.names import class_of
 from coordpath_governance.models.pickle_stream import read_pickle
 from coordpath_governance.models.served import SKLEARN, check_interface, served_file
+from coordpath_governance.models.sklearn_curves import BSPLINE
 from coordpath_governance.models.sklearn_folding import fold_model, fold_stored
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
 
@@ -60,7 +61,6 @@ class SklearnReader:
 
 
 _MAX_DEPTH = 100
-_BSPLINE = "scipy.interpolate._bsplines.BSpline"
 
 
 def from_estimator(estimator: object, feature_names: Sequence[str] | None = None) -> LinearModel:
@@ -118,7 +118,7 @@ class _View:
         path = f"{kind.__module__}.{kind.__qualname__}"
         if path.startswith("scipy.sparse.") and hasattr(value, "toarray"):
             return np.asarray(value.toarray())
-        if path == _BSPLINE or (path.startswith("glum.") and class_of(path) is not None):
+        if path == BSPLINE or (path.startswith("glum.") and class_of(path) is not None):
             return ArchivedObject(path, {str(name): self.of(item, depth + 1) for name, item in vars(value).items()})
         if path.startswith("sklearn.") and hasattr(value, "__dict__"):
             attributes = {str(name): self.of(item, depth + 1) for name, item in vars(value).items()}

@@ -62,7 +62,6 @@ SEES_COLUMNS = ("RANSACRegressor",)
 
 _FROZEN_ATTRIBUTES = frozenset(("estimator", "_sklearn_version"))
 
-
 THRESHOLD_CLASSIFIERS = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
 
 _LEAST, _MOST = 1e-300, 1.0 - 1e-12
