@@ -27,7 +27,7 @@ _REACH = 12.0
 
 
 class PathLosses:
-    """Running sums of a pass; ``deltas`` are the mean changes as they are known before the rows are read again."""
+    """Running sums of a pass; ``deltas`` are the mean changes of the steps, which are known before this pass."""
 
     def __init__(self, deltas: Sequence[float]) -> None:
         self._expected = np.array(deltas, dtype=np.float64)
@@ -39,7 +39,7 @@ class PathLosses:
         self._total_square = 0.0
 
     def add(self, loss: Array, weight: Array) -> None:
-        """Take in one chunk: the loss of every row before the path and after every step."""
+        """Add one chunk; ``loss`` is rows × (steps + 1): before the path and after every step."""
         delta = np.diff(loss, axis=1)
         self.rows += len(weight)
         self.weight += float(weight.sum())
@@ -51,7 +51,7 @@ class PathLosses:
 
     @property
     def start_cost(self) -> float:
-        """Mean loss before the first step."""
+        """The mean loss before the first step."""
         return self._champion / self.weight
 
     @property
@@ -118,7 +118,7 @@ class RankedShifts:
 
 
 def disagreement() -> ReferenceDataError:
-    """What to raise where the rows contradict the costs that the path was found with."""
+    """The error for rows that contradict the costs that the path was found with."""
     return ReferenceDataError(
         "the rows and the path disagree on the cost of the steps; the data changed while they were read, "
         "or lie too far apart for double precision (rescale the columns)"

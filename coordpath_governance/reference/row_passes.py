@@ -19,8 +19,8 @@ __all__ = ["RowCoordinates", "RowPasses", "SegmentedRows"]
 
 Array = NDArray[np.float64]
 
-_BESIDE = 3
-"""Numbers of a row beside its columns: target, weight and offset."""
+_OTHER_NUMBERS = 3
+"""The numbers of a row besides its columns: target, weight and offset."""
 
 
 class RowCoordinates(Protocol):
@@ -84,7 +84,7 @@ class RowPasses:
         cells = 0
         for encoded in encode_rows(self.source, self.plan, Tally()):
             chunk = self._chunk(encoded)
-            cells += len(chunk) * (self.width + _BESIDE)
+            cells += len(chunk) * (self.width + _OTHER_NUMBERS)
             if cells > KEPT_FOR_PASSES:
                 self._fits = False
                 gathered.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from importlib.metadata import version as installed_version
 from typing import Literal
 
@@ -24,7 +24,7 @@ from coordpath_governance.paths import PathProblem, Solution, solve_problem
 from coordpath_governance.paths.patience import how_far
 from coordpath_governance.reference.collect import CollectedRows, InputRange, collect_moments
 from coordpath_governance.reference.decisions import CutOff
-from coordpath_governance.reference.logged import LoggedReference, Role, moments_for_design
+from coordpath_governance.reference.logged import LoggedMoments, Role, moments_for_design
 from coordpath_governance.reference.measure_path import PathOnRows, UnitScores, measure_path
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.plan import ReadingPlan
@@ -61,7 +61,7 @@ from coordpath_governance.reports.version_parts import Environments
 __all__ = [
     "DEFAULT_MAX_STEPS",
     "Progress",
-    "Reference",
+    "ReferenceData",
     "Request",
     "make_report",
     "settings_for",
@@ -75,11 +75,16 @@ DEFAULT_MAX_STEPS = 10
 
 
 @dataclass(frozen=True)
-class Reference:
-    """The reference data: rows, or moments that a training script logged; and what is said about them."""
+class ReferenceData:
+    """The data on which a change is measured: rows, or moments that a training script logged; and facts about them.
 
-    data: RowSource | LoggedReference
+    ``weight``, ``offset`` and ``exposure`` are names of columns. ``missing`` says whether rows with missing values that a
+    model cannot score are an error (``fail``) or left out (``drop``).
+    """
+
+    data: RowSource | LoggedMoments
     target: str
+    _: KW_ONLY
     weight: str | None = None
     role: Role = "not stated"
     period: str | None = None
@@ -150,7 +155,7 @@ def version_facts(model: LinearModel, label: str, aliases: Sequence[str] = ()) -
 def make_report(
     champion: LinearModel | None,
     candidate: LinearModel,
-    reference: Reference,
+    reference: ReferenceData,
     request: Request,
     progress: Progress | None = None,
     replay: Replay | None = None,
@@ -173,8 +178,8 @@ def make_report(
         ) from error
 
 
-def _make(reference: Reference, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReportDocument:
-    if isinstance(reference.data, LoggedReference):
+def _make(reference: ReferenceData, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReportDocument:
+    if isinstance(reference.data, LoggedMoments):
         findings = flow.on_logged_moments(reference.data)
     else:
         findings = flow.on_rows(reference.data, replay)
@@ -213,11 +218,11 @@ class _Findings:
 class _Flow:
     """Align, solve, measure: on rows, or on moments that somebody logged."""
 
-    def __init__(self, pair: ModelPair, reference: Reference, request: Request, told: Progress) -> None:
+    def __init__(self, pair: ModelPair, reference: ReferenceData, request: Request, told: Progress) -> None:
         self.pair, self.reference, self.settings, self.told = pair, reference, request.settings, told
         self._counted = request.edition is not None
 
-    def on_logged_moments(self, logged: LoggedReference) -> _Findings:
+    def on_logged_moments(self, logged: LoggedMoments) -> _Findings:
         """A quadratic cost needs nothing else, but says nothing of rows."""
         named = (self.settings.threshold, self.settings.segments, self.reference.offset, self.reference.exposure)
         if any(each not in (None, ()) for each in named):
@@ -326,12 +331,12 @@ def _path_of_units(
     )
 
 
-def _data_facts(reference: Reference, findings: _Findings, model: LinearModel) -> DataFacts:
+def _data_facts(reference: ReferenceData, findings: _Findings, model: LinearModel) -> DataFacts:
     source, moments = reference.data, findings.moments
-    logged = isinstance(source, LoggedReference)
+    logged = isinstance(source, LoggedMoments)
     return DataFacts(
-        kind="moments" if isinstance(source, LoggedReference) else source.kind,
-        name="moments logged with the run" if isinstance(source, LoggedReference) else source.name,
+        kind="moments" if isinstance(source, LoggedMoments) else source.kind,
+        name="moments logged with the run" if isinstance(source, LoggedMoments) else source.name,
         sha256=source.sha256,
         target=reference.target,
         weight=reference.weight,

@@ -35,7 +35,7 @@ from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.reference.design import DesignColumn
-from coordpath_governance.reference.logged import LoggedReference, read_reference
+from coordpath_governance.reference.logged import LoggedMoments, read_logged_moments
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.rendering.change_report import ChangeReport
@@ -45,7 +45,7 @@ from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, comp
 from coordpath_governance.reports.document import Assessment, ChangeReportDocument
 from coordpath_governance.reports.editions import EDITION, later_fields
 from coordpath_governance.reports.glm import glm_facts
-from coordpath_governance.reports.make import Progress, Reference, Request, make_report
+from coordpath_governance.reports.make import Progress, ReferenceData, Request, make_report
 from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.steps import Labels
 from coordpath_governance.reports.thresholds import own_thresholds
@@ -383,8 +383,15 @@ def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, 
         same = source.sha256 == facts.sha256
         found = () if same else (f"the report names {facts.sha256[:16]}…, the data are {source.sha256[:16]}…",)
         checks.append(Check("data", "these are the data that the report names (SHA-256)", found))
-    reference = Reference(
-        source, facts.target, facts.weight, facts.role, facts.period, facts.missing, facts.offset, facts.exposure
+    reference = ReferenceData(
+        source,
+        facts.target,
+        weight=facts.weight,
+        role=facts.role,
+        period=facts.period,
+        missing=facts.missing,
+        offset=facts.offset,
+        exposure=facts.exposure,
     )
     request = Request(document.subject, document.facts, document.settings, document.environments, document.edition)
     what = "moments, standard errors and impact follow from the data"
@@ -404,12 +411,12 @@ def _replay(document: ChangeReportDocument, problem: PathProblem) -> Replay | No
     return Replay(problem.cost, lambda fresh, labels: _recorded_solution(document, fresh, labels))
 
 
-def _logged(document: ChangeReportDocument, path: Path) -> LoggedReference:
+def _logged(document: ChangeReportDocument, path: Path) -> LoggedMoments:
     """The logged reference.json, which is what a report on logged moments names as its data."""
     run = document.subject.candidate.run_id
     what = f"this report was made from logged moments: give coordpath/reference.json of the run {run or 'that logged them'}"
     try:
-        return read_reference(path.read_bytes())
+        return read_logged_moments(path.read_bytes())
     except OSError as error:
         raise NotFoundError(f"cannot read '{path}' ({error.strerror}); {what}") from error
     except ReferenceDataError as error:

@@ -14,12 +14,11 @@ from sklearn.metrics import accuracy_score, log_loss, mean_gamma_deviance, mean_
 from coordpath_governance.costs import GlmCost
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.reference import encode, measure_path, ranked
-from coordpath_governance.reference.class_scores import log_odds
 from coordpath_governance.reference.decisions import MOST_CLASS_FLIPS, THRESHOLD_STEP, CutOff, DecisionSums
 from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reference.segments import SMALL_CELLS
 from coordpath_governance.reference.sources import TableSource, open_source
-from coordpath_governance.reference.versions import MOST_CLASSES, ClassSums
+from coordpath_governance.reference.versions import MOST_CLASSES, ClassSums, log_odds
 
 ONE_SCORE = ["logistic", "poisson", "gamma", "tweedie"]
 ALL = [*ONE_SCORE, "multinomial"]
