@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from coordpath_governance.reference.design import ColumnKind
+from coordpath_governance.reports.editions import Edition
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
 from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
 from coordpath_governance.reports.version_parts import Environments, Moment, TrainingFacts
@@ -411,4 +412,4 @@ class ChangeReportDocument(Sparse, serialize_by_alias=True):
     glm: GlmFacts | None = None
     functions: tuple[FunctionFacts, ...] = ()
     environments: Environments | None = None
-    edition: Literal[2] | None = None
+    edition: Edition | None = None
