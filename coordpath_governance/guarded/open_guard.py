@@ -57,7 +57,8 @@ def _show(ledger: Ledger, registry: Any, name: str, version: str) -> None:  # no
 def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -> None:
     """Make the report in a process of its own, so that neither its memory nor its faults are the registry's.
 
-    A report that takes long is finished after this returns. URIs may hold passwords, which a command line would show to everybody.
+    A report that takes long is finished after this returns. URIs may hold passwords, which a command line would show to
+    everybody.
     """
     try:
         adopted = policy_for(ledger, name)
@@ -91,9 +92,13 @@ def _run(command: Sequence[str], environment: Mapping[str, str], name: str, vers
     pipe would be closed then.
     """
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(  # noqa: S603 - our own program
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
-        )
+        try:
+            process = subprocess.Popen(  # noqa: S603 - our own program
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+            )
+        except OSError as error:
+            _LOG.warning(_NO_REPORT, version, name, error)
+            return
         try:
             code = process.wait(_TIMEOUT)
         except subprocess.TimeoutExpired:

@@ -109,4 +109,12 @@ def test_a_report_that_never_ends_is_ended(world, registry, started, caplog, mon
 
 
 def test_the_patience_ends_before_that_of_a_client():
-    assert opening._PATIENCE + 5 < MLFLOW_HTTP_REQUEST_TIMEOUT.default
+    assert MLFLOW_HTTP_REQUEST_TIMEOUT.default >= opening._PATIENCE + 5
+
+
+def test_a_process_that_cannot_be_started_is_told_in_the_log(world, registry, caplog, monkeypatch):
+    monkeypatch.setattr(opening.sys, "executable", "/no/such/python")
+    world.adopt_policy(reference={"uri": "/data/rows.csv"})
+    open_guard(registry).report(NAME, "1")
+    assert "no report on version 1 of 'credit': " in caplog.text
+    assert "/no/such/python" in caplog.text
