@@ -23,8 +23,8 @@ __all__ = ["REPORTS_VARIABLE", "open_guard"]
 REPORTS_VARIABLE = "COORDPATH_REPORTS"
 TRACKING_VARIABLE = "COORDPATH_TRACKING_URI"
 _SERVER_BACKEND = "_MLFLOW_SERVER_FILE_STORE"
-_PATIENCE = 20.0
-"""Seconds that registering waits for its report. MLflow's client gives up after 30 and registers the version once more."""
+_PATIENCE = 2 / 3
+"""How much of MLFLOW_HTTP_REQUEST_TIMEOUT registering waits for its report; a client that gives up registers once more."""
 _TIMEOUT = 600.0
 """Seconds after which a report that is still being made is given up."""
 _TAIL = 500
@@ -36,7 +36,7 @@ def open_guard(inner_uri: str) -> Guard:
     """The guard of the registry at ``inner_uri``; `LedgerError` if nobody has begun its ledger, or somebody removed it.
 
     COORDPATH_REPORTS says when a new version gets its report: `inline` (default), before registering returns or, if it
-    takes more than 20 seconds, soon after; or `sweep`, by a later `coordpath report`.
+    takes longer than a client waits, soon after; or `sweep`, by a later `coordpath report`.
     """
     url = ledger_url(inner_uri, None)
     how = os.environ.get(REPORTS_VARIABLE) or "inline"
@@ -68,6 +68,8 @@ def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -
     if adopted.policy.reference.uri is None:
         _LOG.info(_NO_REPORT, version, name, "its policy does not say where the data are")
         return
+    from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_TIMEOUT
+
     tracking = os.environ.get(TRACKING_VARIABLE) or os.environ.get(_SERVER_BACKEND)
     if tracking is None:
         import mlflow
@@ -80,7 +82,7 @@ def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -
         target=_run, args=(command, environment, name, version), name=f"coordpath report on {name} {version}", daemon=True
     )
     making.start()
-    making.join(_PATIENCE)
+    making.join(_PATIENCE * MLFLOW_HTTP_REQUEST_TIMEOUT.get())
     if making.is_alive():
         _LOG.info("coordpath: the report on version %s of %r is still being made", version, name)
 
