@@ -149,8 +149,9 @@ def _report(client: Any, name: str, version: str, terms: ReportTerms) -> ChangeR
         return report
     if guard is not None:
         raise RefusedError(
-            f"the guarded registry made none while it registered the version; its log says why, and "
-            f"`coordpath report {quote(name)} --candidate {version}` or `coordpath sweep` makes it where its ledger is"
+            "the guarded registry made none while it registered the version. One that takes long is there soon after; "
+            f"otherwise the registry's log says why, and `coordpath report {quote(name)} --candidate {version}` or "
+            "`coordpath sweep` makes it where its ledger is"
         )
     champion = find_champion(client, name, CHAMPION_ALIAS)
     reference = _reference(client, candidate, terms)

@@ -14,6 +14,7 @@ from pydantic import Field
 from coordpath_governance.paths.certificate import Status
 from coordpath_governance.paths.path import StepKind
 from coordpath_governance.reference.design import ColumnKind
+from coordpath_governance.reports.editions import Edition
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
 from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
 from coordpath_governance.reports.version_parts import Environments, Moment, TrainingFacts
@@ -413,4 +414,4 @@ class ChangeReportDocument(Sparse, serialize_by_alias=True):
     glm: GlmFacts | None = None
     functions: tuple[FunctionFacts, ...] = ()
     environments: Environments | None = None
-    edition: Literal[2] | None = None
+    edition: Edition | None = None
