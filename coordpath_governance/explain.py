@@ -29,6 +29,9 @@ from coordpath_governance.reports.stated_facts import DATE_FACTS, is_date
 from coordpath_governance.reports.version_parts import environments_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
     from coordpath_governance.models.environment import Environment
     from coordpath_governance.registry.origin import Origin
 
@@ -38,11 +41,11 @@ Missing = Literal["fail", "drop"]
 
 
 def explain_change(
-    champion: Any,  # noqa: ANN401 - a URI, an estimator, a LinearModel, or None
-    candidate: Any,  # noqa: ANN401 - a URI, an estimator or a LinearModel
+    champion: object,
+    candidate: object,
     *,
-    data: Any = None,  # noqa: ANN401 - a path or a DataFrame
-    target: Any = None,  # noqa: ANN401 - a column name or the target's values
+    data: str | Path | pd.DataFrame | None = None,
+    target: str | ArrayLike | None = None,
     weight: str | None = None,
     offset: str | None = None,
     exposure: str | None = None,
@@ -149,7 +152,7 @@ class _Side:
         return with_tagged_facts(said, self.origin.version_tags, self.origin.run_tags)
 
 
-def _resolve(model: Any, label: str) -> _Side:  # noqa: ANN401 - see explain_change
+def _resolve(model: object, label: str) -> _Side:
     if isinstance(model, LinearModel):
         return _Side(model, version_facts(model, label))
     if isinstance(model, str | Path):
@@ -168,9 +171,9 @@ def _resolve(model: Any, label: str) -> _Side:  # noqa: ANN401 - see explain_cha
 
 
 def _reference(
-    candidate: Any,  # noqa: ANN401 - see explain_change
-    data: Any,  # noqa: ANN401 - see explain_change
-    target: Any,  # noqa: ANN401 - see explain_change
+    candidate: object,
+    data: str | Path | pd.DataFrame | None,
+    target: str | ArrayLike | None,
     weight: str | None,
     role: Role | None,
     period: str | None,
@@ -181,6 +184,8 @@ def _reference(
             raise UsageError(
                 "give data= (a path or a DataFrame) and target=; only a registered model has logged reference data"
             )
+        if target is not None and not isinstance(target, str):
+            raise UsageError("target= must be a column name when data= is left out")
         from coordpath_governance.registry.connection import connect
         from coordpath_governance.registry.reference import reference_of
         from coordpath_governance.registry.versions import point_at
@@ -199,4 +204,5 @@ def _reference(
     shape = np.shape(target)
     if len(shape) != 1 or shape[0] != len(data):
         raise UsageError(f"target= has the shape {shape}, but data= has {len(data)} rows; give one value for each")
-    return Reference(TableSource(data.assign(**{column: target})), column, weight, role or "not stated", period, missing)
+    values: Any = target
+    return Reference(TableSource(data.assign(**{column: values})), column, weight, role or "not stated", period, missing)

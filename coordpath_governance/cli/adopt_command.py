@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,7 @@ from coordpath_governance.errors import UsageError
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.registry.ports import RegistryClient
     from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = ["command"]
@@ -77,7 +78,7 @@ def command(
     return 0
 
 
-def _adopt_all(client: Any, ledger: Ledger, signer: PrivateKey, reason: str) -> int:  # noqa: ANN401 - MlflowClient
+def _adopt_all(client: RegistryClient, ledger: Ledger, signer: PrivateKey, reason: str) -> int:
     """One line per model; the exit code tells whether any is left."""
     from coordpath_governance.governance.adopt_all import adopt_all, exit_code
 

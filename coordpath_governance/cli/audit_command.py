@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import click
 
@@ -45,7 +44,7 @@ for records_command in (log, show, keys):
 )
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON document.")
 @ledger_options
-def verify(path: Path | None, anchors: tuple[Path, ...], as_json: bool, **where: Any) -> int:  # noqa: ANN401 - three strings
+def verify(path: Path | None, anchors: tuple[Path, ...], as_json: bool, **where: str | None) -> int:
     """Check the ledger, or an export of it at PATH: every entry, signature, chain, kept document, and the anchors given.
 
     Exits 0 if it is intact, 1 if not, 4 if we cannot know. PATH is checked without MLflow and without a database. It also
@@ -66,7 +65,7 @@ def verify(path: Path | None, anchors: tuple[Path, ...], as_json: bool, **where:
 @command.command("export")
 @_OUT
 @ledger_options
-def export(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
+def export(out: Path, **where: str | None) -> None:
     """Write the whole ledger to one file that `coordpath audit verify FILE` checks anywhere."""
     ledger = read_ledger(**where)
     entries = ledger.entries()
@@ -80,7 +79,7 @@ def export(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
 @command.command("anchor")
 @_OUT
 @ledger_options
-def anchor(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
+def anchor(out: Path, **where: str | None) -> None:
     """Write the signed head of the ledger to FILE, to be kept where nobody who writes to the ledger can change it."""
     ledger = open_ledger(**where, create=False)
     key = ledger.signing_key()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -20,7 +20,7 @@ from coordpath_governance.cli.audit_answers import (
     show_document,
     write_evidence,
 )
-from coordpath_governance.cli.options import ledger_options, read_ledger
+from coordpath_governance.cli.options import Command, ledger_options, read_ledger
 from coordpath_governance.cli.screen import say, say_warning
 from coordpath_governance.errors import EXIT_NO, LedgerError, NotFoundError, UsageError
 from coordpath_governance.ledger.entries import Entry
@@ -33,7 +33,6 @@ from coordpath_governance.text import visible
 __all__ = ["first_moment", "keys", "last_moment", "log", "show"]
 
 _NEWEST = 50
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
@@ -42,7 +41,7 @@ _LENGTH_OF_A_DATE = 10
 _DAY = timedelta(days=1) - timedelta(microseconds=1)
 
 
-def records_options(function: _Function) -> _Function:
+def records_options(function: Command) -> Command:
     """Where the records are: the options of `ledger_options`, --export and --anchor, and --json as ``as_json``."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="The answer as one JSON document."),
@@ -77,7 +76,7 @@ def log(
     export: Path | None,
     anchors: tuple[Path, ...],
     as_json: bool,
-    **where: Any,  # noqa: ANN401 - the options of the ledger
+    **where: str | None,
 ) -> int:
     """A line an entry, oldest first; with NAME only those about that model.
 
@@ -117,7 +116,7 @@ def show(
     export: Path | None,
     anchors: tuple[Path, ...],
     as_json: bool,
-    **where: Any,  # noqa: ANN401 - the options of the ledger
+    **where: str | None,
 ) -> int:
     """All of entry NUMBER: who signed what and when, comments and reasons in full, what it is bound to.
 
@@ -143,7 +142,7 @@ def show(
 
 @click.command("keys")
 @records_options
-def keys(export: Path | None, anchors: tuple[Path, ...], as_json: bool, **where: Any) -> int:  # noqa: ANN401
+def keys(export: Path | None, anchors: tuple[Path, ...], as_json: bool, **where: str | None) -> int:
     """Every key that the ledger knows or knew: whose, with which roles, who added it, who revoked it and why.
 
     An export is audited first; the keys of one that is not intact are shown with a warning, and exits 1.

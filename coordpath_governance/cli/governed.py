@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from coordpath_governance.cli.answers import say_line, show_answer, told_change
-from coordpath_governance.cli.options import find_ledger, open_ledger
+from coordpath_governance.cli.options import Command, find_ledger, open_ledger
 from coordpath_governance.cli.screen import say
 from coordpath_governance.errors import CoordpathError, RefusedError, RegistryMissingError, UsageError
 from coordpath_governance.governance.shown import show_after_promotion, show_version
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from coordpath_governance.governance.governed_report import GovernedModel
     from coordpath_governance.ledger.entries import Entry
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.registry.ports import RegistryClient
     from coordpath_governance.review.readiness import Readiness
     from coordpath_governance.signing.keys import PrivateKey
 
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 
-def alias_option(function: Any) -> Any:  # noqa: ANN401 - a click command
+def alias_option(function: Command) -> Command:
     """--alias, as ``alias``: None if it is left to `chosen_alias`."""
     told = f"The guarded alias; default: '{CHAMPION_ALIAS}', or the first that the policy guards if that is not among them."
     return click.option("--alias", callback=_not_empty, help=told)(function)
@@ -69,7 +70,7 @@ class Governed:
     """One registered model, its ledger and its policy."""
 
     name: str
-    client: Any
+    client: RegistryClient
     registry: ClientRegistry
     ledger: Ledger
     adopted: AdoptedPolicy
@@ -114,7 +115,7 @@ def show_moved(registry: ClientRegistry, ledger: Ledger, name: str, version: str
     show_or_warn(lambda: show_after_promotion(registry, ledger, name, version), version, quiet=quiet)
 
 
-def version_number(client: Any, name: str, which: str) -> str:  # noqa: ANN401 - MlflowClient
+def version_number(client: RegistryClient, name: str, which: str) -> str:
     """The number of a version of ``name``, from a number, `latest` or an alias."""
     if any(char in which for char in "/\\:"):
         raise UsageError(f"'{which}' is a URI; name the version of '{name}' by its number, 'latest' or an alias")
@@ -155,7 +156,7 @@ def open_recorded(ledger: str | None, tracking_uri: str | None, registry_uri: st
 
 
 def find_governed(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     name: str,
     ledger: str | None,
     tracking_uri: str | None,

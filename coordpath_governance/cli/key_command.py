@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from pydantic import ValidationError
@@ -80,7 +80,7 @@ def new(
     public: str | None,
     proof: Path | None,
     key: Path | None,
-    **where: Any,  # noqa: ANN401 - the options of the ledger
+    **where: str | None,
 ) -> int:
     """Make a key for OWNER and add it to the ledger; with --public and --proof, add the key that OWNER made.
 
@@ -97,7 +97,7 @@ def new(
         raise UsageError(
             f"the first key of a ledger is a {ADMIN}'s, who signs for itself: `coordpath key new OWNER --role {ADMIN}`"
         )
-    ledger = open_ledger(**where)
+    ledger = open_ledger(**where, create=True)
     made = new_key()
     body = KeyAdded(key=_facts(made.public, owner, roles))
     signer = load_key(key) if ledger.keyring().has_admin else made
@@ -195,7 +195,7 @@ def _add(ledger: Ledger, body: KeyAdded, signer: PrivateKey) -> int:
 @command.command("list")
 @click.option("--public", is_flag=True, help="Also the public keys, as text and as PEM.")
 @ledger_options
-def list_(public: bool, **where: Any) -> None:  # noqa: ANN401
+def list_(public: bool, **where: str | None) -> None:
     """All keys that the ledger knows or knew."""
     ledger = open_ledger(**where, create=False)
     for known in ledger.keyring().keys.values():
@@ -212,7 +212,7 @@ def list_(public: bool, **where: Any) -> None:  # noqa: ANN401
 @click.option("--reason", required=True, help="Why: lost, left, stolen …")
 @key_option
 @ledger_options
-def revoke(key_id: str, reason: str, key: Path | None, **where: Any) -> None:  # noqa: ANN401
+def revoke(key_id: str, reason: str, key: Path | None, **where: str | None) -> None:
     """Take a key out: from now on it signs nothing. KEYID is its id or the beginning of it; --key is a policy-admin's."""
     ledger = open_ledger(**where, create=False)
     known = _named(ledger, key_id)

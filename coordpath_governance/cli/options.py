@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = [
+    "Command",
     "check_text",
     "check_words",
     "find_ledger",
@@ -32,10 +33,11 @@ __all__ = [
     "registry_options",
 ]
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., Any])
+"""What an option is put on: the function of a command."""
 
 
-def ledger_options(function: _Function) -> _Function:
+def ledger_options(function: Command) -> Command:
     """--ledger, --tracking-uri and --registry-uri, as ``ledger``, ``tracking_uri`` and ``registry_uri``."""
     option = click.option(
         "--ledger",
@@ -46,7 +48,7 @@ def ledger_options(function: _Function) -> _Function:
     return option(registry_options(function))
 
 
-def registry_options(function: _Function) -> _Function:
+def registry_options(function: Command) -> Command:
     """--tracking-uri and --registry-uri, as ``tracking_uri`` and ``registry_uri``."""
     for option in (
         click.option("--registry-uri", envvar="MLFLOW_REGISTRY_URI", help="MLflow registry, if it is another."),
@@ -56,7 +58,7 @@ def registry_options(function: _Function) -> _Function:
     return function
 
 
-def key_option(function: _Function) -> _Function:
+def key_option(function: Command) -> Command:
     """--key, as ``key``: the path of a private key, or None."""
     option = click.option(
         "--key",

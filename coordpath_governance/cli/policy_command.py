@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -124,7 +124,7 @@ def schema() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @key_option
 @ledger_options
-def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - the options of the ledger
+def adopt(file: Path, key: Path | None, **where: str | None) -> int:
     """Adopt FILE: from now on the gate goes by it. It replaces an adopted policy of the same name.
 
     Signed with the key of a policy-admin. Exits 1 if the policy contradicts its data, a registered model that it matches, or

@@ -32,6 +32,7 @@ from coordpath_governance.signing import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.registry.ports import RegistryClient
     from coordpath_governance.review.gate import Answer
     from coordpath_governance.review.ports import AliasRegistry
     from coordpath_governance.signing.keys import PrivateKey
@@ -206,7 +207,7 @@ def _check_emergency(emergency: bool, reason: str | None, key: Path | None, dry_
         raise UsageError(f"an --emergency rollback needs your signature: --key FILE, or {KEY_VARIABLE}")
 
 
-def _wish(client: Any, name: str, alias: str, reason: str | None) -> tuple[str, str] | None:  # noqa: ANN401 - MlflowClient
+def _wish(client: RegistryClient, name: str, alias: str, reason: str | None) -> tuple[str, str] | None:
     """Away from which version, and why; None if no emergency rollback is asked for."""
     if reason is None:
         return None

@@ -6,7 +6,7 @@ import math
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -21,6 +21,15 @@ from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.files import writing
 from coordpath_governance.reports.stated_facts import DATE_FACTS, TAGGABLE_FACTS, is_date
 from coordpath_governance.text import visible
+
+if TYPE_CHECKING:
+    from coordpath_governance.governance.attach import Attached
+    from coordpath_governance.governance.governed_report import GovernedModel
+    from coordpath_governance.registry.ports import RegistryClient
+    from coordpath_governance.registry.versions import ModelPointer
+    from coordpath_governance.rendering.change_report import ChangeReport
+    from coordpath_governance.reports.make import Reference
+    from coordpath_governance.review.gate import Answer
 
 __all__ = ["command"]
 
@@ -156,7 +165,7 @@ def command(
     alias = chosen_alias(alias, governed.adopted if governed is not None else None)
     if governed is not None and not no_attach:
         if not as_json and not _shaping_options():
-            code = _mend(governed, client, name, alias, options, out)
+            code = _mend(governed, name, alias, options, out)
             if code is not None:
                 return code if gate else 0
         _tell_what_is_pinned(governed.adopted.policy.name)
@@ -183,13 +192,20 @@ def command(
     return code if gate else 0
 
 
-def _tell_where(governed: Any, answer: Any, report: Any, candidate: Any, attached: Any, how: str) -> int:  # noqa: ANN401 - not imported before they are needed
+def _tell_where(
+    governed: GovernedModel | None,
+    answer: Answer | None,
+    report: ChangeReport,
+    candidate: ModelPointer,
+    attached: Attached,
+    how: str,
+) -> int:
     """Where the report is, and what the gate says; the verdict's exit code, 0 if it was not asked."""
     say(f"\n{how} {visible(candidate.uri)} under {attached.folder}")
     if attached.replaced is not None:
         say(f"It replaces the report with SHA-256 {attached.replaced}")
     say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
-    if answer is None:
+    if answer is None or governed is None:
         return 0
     tell_emergencies(governed.ledger, str(candidate.name))
     show_answer(answer, governed.adopted, str(candidate.name), str(candidate.version))
@@ -204,10 +220,11 @@ def _shaping_options() -> bool:
     return any(context.get_parameter_source(name) == ParameterSource.COMMANDLINE for name in (*_PINNED, *_STATED, "data"))
 
 
-def _mend(governed: Any, client: Any, name: str, alias: str, options: dict[str, Any], out: Path | None) -> int | None:  # noqa: ANN401 - GovernedModel, MlflowClient
+def _mend(governed: GovernedModel, name: str, alias: str, options: dict[str, Any], out: Path | None) -> int | None:
     """Attach the recorded report again if other files are in its place; None if there is nothing to mend."""
     from coordpath_governance.registry.versions import point_at
 
+    client = governed.client
     candidate = point_at(client, name, options["candidate"])
     if candidate.name != name or candidate.version is None:
         return None
@@ -245,7 +262,9 @@ def _tell_what_is_pinned(policy: str) -> None:
         say()
 
 
-def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out
+def _make(
+    client: RegistryClient, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: GovernedModel | None
+) -> tuple[ChangeReport, ModelPointer | None, ModelPointer]:
     from coordpath_governance.governance.declared import declared_in
     from coordpath_governance.governance.version_report import report_on_versions
     from coordpath_governance.registry.versions import point_at
@@ -285,7 +304,7 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
     return report, champion, candidate
 
 
-def _reference(client: Any, candidate: Any, options: dict[str, Any]) -> Any:  # noqa: ANN401 - MlflowClient, pointer, Reference
+def _reference(client: RegistryClient, candidate: ModelPointer, options: dict[str, Any]) -> Reference:
     from coordpath_governance.reference.sources import open_source
     from coordpath_governance.registry.reference import reference_of
     from coordpath_governance.reports.make import Reference
@@ -301,7 +320,9 @@ def _reference(client: Any, candidate: Any, options: dict[str, Any]) -> Any:  # 
     return Reference(open_source(options["data"]), target, weight, role or "not stated", period, missing, offset, exposure)
 
 
-def _champion(client: Any, name: str, alias: str, which: str | None, candidate: Any) -> Any:  # noqa: ANN401 - pointers
+def _champion(
+    client: RegistryClient, name: str, alias: str, which: str | None, candidate: ModelPointer
+) -> ModelPointer | None:
     champion = _named_champion(client, name, alias, which)
     if champion is None and which != NO_CHAMPION:
         say(
@@ -316,7 +337,7 @@ def _champion(client: Any, name: str, alias: str, which: str | None, candidate: 
     return champion
 
 
-def _named_champion(client: Any, name: str, alias: str, which: str | None) -> Any:  # noqa: ANN401 - MlflowClient, pointer
+def _named_champion(client: RegistryClient, name: str, alias: str, which: str | None) -> ModelPointer | None:
     from coordpath_governance.registry.versions import find_champion, point_at
 
     if which == NO_CHAMPION:
@@ -324,7 +345,7 @@ def _named_champion(client: Any, name: str, alias: str, which: str | None) -> An
     return find_champion(client, name, alias) if which is None else point_at(client, name, which)
 
 
-def _write(folder: Path, report: Any) -> None:  # noqa: ANN401 - ChangeReport, not imported before it is needed
+def _write(folder: Path, report: ChangeReport) -> None:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "change_report.json").write_bytes(report.to_bytes())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,7 +28,7 @@ __all__ = ["command", "say_proposed"]
 @click.option("--yes", is_flag=True, help="Sign without being asked at a terminal.")
 @key_option
 @ledger_options
-def command(entry: int | None, yes: bool, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - the options of the ledger
+def command(entry: int | None, yes: bool, key: Path | None, **where: str | None) -> int:
     """Show the proposal of entry ENTRY and, with --key, second it; without ENTRY, list the proposals that wait.
 
     Where a policy in force asks for two policy-admins (`admins: 2`), a key or policy counts only when another one has

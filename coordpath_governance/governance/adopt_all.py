@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from coordpath_governance.errors import (
     EXIT_NO,
@@ -17,6 +17,7 @@ from coordpath_governance.errors import (
 )
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import registered_names
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.decisions import adopt_standing
@@ -38,7 +39,7 @@ class ModelTaken:
     text: str
 
 
-def adopt_all(client: Any, ledger: Ledger, key: PrivateKey, reason: str) -> Iterator[ModelTaken]:  # noqa: ANN401 - MlflowClient
+def adopt_all(client: RegistryClient, ledger: Ledger, key: PrivateKey, reason: str) -> Iterator[ModelTaken]:
     """All registered models that a policy matches, by name; one that cannot be digested does not stop the others.
 
     Raises `ForeignRegistryError` if the ledger belongs to another registry, and `SigningKeyError` if the key may not adopt.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
@@ -20,6 +20,7 @@ from coordpath_governance.errors import AttachError, ReportFormatError, UsageErr
 from coordpath_governance.governance.shown import VERDICT_TAG, conclusion_of, described, status_tags
 from coordpath_governance.registry.beside import attaching, folder_between, folder_name, read_beside, write_beside
 from coordpath_governance.registry.guarded_registry import guard_behind
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
 from coordpath_governance.rendering.render import render_summary_markdown
@@ -76,7 +77,7 @@ def report_folder(champion: ModelPointer | None, candidate: ModelPointer) -> str
 
 
 def attach(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     champion: ModelPointer | None,
     candidate: ModelPointer,
     report: ChangeReport,
@@ -113,20 +114,20 @@ def attach(
         replaced = _write(client, candidate, folder, files, before)
     with attaching(f"tagging {candidate.uri}"):
         if status is not None:
-            stored = client.get_model_version(candidate.name, candidate.version).tags
+            stored = client.get_model_version(*candidate.registered).tags
             tags = {**tags, **status_tags(status, stored), _TAG_OF_COMPLETENESS: tags.pop(_TAG_OF_COMPLETENESS)}
         for key, value in tags.items():
-            client.set_model_version_tag(candidate.name, candidate.version, key, value)
-        current = client.get_model_version(candidate.name, candidate.version).description or ""
+            client.set_model_version_tag(*candidate.registered, key, value)
+        current = client.get_model_version(*candidate.registered).description or ""
         said = None if status is None else conclusion_of(status)
         wanted = described(current, render_summary_markdown(report.document, f"{folder}/{HTML_PAGE}", said))
         if wanted != current:
-            client.update_model_version(candidate.name, candidate.version, description=wanted)
+            client.update_model_version(*candidate.registered, description=wanted)
     return Attached(folder, digests[REPORT_FILE], new, replaced)
 
 
 def put_files(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     champion: ModelPointer | None,
     candidate: ModelPointer,
     recorded: Mapping[str, bytes],
@@ -143,7 +144,7 @@ def put_files(
 
 
 def put_again(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     champion: ModelPointer | None,
     candidate: ModelPointer,
     recorded: Mapping[str, bytes],
@@ -154,16 +155,16 @@ def put_again(
     """
     folder, digest = report_folder(champion, candidate), sha256_hex(recorded[REPORT_FILE])
     with attaching(f"reading the tags of {candidate.uri}"):
-        tags = client.get_model_version(candidate.name, candidate.version).tags
+        tags = client.get_model_version(*candidate.registered).tags
     replaced = put_files(client, champion, candidate, recorded)
     named = digest if tags.get(_TAG_OF_PLACE) == folder else tags.get(_TAG_OF_COMPLETENESS, digest)
     with attaching(f"tagging {candidate.uri}"):
-        client.set_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS, named)
+        client.set_model_version_tag(*candidate.registered, _TAG_OF_COMPLETENESS, named)
     return Attached(folder, digest, new=True, replaced=replaced)
 
 
 def _write(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     candidate: ModelPointer,
     folder: str,
     files: dict[str, bytes],
@@ -205,7 +206,7 @@ def _tags(
 
 
 def _is_attached(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     candidate: ModelPointer,
     folder: str,
     files: dict[str, bytes],
@@ -213,7 +214,7 @@ def _is_attached(
 ) -> bool:
     """Whether all of it is there, whatever the time at which it was put there; ``attested`` signs for that time again."""
     with attaching(f"reading the tags of {candidate.uri}"):
-        tags = client.get_model_version(candidate.name, candidate.version).tags
+        tags = client.get_model_version(*candidate.registered).tags
     if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files[REPORT_FILE]):
         return False
     stored = read_beside(candidate, folder, files)
@@ -238,8 +239,8 @@ def _replaced(before: bytes | None, wanted: bytes) -> str | None:
     return sha256_hex(before) if before is not None and before != wanted else None
 
 
-def _tell_that_it_is_being_replaced(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 - MlflowClient
-    name, version = candidate.name or "", candidate.version
+def _tell_that_it_is_being_replaced(client: RegistryClient, candidate: ModelPointer) -> None:
+    name, version = candidate.registered
     with attaching(f"untagging {candidate.uri}"):
         if _TAG_OF_COMPLETENESS not in client.get_model_version(name, version).tags:
             return

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import AttachError
 from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.registry.beside import attaching, folder_between, present_beside, write_beside
-from coordpath_governance.registry.versions import point_at
+from coordpath_governance.registry.versions import point_at_version
 from coordpath_governance.review.decision_records import DECISION_FILES, record_decisions, recorded_decisions
 from coordpath_governance.review.history import ModelHistory
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.registry.ports import VersionClient
     from coordpath_governance.registry.versions import ModelPointer
 
 __all__ = ["ForeignDecision", "foreign_decisions", "put_decisions"]
@@ -41,7 +42,7 @@ class ForeignDecision:
         )
 
 
-def put_decisions(client: Any, ledger: Ledger, name: str, version: str) -> None:  # noqa: ANN401 - MlflowClient, or what imitates it
+def put_decisions(client: VersionClient, ledger: Ledger, name: str, version: str) -> None:
     """Record what decisions about a model lack a record, and attach the newest on each change to a version.
 
     Done again, it does nothing. Raises `AttachError` if the registry refuses the files.
@@ -51,14 +52,14 @@ def put_decisions(client: Any, ledger: Ledger, name: str, version: str) -> None:
     if not newest:
         return
     with attaching(f"attaching the decision on version {version} of '{name}'"):
-        pointer = point_at(client, name, version)
+        pointer = point_at_version(client, name, version)
         if pointer.gone is not None or (pointer.model_id is None and pointer.run_id is None):
             return
         for before, files in newest.items():
             _put(client, pointer, folder_between(name, before, version), files)
 
 
-def _put(client: Any, pointer: ModelPointer, folder: str, files: dict[str, bytes]) -> None:  # noqa: ANN401 - MlflowClient
+def _put(client: VersionClient, pointer: ModelPointer, folder: str, files: dict[str, bytes]) -> None:
     if present_beside(client, pointer, folder, tuple(files)) == files:
         return
     write_beside(client, pointer, folder, files)
@@ -66,7 +67,7 @@ def _put(client: Any, pointer: ModelPointer, folder: str, files: dict[str, bytes
         raise AttachError(f"the decision in {folder} did not read back as it was written")
 
 
-def foreign_decisions(client: Any, ledger: Ledger, name: str, version: str) -> Iterator[ForeignDecision]:  # noqa: ANN401 - MlflowClient
+def foreign_decisions(client: VersionClient, ledger: Ledger, name: str, version: str) -> Iterator[ForeignDecision]:
     """What lies beside a version as a decision, and is none that the ledger recorded on the change it lies with.
 
     An older decision's files are only out of date, and files that are not there may not have been attached yet.
@@ -76,7 +77,7 @@ def foreign_decisions(client: Any, ledger: Ledger, name: str, version: str) -> I
     reported = [made.champion for _, made in ModelHistory(ledger.entries(name)).of(ReportMade) if made.version == version]
     if not (reported or recorded):
         return
-    pointer = point_at(client, name, version)
+    pointer = point_at_version(client, name, version)
     if pointer.gone is not None:
         return
     for before in dict.fromkeys((*reported, *recorded)):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import AttachError, NotFoundError, RefusedError, UnsupportedModelError, UsageError
@@ -23,6 +22,7 @@ from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.registry.beside import folder_name, read_beside, write_beside
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.download import DeclaredModel, download_files
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.decisions import check_declarer, declare
@@ -75,7 +75,7 @@ def vouched_in(ledger: Ledger, pointer: ModelPointer, digest: str) -> Vouched | 
 
 
 def declare_version(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     ledger: Ledger,
     adopted: AdoptedPolicy,
     pointer: ModelPointer,
@@ -127,7 +127,7 @@ def _unreadable(pointer: ModelPointer) -> tuple[str, LinearModel | None]:
     return digest, model
 
 
-def _lay_beside(client: Any, pointer: ModelPointer, content: bytes, entry: Entry) -> str | None:  # noqa: ANN401 - MlflowClient
+def _lay_beside(client: RegistryClient, pointer: ModelPointer, content: bytes, entry: Entry) -> str | None:
     """Write what is declared below ``coordpath/`` of the version, unless it lies there already."""
     if pointer.model_id is None and pointer.run_id is None:
         return None

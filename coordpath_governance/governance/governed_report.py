@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 from coordpath_governance.attestation.attest import attest
 from coordpath_governance.errors import UsageError
@@ -22,6 +21,7 @@ from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.registry.beside import folder_between
 from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import REPORT_FILE, Assessment, ChangeFacts
@@ -45,7 +45,7 @@ _DIGITS = 12
 class GovernedModel:
     """A registered model under a policy, with the client and the ledger that know it."""
 
-    client: Any
+    client: RegistryClient
     ledger: Ledger
     adopted: AdoptedPolicy
 

@@ -6,9 +6,9 @@ No decision relies on it. What a person wrote in the description stays.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from coordpath_governance.governance.decision_files import put_decisions
 from coordpath_governance.registry.beside import attaching, folder_between
@@ -18,10 +18,12 @@ from coordpath_governance.reports.document import HTML_PAGE
 from coordpath_governance.review.gate import ask_gate
 from coordpath_governance.review.history import ModelHistory
 from coordpath_governance.review.policies import policy_for
+from coordpath_governance.review.ports import AliasRegistry
 from coordpath_governance.review.status import VersionStatus, version_status
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.registry.ports import VersionClient
     from coordpath_governance.review.gate import Answer
 
 __all__ = [
@@ -44,8 +46,17 @@ MAX_CHARACTERS = 5000
 _BLOCK = re.compile(rf"{re.escape(BEGIN)}(?:(?!{re.escape(BEGIN)}).)*?{re.escape(END)}", re.DOTALL)
 
 
+class VersionRegistry(AliasRegistry, Protocol):
+    """A registry behind the guard, with the MLflow client that tags its versions."""
+
+    @property
+    def client(self) -> VersionClient:
+        """The client that reads and marks its versions, unguarded."""
+        ...
+
+
 def show_version(
-    client: Any,  # noqa: ANN401 - MlflowClient, or what imitates it
+    client: VersionClient,
     ledger: Ledger,
     name: str,
     version: str,
@@ -71,7 +82,7 @@ def show_version(
             client.update_model_version(name, version, description=wanted)
 
 
-def show_after_promotion(registry: Any, ledger: Ledger, name: str, version: str) -> None:  # noqa: ANN401 - an AliasRegistry with MLflow behind it
+def show_after_promotion(registry: VersionRegistry, ledger: Ledger, name: str, version: str) -> None:
     """`show_version` of one of the versions that a promotion concerns. A version that was deleted shows nothing.
 
     What stands was judged a moment ago; of any other version the gate may say something else now.
@@ -84,12 +95,12 @@ def show_after_promotion(registry: Any, ledger: Ledger, name: str, version: str)
     show_version(registry.client, ledger, name, version, None if stands else partial(_ask, registry, ledger, name, version))
 
 
-def _ask(registry: Any, ledger: Ledger, name: str, version: str) -> Answer:  # noqa: ANN401 - see above
+def _ask(registry: VersionRegistry, ledger: Ledger, name: str, version: str) -> Answer:
     adopted = policy_for(ledger, name)
     return ask_gate(ledger, registry, adopted, name, adopted.policy.usual_alias, version, record=False)
 
 
-def status_tags(status: VersionStatus, current: dict[str, str]) -> dict[str, str]:
+def status_tags(status: VersionStatus, current: Mapping[str, str]) -> dict[str, str]:
     """The tags that tell the status. A decision that counts no longer is taken back in words: our tags are not deleted."""
     tags: dict[str, str] = {} if status.verdict is None else {VERDICT_TAG: status.verdict}
     if status.decision is not None or DECISION_TAG in current:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from shlex import quote
-from typing import Any, Literal
+from typing import Literal
 
 from coordpath_governance.errors import (
     EXIT_NO,
@@ -31,6 +31,7 @@ from coordpath_governance.governance.shown import show_version
 from coordpath_governance.ledger.events import LONGEST_WORDS, ReportMade, VersionUnreadable
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ListedVersion, point_at, registered_names, registered_versions
 from coordpath_governance.reports.document import ChangeFacts, RuleFacts
 from coordpath_governance.review.belonging import check_belongs
@@ -90,7 +91,7 @@ class Scope:
         return any(fnmatchcase(name, pattern) for pattern in self.ignore)
 
 
-def sweep(client: Any, ledger: Ledger, scope: Scope | None = None) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+def sweep(client: RegistryClient, ledger: Ledger, scope: Scope | None = None) -> Iterator[Swept]:
     """All models that a policy matches, in force or retired, by name; one that fails does not stop the others.
 
     Raises `ForeignRegistryError` if the ledger belongs to another registry, and `NotFoundError` if a model was named that
@@ -117,7 +118,7 @@ def sweep_document(found: Collection[Swept]) -> dict[str, object]:
     return {"schema": SWEEP_SCHEMA, "exit_code": exit_code(found), "findings": [each.to_dict() for each in found]}
 
 
-def _names(client: Any, ledger: Ledger, scope: Scope, names: set[str]) -> list[str]:  # noqa: ANN401 - MlflowClient
+def _names(client: RegistryClient, ledger: Ledger, scope: Scope, names: set[str]) -> list[str]:
     """The models that were named; else those that a policy matches."""
     if scope.models:
         for name in set(scope.models) - names - set(registered_names(client)):
@@ -128,7 +129,7 @@ def _names(client: Any, ledger: Ledger, scope: Scope, names: set[str]) -> list[s
 
 
 def _look_at_model(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     ledger: Ledger,
     name: str,
     versions: list[ListedVersion],
@@ -172,7 +173,7 @@ def _only_moves(name: str, found: Iterable[Swept]) -> Iterator[Swept]:
     )
 
 
-def _look_at_aliases(client: Any, ledger: Ledger, aliases: Iterable[str], name: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+def _look_at_aliases(client: RegistryClient, ledger: Ledger, aliases: Iterable[str], name: str) -> Iterator[Swept]:
     registry = ClientRegistry(client)
     for alias in sorted(aliases):
         try:
@@ -241,13 +242,13 @@ def _files_are_gone(registry: ClientRegistry, name: str, version: str) -> bool:
     return False
 
 
-def _look_at_decisions(client: Any, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+def _look_at_decisions(client: RegistryClient, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:
     """The decisions' files beside each version; the recorded ones are attached again when the version is shown."""
     for version in map(str, sorted(versions)):
         yield from _look_at_decision(client, ledger, name, version)
 
 
-def _look_at_decision(client: Any, ledger: Ledger, name: str, version: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+def _look_at_decision(client: RegistryClient, ledger: Ledger, name: str, version: str) -> Iterator[Swept]:
     try:
         for found in foreign_decisions(client, ledger, name, version):
             yield Swept("changed", name, found.told(version), version)
@@ -256,7 +257,7 @@ def _look_at_decision(client: Any, ledger: Ledger, name: str, version: str) -> I
 
 
 def _show_what_holds(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     ledger: Ledger,
     adopted: AdoptedPolicy,
     name: str,
@@ -270,7 +271,7 @@ def _show_what_holds(
             yield Swept("failed", name, f"what the registry shows of version {version} is out of date: {problem}")
 
 
-def _show(client: Any, ledger: Ledger, name: str, version: str, ask: Callable[..., Answer]) -> str | None:  # noqa: ANN401 - MlflowClient
+def _show(client: RegistryClient, ledger: Ledger, name: str, version: str, ask: Callable[..., Answer]) -> str | None:
     """Refresh one version; what was in the way, if anything was."""
     try:
         show_version(client, ledger, name, version, partial(ask, record=False))
@@ -280,7 +281,7 @@ def _show(client: Any, ledger: Ledger, name: str, version: str, ask: Callable[..
 
 
 def _report_what_lacks_one(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     ledger: Ledger,
     adopted: AdoptedPolicy,
     name: str,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from shlex import quote
-from typing import Any
 
 from coordpath_governance.errors import FilesGoneError, UnsupportedModelError
 from coordpath_governance.ledger.kept_models import kept_models
@@ -18,6 +17,7 @@ from coordpath_governance.models.formats import recalled_source
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.registry.download import DeclaredModel, FetchedModel, fetch_model, way_out
 from coordpath_governance.registry.origin import origin_of, with_tagged_facts
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Settings, Subject, VersionFacts
@@ -32,7 +32,7 @@ RecalledModel = Callable[[ModelPointer, FilesGoneError], LinearModel]
 
 
 def report_on_versions(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     champion: ModelPointer | None,
     candidate: ModelPointer,
     reference: Reference,
@@ -63,7 +63,7 @@ def report_on_versions(
     return ChangeReport(make_report(None if old is None else old.model, new.model, reference, request, progress))
 
 
-def _side(client: Any, fetched: FetchedModel, label: str) -> VersionFacts:  # noqa: ANN401 - MlflowClient
+def _side(client: RegistryClient, fetched: FetchedModel, label: str) -> VersionFacts:
     return origin_of(client, fetched.pointer).added_to(version_facts(fetched.model, label, fetched.pointer.aliases))
 
 

@@ -6,16 +6,16 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mlflow.entities.model_registry import ModelVersionTag
 
 from coordpath_governance.errors import FilesGoneError, ModelReadError, NotFoundError, RegistryError
-from coordpath_governance.guarded.inner_store import tracking_store
+from coordpath_governance.guarded.inner_store import RegistryStore, tracking_store
 from coordpath_governance.registry.beside import folder_between, present_beside
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.own_artifacts import own_location
-from coordpath_governance.registry.versions import point_at
+from coordpath_governance.registry.ports import LoggedModel, ModelVersion, RegisteredModel, Run, VersionClient
+from coordpath_governance.registry.versions import point_at_version
 from coordpath_governance.review.ports import Created
 
 __all__ = ["InnerRegistry", "digest_of_files"]
@@ -25,12 +25,12 @@ __all__ = ["InnerRegistry", "digest_of_files"]
 class InnerRegistry:
     """``store`` is the store with no guard in front of it; an `AliasRegistry`."""
 
-    store: Any
+    store: RegistryStore
     tracking_uri: str | None = None
 
     @property
-    def client(self) -> Any:  # noqa: ANN401 - what imitates an MlflowClient
-        """The store for those who know MLflow's client."""
+    def client(self) -> VersionClient:
+        """The store, with the methods of MLflow's client."""
         return _StoreClient(self)
 
     @property
@@ -81,7 +81,7 @@ class InnerRegistry:
     def attached(self, name: str, champion: str | None, version: str, files: Sequence[str]) -> dict[str, bytes]:
         """Those of ``files`` that are attached to a version for its change from ``champion``, as they are now."""
         folder = folder_between(name, champion, version)
-        return present_beside(self.client, point_at(self.client, name, version), folder, files)
+        return present_beside(self.client, point_at_version(self.client, name, version), folder, files)
 
     def digest(self, name: str, version: str) -> str:
         """The model digest of a version's files as they are now.
@@ -89,7 +89,7 @@ class InnerRegistry:
         `FilesGoneError` if the files are not there, `NotFoundError` if they are no model, `RegistryError` if they cannot be
         reached.
         """
-        pointer = point_at(self.client, name, version)
+        pointer = point_at_version(self.client, name, version)
         lost = f"the registry lists version {version} of '{name}', but its files are gone"
         if pointer.gone is not None:
             raise FilesGoneError(f"{lost}: {pointer.gone}")
@@ -105,29 +105,29 @@ class InnerRegistry:
 
 @dataclass(frozen=True)
 class _StoreClient:
-    """The calls of MLflow's client by which a version's files, and ours beside it, are found and written."""
+    """A `VersionClient` over the stores: MLflow's own client would ask the guard."""
 
     registry: InnerRegistry
 
-    def get_registered_model(self, name: str) -> Any:  # noqa: ANN401 - RegisteredModel
+    def get_registered_model(self, name: str) -> RegisteredModel:
         return self.registry.store.get_registered_model(name)
 
-    def get_model_version(self, name: str, version: str) -> Any:  # noqa: ANN401 - ModelVersion
+    def get_model_version(self, name: str, version: str) -> ModelVersion:
         return self.registry.store.get_model_version(name, version)
 
-    def get_model_version_by_alias(self, name: str, alias: str) -> Any:  # noqa: ANN401 - ModelVersion
+    def get_model_version_by_alias(self, name: str, alias: str) -> ModelVersion:
         return self.registry.store.get_model_version_by_alias(name, alias)
 
     def set_registered_model_alias(self, name: str, alias: str, version: str) -> None:
         self.registry.store.set_registered_model_alias(name, alias, version)
 
-    def get_model_version_download_uri(self, name: str, version: str) -> Any:  # noqa: ANN401 - text
+    def get_model_version_download_uri(self, name: str, version: str) -> str:
         return self.registry.store.get_model_version_download_uri(name, version)
 
-    def get_logged_model(self, model_id: str) -> Any:  # noqa: ANN401 - LoggedModel
+    def get_logged_model(self, model_id: str) -> LoggedModel:
         return tracking_store(self.registry.tracking_uri).get_logged_model(model_id)
 
-    def get_run(self, run_id: str) -> Any:  # noqa: ANN401 - Run
+    def get_run(self, run_id: str) -> Run:
         return tracking_store(self.registry.tracking_uri).get_run(run_id)
 
     def set_model_version_tag(self, name: str, version: str, key: str, value: str) -> None:
@@ -136,11 +136,11 @@ class _StoreClient:
     def update_model_version(self, name: str, version: str, description: str) -> None:
         self.registry.store.update_model_version(name, version, description)
 
-    def log_model_artifacts(self, model_id: str, local: str) -> None:
-        _write(str(self.get_logged_model(model_id).artifact_location), local)
+    def log_model_artifacts(self, model_id: str, local_dir: str) -> None:
+        _write(str(self.get_logged_model(model_id).artifact_location), local_dir)
 
-    def log_artifacts(self, run_id: str, local: str) -> None:
-        _write(str(self.get_run(run_id).info.artifact_uri), local)
+    def log_artifacts(self, run_id: str, local_dir: str) -> None:
+        _write(str(self.get_run(run_id).info.artifact_uri), local_dir)
 
 
 def _write(location: str, local: str) -> None:

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, PERMISSION_DENIED, TEMPORARILY_UNAVAILABLE
@@ -54,12 +55,12 @@ def current_actor(keyring: Callable[[], KeyRing]) -> Actor:
     return Actor(owner, "key") if owner else Actor()
 
 
-def _flask_in_request() -> Any | None:  # noqa: ANN401 - the module
+def _flask_in_request() -> ModuleType | None:
     flask = sys.modules.get("flask")
     return flask if flask is not None and flask.has_request_context() else None
 
 
-def _authenticated_user(flask: Any) -> str | None:  # noqa: ANN401 - the module
+def _authenticated_user(flask: ModuleType) -> str | None:
     """A Basic header proves nothing unless MLflow's authentication stands before every request of this app."""
     authentication = sys.modules.get(_AUTHENTICATION)
     if authentication is None:

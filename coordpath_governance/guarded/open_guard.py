@@ -7,13 +7,16 @@ import os
 import subprocess
 import sys
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.ledger.location import ledger_url
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.policies import policy_for
+
+if TYPE_CHECKING:
+    from coordpath_governance.guarded.inner_registry import InnerRegistry
 
 __all__ = ["REPORTS_VARIABLE", "open_guard"]
 
@@ -40,7 +43,7 @@ def open_guard(inner_uri: str) -> Guard:
     return Guard(ledger, report, partial(_show, ledger))
 
 
-def _show(ledger: Ledger, registry: Any, name: str, version: str) -> None:  # noqa: ANN401 - a registry with MLflow behind it
+def _show(ledger: Ledger, registry: InnerRegistry, name: str, version: str) -> None:
     """Let the registry itself show what was decided."""
     from coordpath_governance.governance.shown import show_after_promotion
 

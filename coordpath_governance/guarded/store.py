@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Protocol
+from typing import cast
 
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST
@@ -12,9 +12,10 @@ from mlflow.store.model_registry.abstract_store import AbstractStore
 from mlflow.utils.validation import _validate_model_version
 
 from coordpath_governance.guarded.inner_registry import InnerRegistry
-from coordpath_governance.guarded.inner_store import primary_of
+from coordpath_governance.guarded.inner_store import RegistryStore, primary_of
 from coordpath_governance.guarded.lazy_guard import LazyGuard
 from coordpath_governance.registry.guarded_registry import GUARD_ALIAS, GUARD_FIELD
+from coordpath_governance.registry.ports import Tag
 from coordpath_governance.review.guard import OWN_TAGS
 from coordpath_governance.review.requests import REQUEST_TAG
 
@@ -27,31 +28,24 @@ _IS_PROMPT = ("mlflow.prompt.is_prompt", "true")
 """The one tag by which MLflow takes a version for a prompt's."""
 
 
-class Tag(Protocol):
-    """A tag of MLflow's, as entity or as message."""
-
-    key: str
-    value: str
-
-
-def put_behind_guard(store: Any, uri: str, tracking_uri: str | None) -> Any:  # noqa: ANN401 - AbstractStore
+def put_behind_guard(store: RegistryStore, uri: str, tracking_uri: str | None) -> RegistryStore:
     """The same store, of a class with the guard in front of its own; ``uri`` is its own URI."""
     reads = primary_of(store)
-    inner: Any = type(store)
-    store.__class__ = _guarded_class(inner)
+    store.__class__ = _guarded_class(type(store))
     vars(store).update(_lazy_guard=LazyGuard(uri), _guard_reads=reads, _guard_tracking=tracking_uri)
     return store
 
 
 @cache
-def _guarded_class(inner: Any) -> Any:  # noqa: ANN401 - classes
+def _guarded_class(inner: type) -> type:
     """Under the inner class's own name: MLflow's messages show it."""
     return type(inner.__name__, (GuardedStore, inner), {"_inner_class": inner, "__doc__": inner.__doc__})
 
 
-def _blank(inner: Any) -> Any:  # noqa: ANN401 - a class, AbstractStore
+def _blank(inner: type) -> RegistryStore:
     """A guarded store whose state is yet to come from a pickle."""
-    return object.__new__(_guarded_class(inner))
+    blank: RegistryStore = object.__new__(_guarded_class(inner))
+    return blank
 
 
 class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have no types
@@ -59,7 +53,7 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
 
     _inner_class: type
     _lazy_guard: LazyGuard
-    _guard_reads: Any | None
+    _guard_reads: RegistryStore | None
     _guard_tracking: str | None
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -161,7 +155,8 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
 
     def _unguarded(self) -> InnerRegistry:
         """What the guard itself works on."""
-        return InnerRegistry(self._guard_reads or super(), self._guard_tracking)
+        unguarded = cast(RegistryStore, super())
+        return InnerRegistry(self._guard_reads or unguarded, self._guard_tracking)
 
     def _forbid(self, operation: str, name: str, **what: str | None) -> None:
         self._lazy_guard.forbid(self._unguarded(), operation, str(name), **what)

@@ -10,13 +10,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import AttachError, NotFoundError, RegistryError
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.own_artifacts import own_location
+from coordpath_governance.registry.ports import VersionClient
 from coordpath_governance.registry.versions import ModelPointer
 
 __all__ = ["attaching", "folder_between", "folder_name", "present_beside", "read_beside", "write_beside"]
@@ -46,7 +46,7 @@ def attaching(doing: str) -> Iterator[None]:
         raise AttachError(str(error)) from error
 
 
-def write_beside(client: Any, version: ModelPointer, folder: str, files: dict[str, bytes]) -> None:  # noqa: ANN401 - MlflowClient
+def write_beside(client: VersionClient, version: ModelPointer, folder: str, files: dict[str, bytes]) -> None:
     """Upload a folder that holds ``folder``: MLflow 3.10 cannot be told where in a model files should go."""
     with tempfile.TemporaryDirectory(prefix="coordpath-") as local:
         inside = Path(local, folder)
@@ -62,8 +62,10 @@ def write_beside(client: Any, version: ModelPointer, folder: str, files: dict[st
                     client.log_model_artifacts(version.model_id, local)
                 else:
                     get_artifact_repository(own_location(stored)).log_artifacts(local)
-            else:
+            elif version.run_id is not None:
                 client.log_artifacts(version.run_id, local)
+            else:
+                raise RegistryError("the version has neither a logged model nor a run")
 
 
 def folder_between(name: str, champion: str | None, version: str) -> str:
@@ -72,7 +74,7 @@ def folder_between(name: str, champion: str | None, version: str) -> str:
     return f"coordpath/{folder_name(name)}/{before}-to-v{version}"
 
 
-def present_beside(lookup: Any, version: ModelPointer, folder: str, files: Iterable[str]) -> dict[str, bytes]:  # noqa: ANN401 - MlflowClient
+def present_beside(lookup: VersionClient, version: ModelPointer, folder: str, files: Iterable[str]) -> dict[str, bytes]:
     """Those of ``files`` that are in ``folder`` beside a version now.
 
     ``lookup`` finds runs as MLflow's client does. Raises `RegistryError` if the artifacts cannot be reached.

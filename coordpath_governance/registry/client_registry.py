@@ -6,15 +6,15 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from coordpath_governance.errors import NotFoundError
 from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.registry.beside import folder_between, present_beside
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.download import download_files
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.stores import in_this_store
-from coordpath_governance.registry.versions import point_at, registered_model
+from coordpath_governance.registry.versions import point_at_version, registered_model
 from coordpath_governance.review.ports import Created
 
 __all__ = ["ClientRegistry"]
@@ -24,7 +24,7 @@ __all__ = ["ClientRegistry"]
 class ClientRegistry:
     """`AliasRegistry` over an MlflowClient."""
 
-    client: Any
+    client: RegistryClient
 
     @property
     def place(self) -> str:
@@ -61,9 +61,9 @@ class ClientRegistry:
     def attached(self, name: str, champion: str | None, version: str, files: Sequence[str]) -> dict[str, bytes]:
         """Those of ``files`` that are attached to a version for its change from ``champion``, downloaded now."""
         folder = folder_between(name, champion, version)
-        return present_beside(self.client, point_at(self.client, name, version), folder, files)
+        return present_beside(self.client, point_at_version(self.client, name, version), folder, files)
 
     def digest(self, name: str, version: str) -> str:
         """The digest of a version's files, downloaded now."""
         with tempfile.TemporaryDirectory(prefix="coordpath-", ignore_cleanup_errors=True) as folder:
-            return model_digest(download_files(point_at(self.client, name, version), Path(folder)))
+            return model_digest(download_files(point_at_version(self.client, name, version), Path(folder)))

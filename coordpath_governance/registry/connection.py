@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from coordpath_governance.errors import CoordpathError, NotFoundError, RegistryError, RegistryMissingError
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.stores import GUARDED_SCHEME, check_answers, check_store, without_credentials
 
 __all__ = ["connect", "registry_errors", "registry_uri_in_use"]
@@ -31,7 +31,7 @@ _NO_BARS = ("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 """MLflow draws a bar for every download, in which errors drown."""
 
 
-def connect(tracking_uri: str | None = None, registry_uri: str | None = None, *, create: bool = False) -> Any:  # noqa: ANN401 - MlflowClient
+def connect(tracking_uri: str | None = None, registry_uri: str | None = None, *, create: bool = False) -> RegistryClient:
     """A client of the given stores, by default those that MLflow's own settings name.
 
     The global URIs are set too: creating versions and reading artifacts use them whatever the client was given. So are
@@ -56,7 +56,8 @@ def connect(tracking_uri: str | None = None, registry_uri: str | None = None, *,
     if not create:
         _check_stores()
     with registry_errors("connecting to MLflow"):
-        return mlflow.MlflowClient()
+        client: RegistryClient = mlflow.MlflowClient()
+    return client
 
 
 def registry_uri_in_use() -> str:

@@ -26,8 +26,8 @@ class DemoStore:
         self.uri = f"sqlite:///{folder / 'mlflow.db'}"
         os.environ.update(MLFLOW_TRACKING_URI=self.uri, COORDPATH_REPORTS="sweep")
         self._client = connect(self.uri, self.guarded_uri, create=True)
-        if self._client.get_experiment_by_name("demo") is None:
-            self._client.create_experiment("demo", artifact_location=(folder / "artifacts").as_uri())
+        if mlflow.get_experiment_by_name("demo") is None:
+            mlflow.create_experiment("demo", artifact_location=(folder / "artifacts").as_uri())
         mlflow.set_experiment("demo")
 
     @property

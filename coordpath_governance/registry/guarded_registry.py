@@ -11,6 +11,7 @@ from typing import Any
 
 from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, NotFoundError, RefusedError, RegistryError, ReviewNeededError
 from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.ports import VersionClient
 
 __all__ = ["EXIT_FIELD", "GUARD_ALIAS", "GUARD_FIELD", "GuardBehind", "ask_to_promote", "guard_behind", "number_at"]
 
@@ -30,7 +31,7 @@ class GuardBehind:
     alias: str
 
 
-def guard_behind(client: Any, name: str) -> GuardBehind | None:  # noqa: ANN401 - MlflowClient
+def guard_behind(client: VersionClient, name: str) -> GuardBehind | None:
     """By what the registry of a model is guarded; None if it is not guarded.
 
     Raises `RegistryError` if a guarded registry cannot open its ledger now, or if nobody answers.
@@ -45,7 +46,7 @@ def guard_behind(client: Any, name: str) -> GuardBehind | None:  # noqa: ANN401 
 
 
 def ask_to_promote(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: VersionClient,
     name: str,
     version: str,
     alias: str,
@@ -74,7 +75,7 @@ def ask_to_promote(
         raise RegistryError(f"{doing}: it was accepted, but '{alias}' is version {found} now; somebody else was faster")
 
 
-def number_at(client: Any, name: str, alias: str) -> str | None:  # noqa: ANN401 - MlflowClient
+def number_at(client: VersionClient, name: str, alias: str) -> str | None:
     """The version that has an alias now; None if none has it."""
     try:
         with registry_errors(f"looking up the alias '{alias}' of '{name}'"):

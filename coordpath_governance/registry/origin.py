@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from coordpath_governance.errors import NotFoundError, RegistryError
 from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.ports import Dataset, DatasetInput, RegistryClient, Run
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.reports.document import ChangeFacts, VersionFacts
 from coordpath_governance.reports.stated_facts import TAGGABLE_FACTS, objection_to_fact
@@ -76,7 +77,7 @@ class Origin:
         )
 
 
-def origin_of(client: Any, pointer: ModelPointer) -> Origin:  # noqa: ANN401 - MlflowClient
+def origin_of(client: RegistryClient, pointer: ModelPointer) -> Origin:
     """The origin of a registered version; nothing is known of a model that is not registered.
 
     A run that is gone, or that one may not read, leaves its part unknown: it is no reason to have no report.
@@ -99,7 +100,7 @@ def origin_of(client: Any, pointer: ModelPointer) -> Origin:  # noqa: ANN401 - M
     )
 
 
-def _run(client: Any, pointer: ModelPointer) -> tuple[Any, Literal["not there", "not readable"] | None]:  # noqa: ANN401 - MlflowClient, Run
+def _run(client: RegistryClient, pointer: ModelPointer) -> tuple[Run | None, Literal["not there", "not readable"] | None]:
     if pointer.run_id is None:
         return None, None
     try:
@@ -119,7 +120,7 @@ def _moment(value: object) -> int | None:
 
 
 def training_facts(
-    inputs: Sequence[Any],  # MLflow's DatasetInput
+    inputs: Sequence[DatasetInput],
     version_tags: Mapping[str, str],
     run_tags: Mapping[str, str],
 ) -> TrainingFacts | None:
@@ -152,11 +153,11 @@ def training_facts(
     )
 
 
-def _context(dataset: Any) -> str:  # noqa: ANN401 - MLflow's DatasetInput
+def _context(dataset: DatasetInput) -> str:
     return next((str(tag.value).strip().lower() for tag in dataset.tags if tag.key == _CONTEXT_TAG), "")
 
 
-def _dataset(dataset: Any, stated_by: StatedBy) -> DatasetFacts:  # noqa: ANN401 - MLflow's Dataset
+def _dataset(dataset: Dataset, stated_by: StatedBy) -> DatasetFacts:
     return DatasetFacts(
         stated_by=stated_by,
         name=_text(dataset.name),

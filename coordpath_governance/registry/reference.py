@@ -11,6 +11,7 @@ from coordpath_governance.errors import NotFoundError, ReferenceDataError, Regis
 from coordpath_governance.reference.logged import LoggedReference, Role, collect_reference, read_reference
 from coordpath_governance.reference.sources import RowSource, open_source
 from coordpath_governance.registry.connection import connect, registry_errors
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.reports.make import Reference
 
@@ -83,7 +84,7 @@ def _frame(X: Any, y: Any, target: str | None) -> tuple[Any, str]:  # noqa: ANN4
 
 
 def reference_of(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     candidate: ModelPointer,
     target: str | None,
     weight: str | None,
@@ -110,7 +111,7 @@ def reference_of(
     return Reference(found.source, target, weight, role or found.role, period, missing, offset, exposure)
 
 
-def find_reference(client: Any, candidate: ModelPointer) -> LoggedReference | FoundRows:  # noqa: ANN401 - MlflowClient
+def find_reference(client: RegistryClient, candidate: ModelPointer) -> LoggedReference | FoundRows:
     """The candidate's logged moments, else the first dataset input of its run that can be loaded.
 
     If there is neither, the error lists everything that was tried.
@@ -149,7 +150,7 @@ def _logged_moments(run_id: str, tried: list[str]) -> LoggedReference | None:
         return read_reference(Path(path).read_bytes())
 
 
-def _dataset_rows(client: Any, run_id: str, tried: list[str]) -> FoundRows | None:  # noqa: ANN401 - MlflowClient
+def _dataset_rows(client: RegistryClient, run_id: str, tried: list[str]) -> FoundRows | None:
     """The first dataset input that is a readable file.
 
     Only sources that are files are loaded: those of other kinds can run code that whoever logged the run has chosen.
@@ -158,10 +159,11 @@ def _dataset_rows(client: Any, run_id: str, tried: list[str]) -> FoundRows | Non
     from mlflow.data.filesystem_dataset_source import FileSystemDatasetSource
 
     with registry_errors(f"reading run {run_id}"):
-        inputs = client.get_run(run_id).inputs.dataset_inputs
-    if not inputs:
+        inputs = client.get_run(run_id).inputs
+    dataset_inputs = () if inputs is None else inputs.dataset_inputs
+    if not dataset_inputs:
         tried.append(f"run {run_id} has no dataset inputs (mlflow.log_input was not called)")
-    for dataset in inputs:
+    for dataset in dataset_inputs:
         name = dataset.dataset.name
         try:
             source = mlflow.data.get_source(dataset)

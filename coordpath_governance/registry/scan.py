@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from coordpath_governance.errors import CoordpathError, NoVersionError, UnsupportedModelError
 from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of
 from coordpath_governance.registry.download import DeclaredModel, fetch_model, way_out
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer, find_champion, point_at, registered_names
 
 __all__ = ["SCAN_SCHEMA", "Scanned", "count_outcomes", "scan", "scan_document"]
@@ -46,7 +46,7 @@ class Scanned:
         return {key: value for key, value in vars(self).items() if value not in ("", 0, ()) or key in ("version", "under")}
 
 
-def scan(client: Any, alias: str, declared: DeclaredModel | None = None) -> Iterator[Scanned]:  # noqa: ANN401 - MlflowClient
+def scan(client: RegistryClient, alias: str, declared: DeclaredModel | None = None) -> Iterator[Scanned]:
     """All registered models by name; one that fails does not stop the others.
 
     ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read.
@@ -66,7 +66,7 @@ def count_outcomes(found: list[Scanned]) -> dict[str, int]:
     return {outcome: sum(each.outcome == outcome for each in found) for outcome in OUTCOMES}
 
 
-def _look_at(client: Any, name: str, alias: str, declared: DeclaredModel | None) -> Scanned:  # noqa: ANN401 - MlflowClient
+def _look_at(client: RegistryClient, name: str, alias: str, declared: DeclaredModel | None) -> Scanned:
     pointer: ModelPointer | None = None
     under: str | None = alias
     try:

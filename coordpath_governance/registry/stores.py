@@ -11,7 +11,6 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
@@ -20,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from coordpath_governance.errors import RegistryError, RegistryMissingError
 from coordpath_governance.ledger.database import Address
+from coordpath_governance.registry.ports import VersionClient
 
 __all__ = [
     "CONNECT_SECONDS",
@@ -59,7 +59,7 @@ def without_credentials(text: str) -> str:
     return _CREDENTIALS.sub("***@", text)
 
 
-def in_this_store(client: Any) -> str:  # noqa: ANN401 - MlflowClient
+def in_this_store(client: VersionClient) -> str:
     """' in sqlite:///…', the registry that a client asks; empty if it does not say which that is."""
     uri = getattr(client, "_registry_uri", None)
     return f" in {shown_store(uri)}" if isinstance(uri, str) else ""
