@@ -83,9 +83,9 @@ def _adopt_all(client: RegistryClient, ledger: Ledger, signer: PrivateKey, reaso
     from coordpath_governance.governance.adopt_all import adopt_all, exit_code
 
     kinds = set()
-    for taken in adopt_all(client, ledger, signer, reason):
-        kinds.add(taken.kind)
-        say_line(f"{taken.kind:8} {taken.name}: {taken.text}")
+    for result in adopt_all(client, ledger, signer, reason):
+        kinds.add(result.kind)
+        say_line(f"{result.kind:8} {result.name}: {result.text}")
     if not kinds:
         say_line("No registered model is under an adopted policy.")
     elif "adopted" in kinds:

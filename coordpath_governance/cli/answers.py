@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GATE_SCHEMA",
     "answer_document",
+    "change_words",
     "print_json",
     "refusal_document",
     "say_line",
@@ -36,7 +37,6 @@ __all__ = [
     "show_readiness",
     "show_rules",
     "tell_emergencies",
-    "told_change",
 ]
 
 _MARKS = {"pass": "met", "review": "NEEDS REVIEW", "fail": "NOT MET", "unknown": "NOT KNOWN", "waived": "waived"}
@@ -70,9 +70,9 @@ def show_readiness(readiness: Readiness, adopted: AdoptedPolicy, ledger: Ledger)
     show_rules(readiness.judgement.results)
     keys = ledger.keyring().keys
     for entry in (*readiness.tally.given, *readiness.waivers):
-        known, until = keys[entry.key].facts, entry.body["expires"][:10]
+        signer, until = keys[entry.key].facts, entry.body["expires"][:10]
         what = f"waived '{entry.body['rule']}'" if entry.event == "waiver" else "approved"
-        say_line(f"  {what} by {known.owner} ({', '.join(known.roles)}), until {until}, entry {entry.seq}")
+        say_line(f"  {what} by {signer.owner} ({', '.join(signer.roles)}), until {until}, entry {entry.seq}")
     for void in readiness.tally.void:
         say_line(f"  not counted: {void}")
 
@@ -98,7 +98,7 @@ def tell_emergencies(ledger: Ledger, name: str) -> None:
         say_line(f"Red: {words}")
 
 
-def told_change(binding: Binding) -> str:
+def change_words(binding: Binding) -> str:
     """A change in a few words."""
     before = f"{binding.from_version} → " if binding.from_version else ""
     return f"version {before}{binding.to_version} as '{binding.alias}'"

@@ -83,9 +83,9 @@ def log(
     TIME is a date or a date and time, in UTC unless it says otherwise. Both ends are included: --since 2026-01-01 --until
     2026-03-31 is the first quarter. An export is audited first; one that is not intact is shown with a warning, and exits 1.
     """
-    wanted = _Wanted(name, events, *_period(since, until))
+    selection = _Wanted(name, events, *_period(since, until))
     records = _records(export, anchors, where)
-    entries = [entry for entry in records.entries if wanted.has(entry)]
+    entries = [entry for entry in records.entries if selection.has(entry)]
     most = limit or (len(entries) if as_json else _NEWEST)
     shown = entries[max(0, len(entries) - most) :]
     if as_json:
@@ -125,10 +125,10 @@ def show(
     records = _records(export, anchors, where)
     entry = _numbered(records, seq)
     if document is not None:
-        kept = records.document(entry)
-        if kept is None:
+        kept_document = records.document(entry)
+        if kept_document is None:
             raise UsageError(f"no document is kept with entry {seq}, a '{visible(entry.event)}'; leave --document out")
-        write_evidence(document, [records.content(kept)])
+        write_evidence(document, [records.content(kept_document)])
     if as_json:
         print_json(show_document(records, entry, None if document is None else str(document)))
         return _exit_code(records)
@@ -197,9 +197,9 @@ def _records(export: Path | None, anchors: Iterable[Path], where: dict[str, Any]
 
 def _numbered(records: Records, seq: int) -> Entry:
     """The entry of that number. Raises `LedgerError` if it cannot be read, `NotFoundError` if there is none."""
-    found = [entry for entry in records.entries if entry.seq == seq]
-    if found:
-        return found[0]
+    numbered = [entry for entry in records.entries if entry.seq == seq]
+    if numbered:
+        return numbered[0]
     problems = records.audit.problems if records.audit is not None else ()
     for problem in problems:
         if problem.seq == seq:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from coordpath_governance.cli.answers import say_line, show_answer, told_change
+from coordpath_governance.cli.answers import change_words, say_line, show_answer
 from coordpath_governance.cli.options import Command, find_ledger, open_ledger
 from coordpath_governance.cli.screen import say
 from coordpath_governance.errors import CoordpathError, RefusedError, RegistryMissingError, UsageError
@@ -16,7 +16,7 @@ from coordpath_governance.governance.shown import show_after_promotion, show_ver
 from coordpath_governance.ledger.location import LEDGER_VARIABLE
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect
-from coordpath_governance.registry.guarded_registry import guard_behind
+from coordpath_governance.registry.guarded_registry import registry_guard
 from coordpath_governance.registry.stores import GUARDED_SCHEME
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
 from coordpath_governance.review.belonging import check_belongs
@@ -49,8 +49,8 @@ __all__ = [
 
 def alias_option(function: Command) -> Command:
     """--alias, as ``alias``: None if it is left to `chosen_alias`."""
-    told = f"The guarded alias; default: '{CHAMPION_ALIAS}', or the first that the policy guards if that is not among them."
-    return click.option("--alias", callback=_not_empty, help=told)(function)
+    text = f"The guarded alias; default: '{CHAMPION_ALIAS}', or the first that the policy guards if that is not among them."
+    return click.option("--alias", callback=_not_empty, help=text)(function)
 
 
 def _not_empty(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
@@ -93,8 +93,8 @@ class Governed:
 
     def actor(self, key: PrivateKey | None) -> Actor:
         """The owner of a key that the ledger knows; nobody without one."""
-        known = self.ledger.keyring().keys.get(key.public.id) if key is not None else None
-        return Actor(known.facts.owner, "key") if known is not None and known.revoked is None else Actor()
+        known_key = self.ledger.keyring().keys.get(key.public.id) if key is not None else None
+        return Actor(known_key.facts.owner, "key") if known_key is not None and known_key.revoked is None else Actor()
 
 
 def show_or_warn(show: Callable[[], None], version: str, *, quiet: bool = False) -> None:
@@ -167,7 +167,7 @@ def find_governed(
 
     opened = find_ledger(ledger, tracking_uri, registry_uri)
     if opened is None:
-        behind = guard_behind(client, name)
+        behind = registry_guard(client, name)
         if behind is not None:
             raise UsageError(
                 f"the registry of '{name}' is guarded, and a report without its ledger would not count: give --ledger URL "
@@ -191,7 +191,7 @@ def decide(governed: Governed, version: str, alias: str | None, sign: Callable[[
     if before.readiness is None:
         raise RefusedError(f"there is nothing to decide yet: {before.reason}")
     entry = sign(before.readiness)
-    say_line(f"The {entry.event} for {told_change(before.readiness.binding)} is entry {entry.seq}.")
+    say_line(f"The {entry.event} for {change_words(before.readiness.binding)} is entry {entry.seq}.")
     say()
     answer = governed.ask(number, alias)
     show_answer(answer, governed.adopted, governed.name, number)

@@ -137,7 +137,7 @@ def adopt(file: Path, key: Path | None, **where: str | None) -> int:
     sha256 = policy_sha256(policy)
     signer = load_key(key)
     ledger = open_ledger(**where, create=False)
-    seen = ledger.head()
+    head = ledger.head()
     before = {each.policy.name: each for each in adopted_policies(ledger)}.get(policy.name)
     if before is not None and before.sha256 == sha256:
         say_line(f"Policy '{policy.name}', SHA-256 {sha256}, is the adopted one already")
@@ -146,7 +146,7 @@ def adopt(file: Path, key: Path | None, **where: str | None) -> int:
     objections = [remark.text for remark in remarks if remark.certain]
     if objections:
         raise RefusedError(f"policy '{policy.name}' was not adopted. {' '.join(f'{each}.' for each in objections)}")
-    entry = adopt_policy(ledger, policy, signer, seen)
+    entry = adopt_policy(ledger, policy, signer, head)
     if entry.event == "proposal":
         say_line(f"Policy '{policy.name}', SHA-256 {sha256}, is proposed in {ledger.url}")
         return say_proposed(entry)

@@ -23,7 +23,7 @@ from coordpath_governance.cli.options import check_text, check_words, find_ledge
 from coordpath_governance.cli.screen import say
 from coordpath_governance.errors import EXIT_REVIEW, NotFoundError, RefusedError, UsageError
 from coordpath_governance.ledger.events import Emergency, Intent, Promotion
-from coordpath_governance.registry.guarded_registry import ask_to_promote, guard_behind, number_at
+from coordpath_governance.registry.guarded_registry import ask_to_promote, number_at, registry_guard
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.history import ModelHistory
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from coordpath_governance.review.ports import AliasRegistry
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["PROMOTION_SCHEMA", "Asked", "command"]
+__all__ = ["PROMOTION_SCHEMA", "PromotionAnswer", "command"]
 
 PROMOTION_SCHEMA = "coordpath.promotion/1"
 
 
-class Asked:
+class PromotionAnswer:
     """One promotion that was asked for, and the document about it."""
 
     def __init__(self, name: str, version: str, alias: str | None) -> None:
@@ -81,8 +81,8 @@ class Asked:
 
     def answered(self, answer: Answer, ledger: str) -> int:
         """A dry run: what the gate would say."""
-        said = {"verdict": answer.verdict, "reason": answer.reason, "exit_code": answer.exit_code}
-        self.document |= {**said, "ledger": ledger}
+        verdict = {"verdict": answer.verdict, "reason": answer.reason, "exit_code": answer.exit_code}
+        self.document |= {**verdict, "ledger": ledger}
         return self._print()
 
     def _recorded(self, ledger: Ledger) -> dict[str, Any]:
@@ -150,37 +150,37 @@ def command(
         if opened is not None:
             check_belongs(opened, registry, name)
         raise
-    asked = Asked(name, number, alias)
+    answer = PromotionAnswer(name, number, alias)
     try:
-        behind = None if dry_run else guard_behind(client, name)
+        behind = None if dry_run else registry_guard(client, name)
         if behind is not None:
-            alias = asked.document["alias"] = alias or behind.alias
+            alias = answer.document["alias"] = alias or behind.alias
             wish = _wish(client, name, alias, reason)
-            stood = number_at(client, name, alias)
+            previous = number_at(client, name, alias)
             ask_to_promote(client, name, number, alias, _request(behind.ledger, name, number, alias, signer, wish))
             answered = f"the registry let it, and recorded it in ledger {behind.ledger}"
-            if stood == number:
+            if previous == number:
                 answered = f"it was before, and the registry, whose ledger is {behind.ledger}, lets it stay"
-            said = f"{name} version {number} is '{alias}': {answered}."
-            said += _what_is_left(name, number, emergency)
-            return asked.promoted(said, behind.ledger, judged=not emergency) if as_json else _say(said)
+            text = f"{name} version {number} is '{alias}': {answered}."
+            text += _what_is_left(name, number, emergency)
+            return answer.promoted(text, behind.ledger, judged=not emergency) if as_json else _say(text)
         governed = open_governed(name, ledger, tracking_uri, registry_uri)
-        alias = asked.document["alias"] = governed.alias(alias)
+        alias = answer.document["alias"] = governed.alias(alias)
         if dry_run:
             if as_json:
-                return asked.answered(governed.ask(number, alias), governed.ledger.id)
+                return answer.answered(governed.ask(number, alias), governed.ledger.id)
             return _say_what_would_happen(governed, number, alias)
         wish = _wish(client, name, alias, reason)
         request = None if wish is None else _request(governed.ledger.id, name, number, alias, signer, wish)
         take = None if request is None else lambda: request[1]
         guard = Guard(governed.ledger, after=partial(_show, governed, quiet=as_json))
         guard.set_alias(governed.registry, name, alias, number, governed.actor(signer), take)
-        said = f"{name} version {number} is '{alias}'." + _what_is_left(name, number, emergency)
-        return asked.promoted(said, governed.ledger.id, governed.ledger, judged=not emergency) if as_json else _say(said)
+        text = f"{name} version {number} is '{alias}'." + _what_is_left(name, number, emergency)
+        return answer.promoted(text, governed.ledger.id, governed.ledger, judged=not emergency) if as_json else _say(text)
     except RefusedError as error:
         if not as_json:
             raise
-        return asked.refused(error)
+        return answer.refused(error)
 
 
 def _show(governed: Governed, _registry: AliasRegistry, name: str, version: str, *, quiet: bool) -> None:

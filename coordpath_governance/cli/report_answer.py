@@ -63,9 +63,11 @@ def show_overview(document: ChangeReportDocument, *, verdict: bool = True) -> No
     console.print(Text(visible(document.summary.headline), style="bold"))
     for sentence in document.summary.sentences:
         console.print(visible(sentence))
-    kept = recalled_from((document.models.get("champion") or {}).get("source"))
-    if kept is not None:
-        console.print(f"The champion's files are gone: its coefficients are those of report {kept[:_DIGITS]} in the ledger.")
+    recalled = recalled_from((document.models.get("champion") or {}).get("source"))
+    if recalled is not None:
+        console.print(
+            f"The champion's files are gone: its coefficients are those of report {recalled[:_DIGITS]} in the ledger."
+        )
     if document.path.steps:
         console.print()
         _show_steps(console, document)
@@ -149,9 +151,9 @@ def _beside_the_cost(document: ChangeReportDocument) -> Iterator[str]:
     old, new = document.impact.champion, document.impact.candidate
     if isinstance(old, GlmMetrics) and isinstance(new, GlmMetrics):
         figures = (("AUC", old.auc, new.auc), ("Gini", old.gini, new.gini))
-        known = [f"{name} {' → '.join(pair(a, b))}" for name, a, b in figures if a is not None and b is not None]
-        if known:
-            yield ", ".join(known)
+        pairs = [f"{name} {' → '.join(pair(a, b))}" for name, a, b in figures if a is not None and b is not None]
+        if pairs:
+            yield ", ".join(pairs)
 
 
 def _what(step: StepFacts) -> str:
@@ -187,8 +189,8 @@ def print_report(
     gate: dict[str, Any] = dict.fromkeys(_OF_THE_GATE) | {"verdict": "not assessed", "rules": [], "missing": []}
     if answer is not None and governed is not None:
         name, version = str(candidate.name), str(candidate.version)
-        said = answer_document(answer, governed.adopted, governed.ledger, name, version)
-        gate = {key: said[key] for key in _OF_THE_GATE}
+        gate_answer = answer_document(answer, governed.adopted, governed.ledger, name, version)
+        gate = {key: gate_answer[key] for key in _OF_THE_GATE}
     print_json(
         {
             "schema": REPORT_SCHEMA,

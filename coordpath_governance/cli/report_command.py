@@ -187,8 +187,8 @@ def command(
         answer, attached = governed.conclude(champion, candidate, report, alias)
     if as_json:
         return finish(answer.exit_code if answer is not None and gate else 0, attached, answer, governed)
-    how = "Attached to" if attached.new else "Already attached to"
-    code = _tell_where(governed, answer, report, candidate, attached, how)
+    action = "Attached to" if attached.new else "Already attached to"
+    code = _tell_where(governed, answer, report, candidate, attached, action)
     return code if gate else 0
 
 
@@ -198,10 +198,10 @@ def _tell_where(
     report: ChangeReport,
     candidate: ModelPointer,
     attached: Attached,
-    how: str,
+    action: str,
 ) -> int:
     """Where the report is, and what the gate says; the verdict's exit code, 0 if it was not asked."""
-    say(f"\n{how} {visible(candidate.uri)} under {attached.folder}")
+    say(f"\n{action} {visible(candidate.uri)} under {attached.folder}")
     if attached.replaced is not None:
         say(f"It replaces the report with SHA-256 {attached.replaced}")
     say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
@@ -237,28 +237,28 @@ def _mend(governed: GovernedModel, name: str, alias: str, options: dict[str, Any
     if out is not None:
         _write(out, report)
         say(f"\nWritten to {visible(str(out))}")
-    there = "It stands by this report. Already attached to"
-    how = "Other files were in its place. Attached again to" if attached.new else there
-    return _tell_where(governed, answer, report, candidate, attached, how)
+    unchanged = "It stands by this report. Already attached to"
+    action = "Other files were in its place. Attached again to" if attached.new else unchanged
+    return _tell_where(governed, answer, report, candidate, attached, action)
 
 
 def _check_dates(options: dict[str, Any]) -> None:
     for option in click.get_current_context().command.params:
-        given = options.get(option.name or "")
-        if option.name in DATE_FACTS and given is not None and not is_date(given):
-            raise UsageError(f"{option.opts[0]} is '{given}'; give a date such as 2026-12-31")
+        date = options.get(option.name or "")
+        if option.name in DATE_FACTS and date is not None and not is_date(date):
+            raise UsageError(f"{option.opts[0]} is '{date}'; give a date such as 2026-12-31")
 
 
 def _tell_what_is_pinned(policy: str) -> None:
     """Options that the policy decides are not the author's to choose; whoever gave one should know."""
     context = click.get_current_context()
-    given = [
+    ignored = [
         option.opts[0]
         for option in context.command.params
         if option.name in _PINNED and context.get_parameter_source(option.name) == ParameterSource.COMMANDLINE
     ]
-    if given:
-        say_line(f"As policy '{policy}' pins, not as given: {', '.join(given)}")
+    if ignored:
+        say_line(f"As policy '{policy}' pins, not as given: {', '.join(ignored)}")
         say()
 
 

@@ -48,8 +48,8 @@ def command(entry: int | None, yes: bool, key: Path | None, **where: str | None)
     if not yes and sys.stdin.isatty() and not click.confirm("Sign this?"):
         say("Nothing was signed.")
         return EXIT_REVIEW
-    done = second(ledger, entry, signer)
-    say_line(f"Seconded: '{done.event}' is entry {done.seq} of {ledger.url}")
+    seconded = second(ledger, entry, signer)
+    say_line(f"Seconded: '{seconded.event}' is entry {seconded.seq} of {ledger.url}")
     return 0
 
 
@@ -99,8 +99,8 @@ def _show_key(facts: KeyAdded) -> None:
     if facts.proof is None:
         say_line("  without proof that its owner has it: whoever proposed it may have made it")
     else:
-        named = f"named {facts.proof.owner}" if facts.proof.owner else "naming nobody"
-        say_line(f"  with its owner's proof of {facts.proof.at}, {named}")
+        naming = f"named {facts.proof.owner}" if facts.proof.owner else "naming nobody"
+        say_line(f"  with its owner's proof of {facts.proof.at}, {naming}")
 
 
 def _show_policy(ledger: Ledger, facts: PolicyAdopted) -> None:

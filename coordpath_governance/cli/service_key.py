@@ -53,9 +53,9 @@ def rotate_service(out: Path, old: str | None, reason: str, key: Path | None, **
         ids = ", ".join(each.facts.id[:_SHORT] for each in chosen)
         raise UsageError(f"there are {len(chosen)} service keys in use, {ids}: say with --old KEYID which to revoke")
     revocations = [KeyRevoked(key=each.facts.id, reason=reason) for each in chosen]
-    made = new_key()
-    facts = KeyFacts(id=made.public.id, public=made.public.text, owner=_OWNER, roles=(SERVICE,))
-    made.save(out)
+    new_private = new_key()
+    facts = KeyFacts(id=new_private.public.id, public=new_private.public.text, owner=_OWNER, roles=(SERVICE,))
+    new_private.save(out)
     try:
         entry = record_or_propose(ledger, "key added", KeyAdded(key=facts), signer)
     except BaseException:

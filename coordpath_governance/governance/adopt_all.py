@@ -72,13 +72,13 @@ def _take(ledger: Ledger, registry: ClientRegistry, name: str, alias: str, key: 
             return ModelTaken("nothing", name, f"no version is '{alias}'")
         return ModelTaken("guarded", name, f"version {version} is under guard as '{alias}' already")
     except UnguardedError as error:
-        found = error.version
+        standing = error.version
     except RefusedError as error:
         return ModelTaken("moved", name, str(error))
     except CoordpathError as error:
         return ModelTaken("failed", name, str(error))
     try:
-        registry.digest(name, found)
+        registry.digest(name, standing)
         entry = adopt_standing(ledger, registry, name, alias, key, reason)
     except (SigningKeyError, LedgerError):
         raise

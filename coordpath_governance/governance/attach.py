@@ -19,7 +19,7 @@ from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import AttachError, ReportFormatError, UsageError
 from coordpath_governance.governance.shown import VERDICT_TAG, conclusion_of, described, status_tags
 from coordpath_governance.registry.beside import attaching, folder_between, folder_name, read_beside, write_beside
-from coordpath_governance.registry.guarded_registry import guard_behind
+from coordpath_governance.registry.guarded_registry import registry_guard
 from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
@@ -100,11 +100,11 @@ def attach(
     folder = report_folder(champion, candidate)
     files = dict(recorded or {REPORT_FILE: report.to_bytes(), **rendered_pages(report)})
     digests = {name: sha256_hex(content) for name, content in files.items()}
-    given = verdict or Verdict.of(report.document)
-    files[VERDICT_FILE] = given.to_bytes(report.document, digests, now)
+    conclusion = verdict or Verdict.of(report.document)
+    files[VERDICT_FILE] = conclusion.to_bytes(report.document, digests, now)
     if attest is not None:
         files[ATTESTATION_FILE] = attest(digests, now)
-    tags = _tags(report, given, champion, candidate, folder)
+    tags = _tags(report, conclusion, champion, candidate, folder)
     new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
     if new:
@@ -119,10 +119,10 @@ def attach(
         for key, value in tags.items():
             client.set_model_version_tag(*candidate.registered, key, value)
         current = client.get_model_version(*candidate.registered).description or ""
-        said = None if status is None else conclusion_of(status)
-        wanted = described(current, render_summary_markdown(report.document, f"{folder}/{HTML_PAGE}", said))
-        if wanted != current:
-            client.update_model_version(*candidate.registered, description=wanted)
+        status_words = None if status is None else conclusion_of(status)
+        description = described(current, render_summary_markdown(report.document, f"{folder}/{HTML_PAGE}", status_words))
+        if description != current:
+            client.update_model_version(*candidate.registered, description=description)
     return Attached(folder, digests[REPORT_FILE], new, replaced)
 
 
@@ -157,9 +157,9 @@ def put_again(
     with attaching(f"reading the tags of {candidate.uri}"):
         tags = client.get_model_version(*candidate.registered).tags
     replaced = put_files(client, champion, candidate, recorded)
-    named = digest if tags.get(_TAG_OF_PLACE) == folder else tags.get(_TAG_OF_COMPLETENESS, digest)
+    tagged = digest if tags.get(_TAG_OF_PLACE) == folder else tags.get(_TAG_OF_COMPLETENESS, digest)
     with attaching(f"tagging {candidate.uri}"):
-        client.set_model_version_tag(*candidate.registered, _TAG_OF_COMPLETENESS, named)
+        client.set_model_version_tag(*candidate.registered, _TAG_OF_COMPLETENESS, tagged)
     return Attached(folder, digest, new=True, replaced=replaced)
 
 
@@ -224,19 +224,19 @@ def _is_attached(
     return made_at is not None and stored.get(ATTESTATION_FILE) == attested(made_at)
 
 
-def _same_but_for_time(stored: bytes, wanted: bytes) -> str | None:
+def _same_but_for_time(stored: bytes, new: bytes) -> str | None:
     """The time of a stored verdict that says what is wanted; None if it says anything else."""
     try:
         before = json.loads(stored)
     except (ValueError, RecursionError):
         return None
-    same = isinstance(before, dict) and before | {"made_at": None} == json.loads(wanted) | {"made_at": None}
+    same = isinstance(before, dict) and before | {"made_at": None} == json.loads(new) | {"made_at": None}
     return str(before["made_at"]) if same and "made_at" in before else None
 
 
-def _replaced(before: bytes | None, wanted: bytes) -> str | None:
+def _replaced(before: bytes | None, new: bytes) -> str | None:
     """The digest of another report that stands where this one is about to go."""
-    return sha256_hex(before) if before is not None and before != wanted else None
+    return sha256_hex(before) if before is not None and before != new else None
 
 
 def _tell_that_it_is_being_replaced(client: RegistryClient, candidate: ModelPointer) -> None:
@@ -244,7 +244,7 @@ def _tell_that_it_is_being_replaced(client: RegistryClient, candidate: ModelPoin
     with attaching(f"untagging {candidate.uri}"):
         if _TAG_OF_COMPLETENESS not in client.get_model_version(name, version).tags:
             return
-        if guard_behind(client, name) is None:
+        if registry_guard(client, name) is None:
             client.delete_model_version_tag(name, version, _TAG_OF_COMPLETENESS)
         else:
             client.set_model_version_tag(name, version, _TAG_OF_COMPLETENESS, _BEING_REPLACED)
@@ -289,8 +289,8 @@ class Verdict:
     @classmethod
     def of(cls, document: ChangeReportDocument) -> Verdict:
         """What the report says of itself, where no gate was asked."""
-        told = document.assessment
-        return cls(told.verdict, told.reason, told.materiality)
+        assessment = document.assessment
+        return cls(assessment.verdict, assessment.reason, assessment.materiality)
 
     def to_bytes(self, document: ChangeReportDocument, digests: dict[str, str], now: str) -> bytes:
         """The file."""

@@ -117,8 +117,8 @@ def _values(source: RowSource, column: str) -> tuple[object, ...]:
     """The first few values of a column that are not missing, in order of their text."""
     values: set[object] = set()
     for chunk in source.chunks([column]):
-        found = chunk.column(0).unique().to_pylist()
-        values.update(value for value in found if not _is_missing(value) and value not in source.null_texts)
+        distinct = chunk.column(0).unique().to_pylist()
+        values.update(value for value in distinct if not _is_missing(value) and value not in source.null_texts)
         if len(values) > _MOST_LABELS:
             break
     return tuple(sorted(values, key=str)[:_MOST_VALUES])

@@ -29,7 +29,7 @@ class ForeignDecision:
     files: tuple[str, ...]
     on_record: bool
 
-    def told(self, version: str) -> str:
+    def sentence(self, version: str) -> str:
         """What is wrong, and what becomes of it."""
         if self.on_record:
             files = ", ".join(f"{file}: changed" for file in self.files)
@@ -74,7 +74,9 @@ def foreign_decisions(client: VersionClient, ledger: Ledger, name: str, version:
     Raises `RegistryError` if the artifacts cannot be reached.
     """
     recorded = _on_record(ledger, name, version)
-    reported = [made.champion for _, made in ModelHistory(ledger.entries(name)).of(ReportMade) if made.version == version]
+    reported = [
+        report.champion for _, report in ModelHistory(ledger.entries(name)).of(ReportMade) if report.version == version
+    ]
     if not (reported or recorded):
         return
     pointer = point_at_version(client, name, version)
@@ -82,17 +84,17 @@ def foreign_decisions(client: VersionClient, ledger: Ledger, name: str, version:
         return
     for before in dict.fromkeys((*reported, *recorded)):
         present = present_beside(client, pointer, folder_between(name, before, version), DECISION_FILES)
-        known = recorded.get(before, [])
+        own_files = recorded.get(before, [])
         files = tuple(
-            file for file in DECISION_FILES if file in present and all(present[file] != own[file] for own in known)
+            file for file in DECISION_FILES if file in present and all(present[file] != own[file] for own in own_files)
         )
         if files:
-            yield ForeignDecision(files, bool(known))
+            yield ForeignDecision(files, bool(own_files))
 
 
 def _on_record(ledger: Ledger, name: str, version: str) -> dict[str | None, list[dict[str, bytes]]]:
     """The files of every recorded decision about a version, newest first, by the version that the change starts from."""
-    found: dict[str | None, list[dict[str, bytes]]] = {}
+    recorded: dict[str | None, list[dict[str, bytes]]] = {}
     for document, files in recorded_decisions(ledger, name, version):
-        found.setdefault(document.from_version, []).append(files)
-    return found
+        recorded.setdefault(document.from_version, []).append(files)
+    return recorded

@@ -54,11 +54,11 @@ def declared_in(ledger: Ledger) -> DeclaredModel:
     """What a ledger says of versions that cannot be read, whether or not enough people say so: that is the gate's to ask."""
 
     def find(pointer: ModelPointer, digest: str) -> LinearModel | None:
-        found = vouched_in(ledger, pointer, digest)
-        if found is None:
+        declared = vouched_in(ledger, pointer, digest)
+        if declared is None:
             return None
-        where = f"what entry {found.signed[0][1].seq} declares of {pointer.uri}"
-        return with_source(declared_model(ledger.blob(found.coefficients), where), vouched_source(*found.owners))
+        where = f"what entry {declared.signed[0][1].seq} declares of {pointer.uri}"
+        return with_source(declared_model(ledger.blob(declared.coefficients), where), vouched_source(*declared.owners))
 
     return find
 
@@ -90,10 +90,10 @@ def declare_version(
     """
     name, version = str(pointer.name), str(pointer.version)
     check_belongs(ledger, ClientRegistry(client), name)
-    known = check_declarer(ledger, adopted.policy, name, version, key)
-    given = None if file is None else _given(file)
+    signer = check_declarer(ledger, adopted.policy, name, version, key)
+    written = None if file is None else _read_file(file)
     digest, authored = _unreadable(pointer)
-    model = given or authored
+    model = written or authored
     if model is None:
         raise UsageError(f"{pointer.uri} has no {_FILE} beside it; say what to vouch for with --coefficients FILE")
     content = declared_bytes(model)
@@ -101,10 +101,10 @@ def declare_version(
     beside = _lay_beside(client, pointer, content, entry)
     standing = vouched_in(ledger, pointer, digest)
     missing = 0 if standing is None else standing.missing
-    return DeclaredVersion(entry, new, known.facts.owner, digest, sha256_hex(content), beside, missing)
+    return DeclaredVersion(entry, new, signer.facts.owner, digest, sha256_hex(content), beside, missing)
 
 
-def _given(file: Path) -> LinearModel:
+def _read_file(file: Path) -> LinearModel:
     if not file.is_file():
         raise NotFoundError(f"there is no file '{file}'; cg.to_coefficients(model, FILE) writes one")
     return read_coefficients(file)

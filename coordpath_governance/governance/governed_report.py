@@ -103,20 +103,20 @@ class GovernedModel:
         name, version = str(candidate.name), str(candidate.version)
         history, registry = ModelHistory(self.ledger.entries(name)), ClientRegistry(self.client)
         check_belongs(self.ledger, registry, name)
-        made = _report_between(history, champion, candidate)
-        files = None if made is None else recorded_files(self.ledger, made)
-        states = None if made is None else page_states(registry, name, made)
-        if made is None or files is None or states is None:
+        recorded = _report_between(history, champion, candidate)
+        files = None if recorded is None else recorded_files(self.ledger, recorded)
+        states = None if recorded is None else page_states(registry, name, recorded)
+        if recorded is None or files is None or states is None:
             return None
         report, stands = ChangeReport.from_bytes(files[REPORT_FILE]), history.standing(alias).version == version
         if not changed_pages(states):
-            there = Attached(folder_between(name, made.champion, version), made.report, new=False)
-            known = "not known" not in states.values() and history.stands_by(version, made.champion) == made
-            return (report, self._shown(name, alias, version), there) if stands and known else None
-        if registry.digest(name, version) != made.candidate_digest:
+            unchanged = Attached(folder_between(name, recorded.champion, version), recorded.report, new=False)
+            is_settled = "not known" not in states.values() and history.stands_by(version, recorded.champion) == recorded
+            return (report, self._shown(name, alias, version), unchanged) if stands and is_settled else None
+        if registry.digest(name, version) != recorded.candidate_digest:
             return None
         newest = [each for _, each in history.of(ReportMade) if each.version == version][-1]
-        if history.kept(version) is not None or newest != made:
+        if history.kept(version) is not None or newest != recorded:
             attached = put_again(self.client, champion, candidate, files)
             return report, self._shown(name, alias, version) if stands else None, attached
         applied = report.document.assessment.policy
@@ -134,12 +134,12 @@ class GovernedModel:
         self, report: ChangeReport, champion: ModelPointer | None, candidate: ModelPointer
     ) -> ChangeReport | None:
         """The newest recorded report on this change if it says the same but for what the gate knew at its time."""
-        made = _report_between(ModelHistory(self.ledger.entries(str(candidate.name))), champion, candidate)
-        if made is None:
+        newest = _report_between(ModelHistory(self.ledger.entries(str(candidate.name))), champion, candidate)
+        if newest is None:
             return None
-        recorded = ChangeReport.from_bytes(self.ledger.blob(made.report))
-        again = ChangeReport(assess(report.document, self.adopted.policy, recorded.document.assessment.gate))
-        return recorded if again.sha256 == made.report else None
+        recorded = ChangeReport.from_bytes(self.ledger.blob(newest.report))
+        remade = ChangeReport(assess(report.document, self.adopted.policy, recorded.document.assessment.gate))
+        return recorded if remade.sha256 == newest.report else None
 
     def _attach(
         self,
@@ -153,7 +153,7 @@ class GovernedModel:
         name, version = str(candidate.name), str(candidate.version)
         replaced = put_files(self.client, champion, candidate, recorded)
         answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version)
-        verdict = self._told(answer)
+        verdict = self._verdict(answer)
         key = self.ledger.signing_key()
         sign = None if key is None else partial(self._attested, report, verdict, key)
         put_decisions(self.client, self.ledger, name, version)
@@ -172,7 +172,7 @@ class GovernedModel:
         )
         return answer, replace(attached, replaced=replaced or attached.replaced)
 
-    def _told(self, answer: Answer) -> Verdict:
+    def _verdict(self, answer: Answer) -> Verdict:
         readiness = answer.readiness
         if readiness is None:
             return Verdict(answer.verdict, answer.reason, None, self.adopted.sha256, answer.alias)
@@ -188,9 +188,9 @@ class GovernedModel:
 
     def _attested(self, report: ChangeReport, verdict: Verdict, key: PrivateKey, digests: dict[str, str], now: str) -> bytes:
         """attestation.json; the same for the same time."""
-        told = Assessment(verdict=verdict.verdict, reason=verdict.reason, materiality=verdict.materiality)
+        assessment = Assessment(verdict=verdict.verdict, reason=verdict.reason, materiality=verdict.materiality)
         policy, ledger = self.adopted.sha256, self.ledger.id
-        return attest(report.document, digests, key, made_at=now, assessment=told, policy=policy, ledger=ledger)
+        return attest(report.document, digests, key, made_at=now, assessment=assessment, policy=policy, ledger=ledger)
 
 
 def _report_between(history: ModelHistory, champion: ModelPointer | None, candidate: ModelPointer) -> ReportMade | None:
@@ -201,8 +201,8 @@ def _report_between(history: ModelHistory, champion: ModelPointer | None, candid
     stands_by = history.stands_by(str(candidate.version), before)
     if stands_by is not None:
         return stands_by
-    known = history.report(str(candidate.version), before)
-    return known[1] if known is not None and known[1].champion == before else None
+    newest = history.report(str(candidate.version), before)
+    return newest[1] if newest is not None and newest[1].champion == before else None
 
 
 def _check_replaces_nothing_approved(history: ModelHistory, report: ChangeReport) -> None:
@@ -211,12 +211,14 @@ def _check_replaces_nothing_approved(history: ModelHistory, report: ChangeReport
     candidate, champion = subject.candidate, subject.champion
     if champion is not None and champion.name != candidate.name:
         return
-    made = history.stands_by(str(candidate.version), None if champion is None else champion.version)
-    if made is None or made.pages is None or made.report == report.sha256:
+    approved = history.stands_by(str(candidate.version), None if champion is None else champion.version)
+    if approved is None or approved.pages is None or approved.report == report.sha256:
         return
-    again = f"coordpath report {quote(subject.name)} --candidate {made.version} --champion {made.champion or 'none'}"
+    command = (
+        f"coordpath report {quote(subject.name)} --candidate {approved.version} --champion {approved.champion or 'none'}"
+    )
     raise UsageError(
-        f"version {made.version} of '{subject.name}' was promoted by another report on this change, of SHA-256 "
-        f"{made.report[:_DIGITS]}…, and that one stays beside it: `{again}` attaches it again if it was changed. To look at "
-        "this one, add --no-attach --out FOLDER --data FILE --target COL"
+        f"version {approved.version} of '{subject.name}' was promoted by another report on this change, of SHA-256 "
+        f"{approved.report[:_DIGITS]}…, and that one stays beside it: `{command}` attaches it again if it was changed. "
+        "To look at this one, add --no-attach --out FOLDER --data FILE --target COL"
     )

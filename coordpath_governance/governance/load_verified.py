@@ -106,10 +106,10 @@ def _alias(uri: str) -> str | None:
 def _audited(ledger: Ledger, name: str, anchors: Sequence[str | Path]) -> ModelHistory:
     """The model's history from a ledger in which nothing is wrong."""
     entries, damaged = ledger.stored()
-    found = audit(entries, ledger.blobs, [_anchor(Path(path)) for path in anchors], damaged)
-    if not found.intact:
+    audited = audit(entries, ledger.blobs, [_anchor(Path(path)) for path in anchors], damaged)
+    if not audited.intact:
         raise RefusedError(
-            f"the ledger '{ledger.url}' says what was promoted, but is {found.conclusion}; see `coordpath audit verify`"
+            f"the ledger '{ledger.url}' says what was promoted, but is {audited.conclusion}; see `coordpath audit verify`"
         )
     return ModelHistory(tuple(entry for entry in entries if entry.model == name))
 
@@ -123,8 +123,8 @@ def _anchor(path: Path) -> AnchorFile:
 
 def _expected(history: ModelHistory, name: str, alias: str | None) -> dict[str, Standing]:
     """What stands under the alias, or, where none is asked for, under each that was ever promoted to."""
-    known = {facts.alias for _, facts in history.of(Promotion)} | {facts.alias for _, facts in history.of(Adoption)}
-    standing = {each: history.standing(each) for each in sorted(known) if alias in (None, each)}
+    aliases = {facts.alias for _, facts in history.of(Promotion)} | {facts.alias for _, facts in history.of(Adoption)}
+    standing = {each: history.standing(each) for each in sorted(aliases) if alias in (None, each)}
     if not standing:
         where = f"'{alias}' of '{name}'" if alias else f"an alias of '{name}'"
         raise RefusedError(f"the ledger knows of nothing promoted to {where}; use `coordpath promote` or `coordpath adopt`")
@@ -153,14 +153,14 @@ def _download(pointer: ModelPointer, folder: Path) -> Path:
 def _check_digest(uri: str, pointer: ModelPointer, digest: str, expected: dict[str, Standing]) -> None:
     if any(standing.digest == digest and standing.doubt is None for standing in expected.values()):
         return
-    told = "; ".join(
+    standings = "; ".join(
         f"'{alias}' is to be version {standing.version}, digest {str(standing.digest)[:_SHOWN]}"
         + ("" if standing.doubt is None else f", but was found moved: {standing.doubt}")
         for alias, standing in expected.items()
     )
     raise RefusedError(
-        f"{uri} was not loaded: it is version {pointer.version}, digest {digest[:_SHOWN]}, and the ledger says: {told}. "
-        "Promote it, or take what stands there as it is with `coordpath adopt`"
+        f"{uri} was not loaded: it is version {pointer.version}, digest {digest[:_SHOWN]}, and the ledger says: {standings}"
+        ". Promote it, or take what stands there as it is with `coordpath adopt`"
     )
 
 

@@ -24,7 +24,7 @@ from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
 from coordpath_governance.registry.beside import read_beside
 from coordpath_governance.registry.connection import connect, registry_errors, registry_uri_in_use
-from coordpath_governance.registry.guarded_registry import guard_behind
+from coordpath_governance.registry.guarded_registry import registry_guard
 from coordpath_governance.registry.origin import FACT_TAG
 from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.reference import reference_of
@@ -123,7 +123,7 @@ def report_on_registered(client: RegistryClient, name: str, version: str, terms:
 
 def _fact_tags(facts: Mapping[str, str | None]) -> dict[str, str]:
     """The tags that say these facts; `UsageError` for one that a report would not use."""
-    found = {}
+    tags = {}
     for fact, text in facts.items():
         if text is None:
             continue
@@ -132,14 +132,14 @@ def _fact_tags(facts: Mapping[str, str | None]) -> dict[str, str]:
         objection = objection_to_fact(fact, text) if text.strip() else "is blank"
         if objection:
             raise UsageError(f"{fact}= {objection}")
-        found[FACT_TAG + fact] = text
-    return found
+        tags[FACT_TAG + fact] = text
+    return tags
 
 
 def _report(client: RegistryClient, name: str, version: str, terms: ReportTerms) -> ChangeReport:
     """The report that the registry made already, else one made here."""
     candidate = point_at(client, name, version)
-    guard = guard_behind(client, name)
+    guard = registry_guard(client, name)
     if guard is not None:
         attached = _attached(client, find_champion(client, name, guard.alias), candidate)
         if attached is not None:

@@ -77,9 +77,9 @@ def show_version(
             if stored.tags.get(key) != value:
                 client.set_model_version_tag(name, version, key, value)
         current = stored.description or ""
-        wanted = described(current, _summary(ledger, name, status))
-        if wanted != current:
-            client.update_model_version(name, version, description=wanted)
+        description = described(current, _summary(ledger, name, status))
+        if description != current:
+            client.update_model_version(name, version, description=description)
 
 
 def show_after_promotion(registry: VersionRegistry, ledger: Ledger, name: str, version: str) -> None:
@@ -114,11 +114,13 @@ def conclusion_of(status: VersionStatus) -> Conclusion:
 
 
 def _summary(ledger: Ledger, name: str, status: VersionStatus) -> str:
-    said, made = conclusion_of(status), status.report
-    if made is None:
-        return render_conclusion_markdown(said)
-    document = ChangeReport.from_bytes(ledger.blob(made.report)).document
-    return render_summary_markdown(document, f"{folder_between(name, made.champion, made.version)}/{HTML_PAGE}", said)
+    conclusion, report = conclusion_of(status), status.report
+    if report is None:
+        return render_conclusion_markdown(conclusion)
+    document = ChangeReport.from_bytes(ledger.blob(report.report)).document
+    return render_summary_markdown(
+        document, f"{folder_between(name, report.champion, report.version)}/{HTML_PAGE}", conclusion
+    )
 
 
 def described(current: str, summary: str) -> str:

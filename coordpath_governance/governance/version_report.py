@@ -99,8 +99,8 @@ def recalled_in(ledger: Ledger, alias: str) -> RecalledModel:
         standing = ModelHistory(chain).standing(alias)
         if pointer.name is None or pointer.version != standing.version:
             raise gone
-        kept = next(kept_models(chain, ledger.blobs, standing.version, standing.digest), None)
-        if kept is None:
+        account = next(kept_models(chain, ledger.blobs, standing.version, standing.digest), None)
+        if account is None:
             raise FilesGoneError(
                 f"{gone}. No report in the ledger has its coefficients, so nobody knows what it was: a policy-admin takes "
                 f"that as it is with `coordpath adopt {quote(name)} --alias {quote(alias)}`, and the next version is "
@@ -109,7 +109,7 @@ def recalled_in(ledger: Ledger, alias: str) -> RecalledModel:
         provenance = Provenance(
             uri=pointer.uri, name=name, version=pointer.version, digest=standing.digest, run_id=pointer.run_id
         )
-        model = with_source(kept.model, recalled_source(kept.report, kept.model.source))
+        model = with_source(account.model, recalled_source(account.report, account.model.source))
         return replace(model, provenance=provenance)
 
     return recall

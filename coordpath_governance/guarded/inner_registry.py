@@ -57,10 +57,10 @@ class InnerRegistry:
         """All aliases of a registered model with the versions they stand for; empty if there is no such model."""
         try:
             with registry_errors(f"looking up the registered model '{name}'"):
-                found = self.store.get_registered_model(name).aliases
+                aliases = self.store.get_registered_model(name).aliases
         except NotFoundError:
             return {}
-        return {str(alias): str(version) for alias, version in found.items()}
+        return {str(alias): str(version) for alias, version in aliases.items()}
 
     def set_alias(self, name: str, alias: str, version: str) -> None:
         """Set an alias, unguarded."""

@@ -22,7 +22,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, PERMISSION_DENIED, TEMPORARILY_UNAVAILABLE
 
 from coordpath_governance.errors import CoordpathError, LedgerError, NotFoundError, RefusedError, RegistryError
-from coordpath_governance.registry.guarded_registry import EXIT_FIELD, ask_to_promote, guard_behind
+from coordpath_governance.registry.guarded_registry import EXIT_FIELD, ask_to_promote, registry_guard
 from coordpath_governance.review.ports import Actor
 from coordpath_governance.review.requests import REQUEST_TAG, sign_request
 from coordpath_governance.signing import KEY_VARIABLE, PASSPHRASE_VARIABLE
@@ -88,8 +88,8 @@ def _key_owner(keyring: Callable[[], KeyRing]) -> str | None:
     key = own_key()
     if key is None:
         return None
-    known = keyring().keys.get(key.public.id)
-    return known.facts.owner if known is not None and known.revoked is None else None
+    known_key = keyring().keys.get(key.public.id)
+    return known_key.facts.owner if known_key is not None and known_key.revoked is None else None
 
 
 class LazyGuard:
@@ -110,7 +110,7 @@ class LazyGuard:
         promotion that the other has begun, and take it for one that a crash left.
         """
         with refusals("set alias"):
-            behind = guard_behind(registry.client, name)
+            behind = registry_guard(registry.client, name)
             if behind is not None:
                 ask_to_promote(registry.client, name, version, alias, _request(behind.ledger, name, version, alias))
                 return
@@ -147,7 +147,7 @@ class LazyGuard:
         What a registry that guards itself has recorded is not recorded again, unless this process knows who registers.
         """
         try:
-            recorded = guard_behind(registry.client, name) is not None
+            recorded = registry_guard(registry.client, name) is not None
             if recorded and own_key() is None:
                 return
             guard = self._open()
@@ -189,20 +189,20 @@ def refusals(operation: str) -> Iterator[None]:
     except (RegistryError, NotFoundError) as error:
         if isinstance(error.__cause__, MlflowException):
             raise error.__cause__ from None
-        raise _told(operation, error) from error
+        raise _as_mlflow_error(operation, error) from error
     except CoordpathError as error:
-        raise _told(operation, error) from error
+        raise _as_mlflow_error(operation, error) from error
     except Exception as error:
         _LOG.exception("coordpath: '%s' is refused because the guard failed", operation)
         message = f"coordpath refuses '{operation}': its guard failed with {type(error).__name__}; see the server's log"
         raise MlflowException(message, error_code=INTERNAL_ERROR) from error
 
 
-def _told(operation: str, error: CoordpathError) -> MlflowException:
+def _as_mlflow_error(operation: str, error: CoordpathError) -> MlflowException:
     reason = shorten(visible(str(error)), _LONGEST)
-    told = {EXIT_FIELD: error.exit_code}
+    fields = {EXIT_FIELD: error.exit_code}
     if isinstance(error, RefusedError):
-        return MlflowException(f"coordpath refuses '{operation}': {reason}", error_code=PERMISSION_DENIED, **told)
+        return MlflowException(f"coordpath refuses '{operation}': {reason}", error_code=PERMISSION_DENIED, **fields)
     code = TEMPORARILY_UNAVAILABLE if isinstance(error, LedgerError | RegistryError) else PERMISSION_DENIED
     message = f"coordpath refuses '{operation}', because it cannot tell whether it is allowed: {reason}"
     return MlflowException(message, error_code=code)

@@ -35,11 +35,11 @@ def open_guard(inner_uri: str) -> Guard:
     by a later `coordpath report`.
     """
     url = ledger_url(inner_uri, None)
-    how = os.environ.get(REPORTS_VARIABLE) or "inline"
-    if how not in ("inline", "sweep"):
-        raise UsageError(f"{REPORTS_VARIABLE}={how}: reports are made 'inline' or left to the 'sweep'")
+    when = os.environ.get(REPORTS_VARIABLE) or "inline"
+    if when not in ("inline", "sweep"):
+        raise UsageError(f"{REPORTS_VARIABLE}={when}: reports are made 'inline' or left to the 'sweep'")
     ledger = Ledger.open(url, create=False)
-    report = partial(_report, ledger, url, inner_uri) if how == "inline" else None
+    report = partial(_report, ledger, url, inner_uri) if when == "inline" else None
     return Guard(ledger, report, partial(_show, ledger))
 
 
@@ -71,6 +71,6 @@ def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -
     command = [sys.executable, "-m", "coordpath_governance", "report", "--candidate", version, "--", name]
     places = {"MLFLOW_TRACKING_URI": tracking, "MLFLOW_REGISTRY_URI": inner_uri, "COORDPATH_LEDGER": url}
     environment = {**os.environ, **places}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_TIMEOUT, check=False)  # noqa: S603 - our own program
-    if done.returncode:
-        _LOG.warning("coordpath: no report on version %s of %r: %s", version, name, done.stderr.strip()[-_TAIL:])
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_TIMEOUT, check=False)  # noqa: S603 - our own program
+    if result.returncode:
+        _LOG.warning("coordpath: no report on version %s of %r: %s", version, name, result.stderr.strip()[-_TAIL:])

@@ -107,12 +107,12 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         MLflow's client looks at the names of these arguments.
         """
         self._refuse_hiding(name, tags)
-        made = super().create_model_version(
+        created = super().create_model_version(
             name, source, run_id, tags, run_link, description, local_model_path=local_model_path, model_id=model_id
         )
         if not any((tag.key, tag.value) == _IS_PROMPT for tag in tags or ()):
-            self._lazy_guard.registered(self._unguarded(), str(name), str(made.version))
-        return made
+            self._lazy_guard.registered(self._unguarded(), str(name), str(created.version))
+        return created
 
     def transition_model_version_stage(
         self, name: str, version: str | int, stage: str, archive_existing_versions: bool
@@ -145,8 +145,8 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         """The version under an alias. Under the name that clients ask for it, that this registry is guarded and by whom."""
         if alias != GUARD_ALIAS:
             return super().get_model_version_by_alias(name, alias)
-        told = {GUARD_FIELD: self._lazy_guard.introduce(str(name))}
-        raise MlflowException("coordpath guards this registry", error_code=RESOURCE_DOES_NOT_EXIST, **told)
+        fields = {GUARD_FIELD: self._lazy_guard.introduce(str(name))}
+        raise MlflowException("coordpath guards this registry", error_code=RESOURCE_DOES_NOT_EXIST, **fields)
 
     def delete_registered_model_alias(self, name: str, alias: str) -> object:
         """Delete an alias, unless it is guarded."""

@@ -84,8 +84,8 @@ def _to_the_last_promotion(entries: Iterable[_About]) -> Iterator[_About]:
             return
 
 
-def _agree(one: int | None, other: int | None) -> bool:
-    return one is None or other is None or one == other
+def _agree(first: int | None, second: int | None) -> bool:
+    return first is None or second is None or first == second
 
 
 def _several(times: Iterable[int | None]) -> bool:

@@ -105,9 +105,9 @@ def _place(entry: Entry, before: Entry | None, model_before: Entry | None) -> It
 
 def _signer(entry: Entry, keys: KeyRing) -> PublicKey | None:
     """The key that must have signed: one of the ring, or the one that an entry brings in for itself."""
-    known = keys.keys.get(entry.key)
-    if known is not None:
-        return known.public
+    signer = keys.keys.get(entry.key)
+    if signer is not None:
+        return signer.public
     facts = entry.facts
     if isinstance(facts, LedgerCreated | KeyAdded) and facts.key.id == entry.key:
         return PublicKey.from_text(facts.key.public)

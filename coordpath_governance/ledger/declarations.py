@@ -60,17 +60,17 @@ def vouched(
             continue
         if (facts.registry, facts.name, facts.version, facts.digest) != subject:
             continue
-        known = keys.keys.get(entry.key)
-        if known is None or known.revoked is not None or set(known.facts.roles).isdisjoint(roles):
+        signer = keys.keys.get(entry.key)
+        if signer is None or signer.revoked is not None or set(signer.facts.roles).isdisjoint(roles):
             continue
-        who = person(known.facts.owner)
+        who = person(signer.facts.owner)
         if author is None or person(author) != who:
             last.pop(who, None)
-            last[who] = (known.facts.owner, entry, facts.coefficients)
+            last[who] = (signer.facts.owner, entry, facts.coefficients)
     if not last:
         return None
     newest = next(reversed(last.values()))[2]
-    signed = tuple((owner, entry) for _, (owner, entry, said) in sorted(last.items()) if said == newest)
+    signed = tuple((owner, entry) for _, (owner, entry, declared) in sorted(last.items()) if declared == newest)
     needed = 1 if author is not None else _UNKNOWN_AUTHOR
     return Vouched(newest, signed, max(0, needed - len(signed)))
 
@@ -111,15 +111,15 @@ def vouched_sides(
 
     Of some of them a person may be ``missing`` still.
     """
-    found = {}
+    sides = {}
     for who, coefficients in declared_sides(document).items():
         side = _side(document, who)
         if side is None or side.name is None or side.version is None or side.digest is None:
             continue
-        one = vouched(chain, keys, roles, registry, side.name, side.version, side.digest)
-        if one is not None and one.coefficients == coefficients:
-            found[who] = one
-    return found
+        vouched_side = vouched(chain, keys, roles, registry, side.name, side.version, side.digest)
+        if vouched_side is not None and vouched_side.coefficients == coefficients:
+            sides[who] = vouched_side
+    return sides
 
 
 def _side(document: ChangeReportDocument, who: str) -> VersionFacts | None:

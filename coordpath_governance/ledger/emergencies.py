@@ -31,14 +31,14 @@ from coordpath_governance.policy.terms import SERVICE
 
 __all__ = [
     "EmergencyState",
-    "Stood",
+    "PastStanding",
     "emergencies",
     "emergency_objections",
     "open_emergencies",
+    "past_standings",
     "rejected_since",
     "reviewers",
-    "stood_before",
-    "what_stood",
+    "standing_before",
 ]
 
 _SLACK = timedelta(minutes=5)
@@ -46,7 +46,7 @@ _LONGEST = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
-class Stood:
+class PastStanding:
     """A version with its files' digest, since entry ``seq``; no version where an adoption said that nothing stands there."""
 
     version: str | None
@@ -54,30 +54,30 @@ class Stood:
     seq: int
 
 
-def what_stood(chain: Iterable[Entry], alias: str) -> tuple[Stood, ...]:
+def past_standings(chain: Iterable[Entry], alias: str) -> tuple[PastStanding, ...]:
     """What stands under an alias, last, and what it replaced, one after the other; empty if nothing ever stood there.
 
     Whoever goes back to a version with the same files, through the gate, in an emergency or by an adoption, takes back all
     that came after it: those versions are not among them any more, and no emergency rollback leads to them.
     """
-    stood: list[Stood] = []
+    standings: list[PastStanding] = []
     for entry in chain:
         facts = entry.facts
         if isinstance(facts, Promotion) and facts.alias == alias:
-            now = Stood(facts.to_version, facts.to_digest, entry.seq)
+            now = PastStanding(facts.to_version, facts.to_digest, entry.seq)
         elif isinstance(facts, Adoption) and facts.alias == alias:
-            now = Stood(facts.version, facts.digest, entry.seq)
+            now = PastStanding(facts.version, facts.digest, entry.seq)
         else:
             continue
-        again = [at for at, each in enumerate(stood) if (each.version, each.digest) == (now.version, now.digest)]
-        stood = [*(stood[: again[0]] if again else stood), now]
-    return tuple(stood)
+        earlier = [at for at, each in enumerate(standings) if (each.version, each.digest) == (now.version, now.digest)]
+        standings = [*(standings[: earlier[0]] if earlier else standings), now]
+    return tuple(standings)
 
 
-def stood_before(chain: Iterable[Entry], alias: str) -> Stood | None:
+def standing_before(chain: Iterable[Entry], alias: str) -> PastStanding | None:
     """The version that what stands under an alias replaced; None if there was none."""
-    stood = what_stood(chain, alias)
-    return stood[-2] if len(stood) > 1 and stood[-2].version is not None else None
+    standings = past_standings(chain, alias)
+    return standings[-2] if len(standings) > 1 and standings[-2].version is not None else None
 
 
 @dataclass(frozen=True)
@@ -167,26 +167,30 @@ def _state(
     newest: dict[str, tuple[Entry, EmergencyReview]] = {}
     filled: dict[int, str] = {}
     for each, review in _reviews(entry, later):
-        known = keys.keys.get(each.key)
-        if known is None or roles.isdisjoint(known.facts.roles) or person(known.facts.owner) == person(facts.actor):
+        reviewer = keys.keys.get(each.key)
+        if reviewer is None or roles.isdisjoint(reviewer.facts.roles) or person(reviewer.facts.owner) == person(facts.actor):
             continue
-        newest[person(known.facts.owner)] = (each, review)
+        newest[person(reviewer.facts.owner)] = (each, review)
         yes = {
-            who: frozenset(keys.keys[one.key].facts.roles)
-            for who, (one, said) in newest.items()
-            if said.decision == "approve" and _active(keys, one.key, each.seq)
+            who: frozenset(keys.keys[reviewed.key].facts.roles)
+            for who, (reviewed, opinion) in newest.items()
+            if opinion.decision == "approve" and _active(keys, reviewed.key, each.seq)
         }
         filled = fill(places, yes)
-        if len(filled) == len(places) and all(said.decision == "approve" for _, said in newest.values()):
+        if len(filled) == len(places) and all(opinion.decision == "approve" for _, opinion in newest.values()):
             return EmergencyState(entry, facts, True, (), (), moved_on, carried_out)
     missing = tuple(place for at, place in enumerate(places) if at not in filled)
     rejected = tuple(
-        f"{keys.keys[one.key].facts.owner}: {said.comment}" for one, said in newest.values() if said.decision == "reject"
+        f"{keys.keys[reviewed.key].facts.owner}: {opinion.comment}"
+        for reviewed, opinion in newest.values()
+        if opinion.decision == "reject"
     )
     return EmergencyState(entry, facts, False, missing, rejected, moved_on, carried_out)
 
 
-def rejected_since(chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing, before: Stood) -> str | None:
+def rejected_since(
+    chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing, before: PastStanding
+) -> str | None:
     """Who said no to this version since it last stood there, and has not thought again; None if nobody."""
     for state in states:
         if state.status == "rejected" and state.facts.binding.to_version == before.version:
@@ -205,11 +209,11 @@ def rejected_since(chain: Sequence[Entry], states: Sequence[EmergencyState], key
 def _carried_out(entry: Entry, facts: Emergency, later: Sequence[Entry]) -> bool:
     """Whether it put its version there, as far as the ledger can tell: no, if what came next there is something else."""
     for each in later:
-        said = each.facts
-        if isinstance(said, Promotion) and said.alias == facts.binding.alias:
-            return said.intent == entry.hash
-        if isinstance(said, Adoption) and said.alias == facts.binding.alias:
-            return said.version == facts.binding.to_version
+        move = each.facts
+        if isinstance(move, Promotion) and move.alias == facts.binding.alias:
+            return move.intent == entry.hash
+        if isinstance(move, Adoption) and move.alias == facts.binding.alias:
+            return move.version == facts.binding.to_version
     return True
 
 
@@ -221,8 +225,8 @@ def _reviews(entry: Entry, later: Sequence[Entry]) -> Iterator[tuple[Entry, Emer
 
 
 def _active(keys: KeyRing, key: str, seq: int) -> bool:
-    known = keys.keys[key]
-    return known.revoked is None or known.revoked > seq
+    signer = keys.keys[key]
+    return signer.revoked is None or signer.revoked > seq
 
 
 def _moved_on(entry: Entry, facts: Emergency, later: Sequence[Entry]) -> bool:
@@ -244,9 +248,9 @@ def emergency_objections(
     ``chain`` are the earlier entries of its model, ``keys`` those known by then, ``in_force`` the SHA-256 of the policies.
     """
     people = {
-        known.facts.id: known.public
-        for known in keys.keys.values()
-        if known.revoked is None and SERVICE not in known.facts.roles
+        owned.facts.id: owned.public
+        for owned in keys.keys.values()
+        if owned.revoked is None and SERVICE not in owned.facts.roles
     }
     try:
         request, key = open_request(facts.envelope, "its request", people)
@@ -269,8 +273,8 @@ def _of_request(entry: Entry, facts: Emergency, request: PromotionRequest, signe
     if person(owner) != person(facts.actor):
         yield f"it names {facts.actor}, but {owner} signed it"
     binding, wish = facts.binding, request.emergency
-    asked = (request.registry, request.name, request.version, request.alias, request.nonce)
-    if asked != (binding.registry, binding.name, binding.to_version, binding.alias, facts.request):
+    requested = (request.registry, request.name, request.version, request.alias, request.nonce)
+    if requested != (binding.registry, binding.name, binding.to_version, binding.alias, facts.request):
         yield f"{owner} signed a request for something else"
     if wish is None or (wish.from_version, wish.reason) != (binding.from_version, facts.reason):
         yield f"{owner} signed no request for this emergency rollback"
@@ -300,8 +304,8 @@ def _of_policy(entry: Entry, facts: Emergency, policy: Policy | None, signer: Kn
 def _of_versions(facts: Emergency, chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing) -> Iterator[str]:
     """Away from what stood there, to what it had replaced, with the files of that time."""
     binding = facts.binding
-    stood, before = what_stood(chain, binding.alias), stood_before(chain, binding.alias)
-    if not stood or (stood[-1].version, stood[-1].digest) != (binding.from_version, binding.from_digest):
+    standings, before = past_standings(chain, binding.alias), standing_before(chain, binding.alias)
+    if not standings or (standings[-1].version, standings[-1].digest) != (binding.from_version, binding.from_digest):
         yield f"version {binding.from_version} was not what stood there"
     if before is None or (before.version, before.digest) != (binding.to_version, binding.to_digest):
         yield f"version {binding.to_version} is not what stood there before"
@@ -313,6 +317,6 @@ def _of_versions(facts: Emergency, chain: Sequence[Entry], states: Sequence[Emer
             yield f"version {binding.to_version} was rejected since it stood there, {no}"
 
 
-def _retires(entry: Entry, stood: Stood) -> bool:
+def _retires(entry: Entry, standing: PastStanding) -> bool:
     facts = entry.facts
-    return isinstance(facts, VersionRetired) and facts.version == stood.version and entry.seq > stood.seq
+    return isinstance(facts, VersionRetired) and facts.version == standing.version and entry.seq > standing.seq

@@ -14,7 +14,7 @@ from coordpath_governance.errors import PolicyError, ReportFormatError
 from coordpath_governance.ledger.adoption import misstated
 from coordpath_governance.ledger.authors import author_of
 from coordpath_governance.ledger.declarations import declared_sides, vouched_sides
-from coordpath_governance.ledger.emergencies import emergency_objections, what_stood
+from coordpath_governance.ledger.emergencies import emergency_objections, past_standings
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
     Adoption,
@@ -121,12 +121,12 @@ class _Record:
 
     def _of_champion(self, binding: Binding, chain: Sequence[Entry]) -> Iterator[str]:
         """It must be what stood there; taken from a report only as one made from its files has it."""
-        stood = what_stood(chain, binding.alias)
-        if stood and (binding.from_version, binding.from_digest) != (stood[-1].version, stood[-1].digest):
-            was = f"version {stood[-1].version}" if stood[-1].version is not None else "nothing"
+        standings = past_standings(chain, binding.alias)
+        if standings and (binding.from_version, binding.from_digest) != (standings[-1].version, standings[-1].digest):
+            was = f"version {standings[-1].version}" if standings[-1].version is not None else "nothing"
             yield f"it is not a change of what stood there, which was {was} by the ledger"
-        stated = self._recalled(binding)
-        if stated is not None and not is_kept(chain, self._blobs, binding.from_version, binding.from_digest, stated):
+        recalled = self._recalled(binding)
+        if recalled is not None and not is_kept(chain, self._blobs, binding.from_version, binding.from_digest, recalled):
             yield "its report takes the champion's coefficients from the ledger, and no earlier report there has them"
 
     def _recalled(self, binding: Binding) -> Mapping[str, Any] | None:
@@ -185,9 +185,9 @@ class _Record:
             yield f"its report {intent.binding.report[:_DIGITS]} cannot be read: {error}"
             return
         document = document.model_copy(update={"facts": policy.merged_facts(document.facts)})
-        told = class_of(policy.materiality, document)
-        if policy.materiality.index(told) < policy.materiality.index(kind):
-            yield f"it is counted as '{kind.class_}', but by its report it is of class '{told.class_}'"
+        reported_class = class_of(policy.materiality, document)
+        if policy.materiality.index(reported_class) < policy.materiality.index(kind):
+            yield f"it is counted as '{kind.class_}', but by its report it is of class '{reported_class.class_}'"
 
     def _of_decisions(self, entry: Entry, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> Iterator[str]:
         """Enough different people, none of them the author, whose word counted at that time."""
@@ -196,26 +196,26 @@ class _Record:
         moved = _last_move(chain, intent.binding.alias)
         people: dict[str, frozenset[str]] = {}
         waived = self._waived(intent, decisions)
-        for used in (*intent.approvals, *intent.waivers):
-            decision = decisions.get(used)
+        for digest in (*intent.approvals, *intent.waivers):
+            decision = decisions.get(digest)
             facts = decision.facts if decision is not None else None
             if decision is None or not isinstance(facts, Approval | Waiver) or facts.binding != intent.binding:
                 continue
-            known = self._keys.keys[decision.key]
+            signer = self._keys.keys[decision.key]
             terms = policy.approvals if isinstance(facts, Approval) else policy.waivers
             what = f"the {decision.event} of entry {decision.seq}"
-            faults = [*_faults(entry, decision, facts, known, terms.longest_days, author)]
+            faults = [*_faults(entry, decision, facts, signer, terms.longest_days, author)]
             if decision.seq < moved:
                 faults.append(f"it was given before entry {moved} moved the alias")
             if isinstance(facts, Waiver):
-                if set(known.facts.roles).isdisjoint(policy.waivers.roles):
-                    faults.append(f"the policy does not let {known.facts.owner} waive rules")
-            elif person(known.facts.owner) in waived.values():
-                faults.append(f"{known.facts.owner} waived a rule of it")
-            elif person(known.facts.owner) in people:
-                faults.append(f"{known.facts.owner} is counted twice")
+                if set(signer.facts.roles).isdisjoint(policy.waivers.roles):
+                    faults.append(f"the policy does not let {signer.facts.owner} waive rules")
+            elif person(signer.facts.owner) in waived.values():
+                faults.append(f"{signer.facts.owner} waived a rule of it")
+            elif person(signer.facts.owner) in people:
+                faults.append(f"{signer.facts.owner} is counted twice")
             elif not faults:
-                people[person(known.facts.owner)] = frozenset(known.facts.roles)
+                people[person(signer.facts.owner)] = frozenset(signer.facts.roles)
             yield from (f"{what} did not count: {fault}" for fault in faults)
         kind = _class(policy, intent.materiality)
         needs: Sequence[Need] = kind.approvals if kind else ()
@@ -240,10 +240,10 @@ class _Record:
 
     def _waived(self, intent: Intent, decisions: Mapping[str, Entry]) -> dict[str, str]:
         """The rules that it uses waivers of, and who signed them: who takes responsibility for a rule approves nothing."""
-        used = (decisions[each] for each in intent.waivers if each in decisions)
+        waivers = (decisions[each] for each in intent.waivers if each in decisions)
         return {
             facts.rule: person(self._keys.keys[entry.key].facts.owner)
-            for entry in used
+            for entry in waivers
             if isinstance(facts := entry.facts, Waiver) and facts.binding == intent.binding
         }
 
@@ -270,12 +270,12 @@ def _last_move(chain: Sequence[Entry], alias: str) -> int:
 
 
 def _faults(
-    entry: Entry, decision: Entry, facts: Approval | Waiver, known: KnownKey, longest_days: float, author: str | None
+    entry: Entry, decision: Entry, facts: Approval | Waiver, signer: KnownKey, longest_days: float, author: str | None
 ) -> Iterator[str]:
     """Why a decision did not count when ``entry`` used it."""
-    who, expires = known.facts.owner, moment(facts.expires)
-    if known.revoked is not None:
-        yield f"the key of {who} was revoked by entry {known.revoked}"
+    who, expires = signer.facts.owner, moment(facts.expires)
+    if signer.revoked is not None:
+        yield f"the key of {who} was revoked by entry {signer.revoked}"
     if expires + _SLACK <= moment(entry.at):
         yield f"it had expired at {facts.expires}"
     if expires - moment(decision.at) > timedelta(days=longest_days) + _ROUNDING:
@@ -299,8 +299,8 @@ def _reports(entry: Entry, binding: Binding) -> bool:
     facts = entry.facts
     if not isinstance(facts, ReportMade):
         return False
-    told = (facts.report, facts.version, facts.candidate_digest)
-    if told != (binding.report, binding.to_version, binding.to_digest):
+    reported = (facts.report, facts.version, facts.candidate_digest)
+    if reported != (binding.report, binding.to_version, binding.to_digest):
         return False
-    known = (binding.from_version if binding.from_digest is not None else None, binding.from_digest)
-    return (facts.champion, facts.champion_digest) == known
+    champion = (binding.from_version if binding.from_digest is not None else None, binding.from_digest)
+    return (facts.champion, facts.champion_digest) == champion

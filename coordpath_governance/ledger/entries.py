@@ -104,9 +104,9 @@ class _EntryDocument(ClosedDocument, strict=True):
 
 def read_entry(payload: bytes, signature: str, where: str) -> Entry:
     """The entry whose canonical bytes these are; `LedgerError` beginning with ``where`` if they are none's."""
-    found = read_json(payload, where, LedgerError)
+    content = read_json(payload, where, LedgerError)
     try:
-        document = _EntryDocument.model_validate(found)
+        document = _EntryDocument.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "it"

@@ -53,10 +53,10 @@ def is_kept(
 ) -> bool:
     """Whether a report made from the version's files has exactly the coefficients that ``stated``, of a report, tells."""
     try:
-        wanted = declared_bytes(from_document(stated))
+        coefficients = declared_bytes(from_document(stated))
     except ModelReadError:
         return False
-    return any(declared_bytes(kept.model) == wanted for kept in kept_models(chain, blobs, version, digest))
+    return any(declared_bytes(account.model) == coefficients for account in kept_models(chain, blobs, version, digest))
 
 
 def _model(content: bytes | None, report: str, side: str, subject: tuple[str, str]) -> LinearModel | None:
@@ -65,11 +65,11 @@ def _model(content: bytes | None, report: str, side: str, subject: tuple[str, st
         return None
     try:
         document = ChangeReport.from_bytes(content).document
-        stated = _stated(document, side)
-        told = _side(document, side)
-        if stated is None or told is None or (told.version, told.digest) != subject:
+        content_of_model = _stated(document, side)
+        facts = _side(document, side)
+        if content_of_model is None or facts is None or (facts.version, facts.digest) != subject:
             return None
-        return None if recalled_from(stated.get("source")) is not None else from_document(stated)
+        return None if recalled_from(content_of_model.get("source")) is not None else from_document(content_of_model)
     except (ReportFormatError, ModelReadError):
         return None
 

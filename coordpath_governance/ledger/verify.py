@@ -87,8 +87,8 @@ def audit(
     problems += [Problem(*each) for each in contradictions(sound)]
     problems += [Problem(*each) for each in unentitled(sound, blobs)]
     problems += [Problem(*each) for each in misrecorded(sound, blobs)]
-    wanted = {digest: entry.seq for entry in reversed(sound) for digest in named_blobs(entry.facts)}
-    problems += _lost_blobs(wanted, blobs)
+    named = {digest: entry.seq for entry in reversed(sound) for digest in named_blobs(entry.facts)}
+    problems += _lost_blobs(named, blobs)
     anchored = _anchored(entries, anchors, ledger_name(sound), keys, problems)
     later = [entry for entry in entries if anchored is not None and entry.seq > anchored and entry.event != "anchor"]
     problems.sort(key=lambda problem: problem.seq or 0)
@@ -97,7 +97,7 @@ def audit(
         entries=len(entries),
         models=len({entry.model for entry in entries if entry.model is not None}),
         keys=len(keys.keys),
-        blobs=len(wanted),
+        blobs=len(named),
         head=entries[-1] if entries else None,
         problems=tuple(problems),
         anchored=anchored,
@@ -114,9 +114,9 @@ def _sound(entries: Sequence[Entry], problems: list[Problem]) -> tuple[list[Entr
     keys, heads = KeyRing(), dict[str, Entry]()
     before: Entry | None = None
     for entry in entries:
-        found = list(faults(entry, before, None if entry.model is None else heads.get(entry.model), keys))
-        problems += [Problem(entry.seq, what) for what in found]
-        if not found:
+        objections = list(faults(entry, before, None if entry.model is None else heads.get(entry.model), keys))
+        problems += [Problem(entry.seq, what) for what in objections]
+        if not objections:
             sound.append(entry)
             keys = keys.after(entry)
         before = entry

@@ -91,8 +91,8 @@ def present_beside(lookup: VersionClient, version: ModelPointer, folder: str, fi
         artifacts = get_artifact_repository(base)
         names = {posixpath.basename(each.path) for each in artifacts.list_artifacts(folder) if not each.is_dir}
         with tempfile.TemporaryDirectory(prefix="coordpath-") as local:
-            found = {file: artifacts.download_artifacts(f"{folder}/{file}", local) for file in files if file in names}
-            return {file: Path(path).read_bytes() for file, path in found.items()}
+            downloaded = {file: artifacts.download_artifacts(f"{folder}/{file}", local) for file in files if file in names}
+            return {file: Path(path).read_bytes() for file, path in downloaded.items()}
 
 
 def read_beside(version: ModelPointer, folder: str, files: Iterable[str]) -> dict[str, bytes]:

@@ -103,14 +103,14 @@ def registry_errors(doing: str) -> Iterator[None]:
     except CoordpathError:
         raise
     except MlflowException as error:
-        message = f"{doing}: {_told(error)}"
+        message = f"{doing}: {_message(error)}"
         if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND"):
             raise NotFoundError(message) from error
         raise RegistryError(message) from error
     except Exception as error:
-        raise RegistryError(f"{doing}: {type(error).__name__}: {_told(error)}") from error
+        raise RegistryError(f"{doing}: {type(error).__name__}: {_message(error)}") from error
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """What an error says, without the user name and password that a URI may hold."""
     return without_credentials(str(error))[:_SHOWN]

@@ -37,8 +37,8 @@ class DemoStore:
 
     def new_name(self, stem: str) -> str:
         """``stem`` as the name of a registered model, with a number if it is taken."""
-        taken = len(self._client.search_registered_models(f"name LIKE '{stem}%'"))
-        return stem if not taken else f"{stem}-{taken + 1}"
+        number = len(self._client.search_registered_models(f"name LIKE '{stem}%'"))
+        return stem if not number else f"{stem}-{number + 1}"
 
     def register(self, model: Any, name: str, run_name: str) -> None:  # noqa: ANN401 - a scikit-learn estimator
         """Log a fitted model in a run of its own and register it, as the last lines of a training script do."""

@@ -13,7 +13,7 @@ from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, NotFoundError, Ref
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.ports import VersionClient
 
-__all__ = ["EXIT_FIELD", "GUARD_ALIAS", "GUARD_FIELD", "GuardBehind", "ask_to_promote", "guard_behind", "number_at"]
+__all__ = ["EXIT_FIELD", "GUARD_ALIAS", "GUARD_FIELD", "RegistryGuard", "ask_to_promote", "number_at", "registry_guard"]
 
 GUARD_ALIAS = "coordpath-guard"
 """An alias that clients look up to learn whether a registry is guarded: a guarded one answers by itself, whatever has it."""
@@ -24,14 +24,14 @@ _REFUSALS = {EXIT_NO: RefusedError, EXIT_REVIEW: ReviewNeededError}
 
 
 @dataclass(frozen=True)
-class GuardBehind:
+class RegistryGuard:
     """The ledger's own name, and the alias that is meant if none is named."""
 
     ledger: str
     alias: str
 
 
-def guard_behind(client: VersionClient, name: str) -> GuardBehind | None:
+def registry_guard(client: VersionClient, name: str) -> RegistryGuard | None:
     """By what the registry of a model is guarded; None if it is not guarded.
 
     Raises `RegistryError` if a guarded registry cannot open its ledger now, or if nobody answers.
@@ -40,8 +40,12 @@ def guard_behind(client: VersionClient, name: str) -> GuardBehind | None:
         with registry_errors(f"looking up the registered model '{name}'"):
             client.get_model_version_by_alias(name, GUARD_ALIAS)
     except NotFoundError as error:
-        found = _fields(error).get(GUARD_FIELD)
-        return GuardBehind(str(found["ledger"]), str(found["alias"])) if isinstance(found, dict) else None
+        introduction = _fields(error).get(GUARD_FIELD)
+        return (
+            RegistryGuard(str(introduction["ledger"]), str(introduction["alias"]))
+            if isinstance(introduction, dict)
+            else None
+        )
     return None
 
 
@@ -70,9 +74,9 @@ def ask_to_promote(
             raise
         raise refusal(f"the registry answered: {fields.get('message') or error.__cause__}") from error
     with registry_errors(f"reading back the alias '{alias}' of '{name}'"):
-        found = str(client.get_model_version_by_alias(name, alias).version)
-    if found != version:
-        raise RegistryError(f"{doing}: it was accepted, but '{alias}' is version {found} now; somebody else was faster")
+        number = str(client.get_model_version_by_alias(name, alias).version)
+    if number != version:
+        raise RegistryError(f"{doing}: it was accepted, but '{alias}' is version {number} now; somebody else was faster")
 
 
 def number_at(client: VersionClient, name: str, alias: str) -> str | None:
@@ -87,5 +91,5 @@ def number_at(client: VersionClient, name: str, alias: str) -> str | None:
 def _fields(error: RegistryError | NotFoundError) -> dict[str, Any]:
     """The JSON of the MLflow error behind ours: as a server sent it, or as it was raised in this process."""
     cause = error.__cause__
-    found = getattr(cause, "json", None) or getattr(cause, "json_kwargs", None)
-    return found if isinstance(found, dict) else {}
+    fields = getattr(cause, "json", None) or getattr(cause, "json_kwargs", None)
+    return fields if isinstance(fields, dict) else {}

@@ -133,13 +133,13 @@ def training_facts(
     chosen = [dataset for dataset, context in logged if context in _TRAINING_CONTEXTS]
     stated_by: StatedBy = "run input" if chosen else "run input without context"
     chosen = chosen or [dataset for dataset, context in logged if not context]
-    period, exclusions, *named = (
+    period, exclusions, *source_tags = (
         _text(author_tag(TRAINING_TAG + key, version_tags, run_tags))
         for key in ("period", "exclusions", "source", "digest", "rows")
     )
     datasets = [_dataset(each.dataset, stated_by) for each in chosen[:MOST_DATASETS]]
-    if any(named):
-        source, digest, rows = named
+    if any(source_tags):
+        source, digest, rows = source_tags
         datasets.append(
             DatasetFacts(stated_by="tags", name=None, source=_without_secrets(source), digest=digest, rows=_count(rows))
         )
@@ -227,16 +227,16 @@ def author_tag(key: str, version_tags: Tags, run_tags: Tags) -> str | None:
     return next((text for tags in (version_tags, run_tags) if (text := str(tags.get(key) or "")).strip()), None)
 
 
-def with_tagged_facts(said: ChangeFacts, version_tags: Tags, run_tags: Tags) -> ChangeFacts:
-    """``said`` by whoever asks for the report, and what the tags say of the rest."""
-    taken: dict[str, str] = {}
+def with_tagged_facts(facts: ChangeFacts, version_tags: Tags, run_tags: Tags) -> ChangeFacts:
+    """``facts`` by whoever asks for the report, and what the tags say of the rest."""
+    from_tags: dict[str, str] = {}
     unusable = []
     for fact in TAGGABLE_FACTS:
         text = author_tag(FACT_TAG + fact, version_tags, run_tags)
-        if text is None or (getattr(said, fact) or "").strip():
+        if text is None or (getattr(facts, fact) or "").strip():
             continue
         if objection_to_fact(fact, text):
             unusable.append(fact)
         else:
-            taken[fact] = text.strip()
-    return said.model_copy(update={**taken, "tagged": tuple(taken), "unusable_tags": tuple(unusable)})
+            from_tags[fact] = text.strip()
+    return facts.model_copy(update={**from_tags, "tagged": tuple(from_tags), "unusable_tags": tuple(unusable)})

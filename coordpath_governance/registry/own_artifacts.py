@@ -31,9 +31,9 @@ def own_location(location: str) -> str:
     return f"{os.environ[_DESTINATION].rstrip('/')}/{path}"
 
 
-def same_place(one: str, other: str) -> bool:
+def same_place(first: str, second: str) -> bool:
     """Whether two locations name the same files, however they are written."""
-    return _spelled(one) == _spelled(other)
+    return _spelled(first) == _spelled(second)
 
 
 def _spelled(location: str) -> str:

@@ -95,20 +95,20 @@ def reference_of(
     exposure: str | None = None,
 ) -> Reference:
     """What MLflow knows of the candidate's reference data; what the caller says of role and period goes before."""
-    found = find_reference(client, candidate)
-    if isinstance(found, LoggedReference):
-        logged = found.document
+    reference = find_reference(client, candidate)
+    if isinstance(reference, LoggedReference):
+        logged = reference.document
         if target is not None and target != logged.target:
             raise UsageError(
                 f"the logged reference moments are of the target '{logged.target}', not '{target}'; give --data"
             )
-        return Reference(found, logged.target, logged.weight, role or logged.role, period or logged.period)
+        return Reference(reference, logged.target, logged.weight, role or logged.role, period or logged.period)
     if target is None:
         raise UsageError(
-            f"the run's dataset '{found.source.name}' can be read, but MLflow does not record its target column; "
+            f"the run's dataset '{reference.source.name}' can be read, but MLflow does not record its target column; "
             "give --target"
         )
-    return Reference(found.source, target, weight, role or found.role, period, missing, offset, exposure)
+    return Reference(reference.source, target, weight, role or reference.role, period, missing, offset, exposure)
 
 
 def find_reference(client: RegistryClient, candidate: ModelPointer) -> LoggedReference | FoundRows:

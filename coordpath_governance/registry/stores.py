@@ -48,8 +48,8 @@ _SHOWN = 300
 def shown_store(uri: str) -> str:
     """A store's URI for messages: without ``coordpath:``, user name, password and query."""
     bare = uri.removeprefix(GUARDED_SCHEME).partition("?")[0]
-    scheme, found, rest = bare.partition("://")
-    if not found or _SQLITE.match(bare) or scheme == "file":
+    scheme, separator, rest = bare.partition("://")
+    if not separator or _SQLITE.match(bare) or scheme == "file":
         return bare
     return f"{scheme}://***@{rest.rpartition('@')[2]}" if "@" in rest else bare
 
@@ -112,10 +112,10 @@ def _is_empty_sqlite(file: Path) -> bool:
     """Whether a SQLite file can be read and has no tables of MLflow's."""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
-            found = database.execute("SELECT name FROM sqlite_master WHERE name = ?", (_TABLE,)).fetchone()
+            table = database.execute("SELECT name FROM sqlite_master WHERE name = ?", (_TABLE,)).fetchone()
     except sqlite3.Error:
         return False
-    return found is None
+    return table is None
 
 
 def _is_empty_database(uri: str) -> bool:
@@ -148,7 +148,7 @@ def check_answers(uri: str) -> None:
         engine.connect().close()
     except SQLAlchemyError as error:
         address = Address(url)
-        said = " ".join(str(getattr(error, "orig", None) or error).split())
+        reason = " ".join(str(getattr(error, "orig", None) or error).split())
         raise RegistryError(
-            f"MLflow's database '{address.shown}' does not answer: {address.without_secrets(said)[:_SHOWN]}"
+            f"MLflow's database '{address.shown}' does not answer: {address.without_secrets(reason)[:_SHOWN]}"
         ) from None

@@ -128,8 +128,8 @@ def _registered(client: RegistryClient, name: str, which: str, *, is_alias: bool
     if is_alias:
         aliases = _aliases(model)
         if which not in aliases:
-            known = ", ".join(sorted(aliases)) or "none"
-            raise NotFoundError(f"the registered model '{name}' has no alias '{which}'; its aliases are: {known}")
+            existing = ", ".join(sorted(aliases)) or "none"
+            raise NotFoundError(f"the registered model '{name}' has no alias '{which}'; its aliases are: {existing}")
         number = aliases[which]
     elif which == "latest":
         number = _latest(client, model)

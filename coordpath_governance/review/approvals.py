@@ -38,11 +38,11 @@ class Tally:
 
 
 def objection_to(
-    entry: Entry, facts: Approval | Waiver, known: KnownKey, history: ModelHistory, now: str, longest_days: float
+    entry: Entry, facts: Approval | Waiver, signer: KnownKey, history: ModelHistory, now: str, longest_days: float
 ) -> str | None:
     """Why a decision does not count now; None if it does."""
-    who = known.facts.owner
-    if known.revoked is not None:
+    who = signer.facts.owner
+    if signer.revoked is not None:
         return f"the key of {who} was revoked"
     if entry.hash in history.consumed:
         return f"that of {who} was used by an earlier promotion"
@@ -68,13 +68,13 @@ def tally(
     """
     people: dict[str, tuple[Entry, frozenset[str]]] = {}
     excluded = list(void)
-    barred = {person(name): how for name, how in involved.items()}
-    for entry, known in approvals:
-        owner = person(known.facts.owner)
+    barred = {person(name): involvement for name, involvement in involved.items()}
+    for entry, signer in approvals:
+        owner = person(signer.facts.owner)
         if owner in barred:
-            excluded.append(f"{known.facts.owner} {barred[owner]} and cannot approve it")
+            excluded.append(f"{signer.facts.owner} {barred[owner]} and cannot approve it")
             continue
-        people[owner] = (entry, frozenset(known.facts.roles))
+        people[owner] = (entry, frozenset(signer.facts.roles))
     filled = fill(places, {owner: roles for owner, (_, roles) in people.items()})
     counted = tuple(people[owner][0] for owner in filled.values())
     further = tuple(entry for entry, roles in people.values() if entry not in counted and not roles.isdisjoint(approvers))

@@ -43,17 +43,17 @@ def _record_next(ledger: Ledger, name: str) -> bool:
     """Record what lacks; True if somebody else recorded something meanwhile, so that it must be looked at again."""
     chain, service = ledger.entries(name), ledger.signing_key()
     about = {each.facts.about for each in chain if isinstance(each.facts, DecisionRecorded)}
-    seen = len(chain)
+    length = len(chain)
     for entry in chain:
         document = None if entry.hash in about else decided(entry, chain, ledger.keyring(), ledger.id)
         if document is None or service is None:
             continue
         facts, files = decision_record(document, service)
         try:
-            ledger.record("decision record", facts, model=name, blob=tuple(files.values()), after=seen)
+            ledger.record("decision record", facts, model=name, blob=tuple(files.values()), after=length)
         except LedgerConflictError:
             return True
-        seen += 1
+        length += 1
     return False
 
 

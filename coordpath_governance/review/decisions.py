@@ -49,16 +49,16 @@ def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKe
     Raises `RefusedError` for the author, and while the attached report is not the recorded one: nobody approves what they
     were not shown.
     """
-    known = _signer(ledger, key)
-    wanted = {need.role for each in policy.materiality for need in each.approvals}
-    if wanted.isdisjoint(known.facts.roles):
-        roles = ", ".join(sorted(wanted)) or "none"
+    signer = _signer(ledger, key)
+    roles_asked = {need.role for each in policy.materiality for need in each.approvals}
+    if roles_asked.isdisjoint(signer.facts.roles):
+        roles = ", ".join(sorted(roles_asked)) or "none"
         raise SigningKeyError(
-            f"the key of {known.facts.owner} has none of the roles that policy '{policy.name}' asks: {roles}"
+            f"the key of {signer.facts.owner} has none of the roles that policy '{policy.name}' asks: {roles}"
         )
     author = readiness.author
-    if author is not None and person(author) == person(known.facts.owner):
-        raise RefusedError(f"{known.facts.owner} registered this version; somebody else has to approve it")
+    if author is not None and person(author) == person(signer.facts.owner):
+        raise RefusedError(f"{signer.facts.owner} registered this version; somebody else has to approve it")
     shown = next((each for each in readiness.judgement.results if each.rule == PAGES), None)
     if shown is not None and shown.result == "fail":
         raise RefusedError(f"the attached report is not the one that would be approved ({shown.observed}). {shown.reason}")
@@ -83,10 +83,10 @@ def waive(
     ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, rule: str, reason: str, days: int | None
 ) -> Entry:
     """Take responsibility for one rule that is not met."""
-    known = _signer(ledger, key)
-    if set(known.facts.roles).isdisjoint(policy.waivers.roles):
+    signer = _signer(ledger, key)
+    if set(signer.facts.roles).isdisjoint(policy.waivers.roles):
         roles = ", ".join(policy.waivers.roles) or "nobody"
-        raise SigningKeyError(f"policy '{policy.name}' lets only {roles} waive rules; {known.facts.owner} is none of them")
+        raise SigningKeyError(f"policy '{policy.name}' lets only {roles} waive rules; {signer.facts.owner} is none of them")
     if not reason.strip():
         raise UsageError("a waiver needs a --reason")
     open_rules = [each.rule for each in readiness.judgement.results if each.result in ("fail", "review", "unknown")]
@@ -109,8 +109,8 @@ def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key:
 
     Where nobody knows who registered the version, anybody of the roles may, but one person is not enough (`vouched`).
     """
-    known = _signer(ledger, key)
-    if set(known.facts.roles).isdisjoint(policy.declarations.roles):
+    signer = _signer(ledger, key)
+    if set(signer.facts.roles).isdisjoint(policy.declarations.roles):
         roles = ", ".join(policy.declarations.roles)
         if not roles:
             raise SigningKeyError(
@@ -119,12 +119,12 @@ def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key:
             )
         raise SigningKeyError(
             f"policy '{policy.name}' lets only {roles} vouch for declared coefficients (declarations.roles); "
-            f"{known.facts.owner} is none of them"
+            f"{signer.facts.owner} is none of them"
         )
     author = ModelHistory(ledger.entries(name)).author(version)
-    if author is not None and person(author) == person(known.facts.owner):
-        raise RefusedError(f"{known.facts.owner} registered this version; somebody else has to vouch for it")
-    return known
+    if author is not None and person(author) == person(signer.facts.owner):
+        raise RefusedError(f"{signer.facts.owner} registered this version; somebody else has to vouch for it")
+    return signer
 
 
 def declare(
@@ -134,7 +134,7 @@ def declare(
 
     Returns the entry, and whether it is new: what the same person said last of the same files is not said again.
     """
-    known = check_declarer(ledger, policy, name, version, key)
+    signer = check_declarer(ledger, policy, name, version, key)
     body = Declaration(
         registry=ledger.id,
         name=name,
@@ -146,7 +146,7 @@ def declare(
     standing = vouched(ledger.entries(name), ledger.keyring(), policy.declarations.roles, ledger.id, name, version, digest)
     if standing is not None and standing.coefficients == body.coefficients:
         for owner, entry in standing.signed:
-            if person(owner) == person(known.facts.owner):
+            if person(owner) == person(signer.facts.owner):
                 return entry, False
     return ledger.append("declaration", body, key, model=name, blob=content), True
 
@@ -168,7 +168,7 @@ def adopt_standing(
     model is to be taken although it was created at another time than the ledger says, or that it is gone; otherwise that
     raises `ForeignRegistryError`.
     """
-    seen = ledger.head()
+    head = ledger.head()
     if not created_again:
         check_belongs(ledger, registry, name)
     version = registry.aliases(name).get(alias)
@@ -189,7 +189,7 @@ def adopt_standing(
         version_created_at=created.version,
     )
     try:
-        return ledger.append("adoption", body, key, model=name, since=seen)
+        return ledger.append("adoption", body, key, model=name, since=head)
     except LedgerConflictError as error:
         raise RefusedError(f"something else was recorded for '{name}' meanwhile; look again, then adopt") from error
 
@@ -241,14 +241,14 @@ def retire(ledger: Ledger, registry: AliasRegistry, name: str, version: str, key
 
 
 def _signer(ledger: Ledger, key: PrivateKey) -> KnownKey:
-    known = ledger.keyring().keys.get(key.public.id)
-    if known is None:
+    signer = ledger.keyring().keys.get(key.public.id)
+    if signer is None:
         raise SigningKeyError(
             f"the key {key.public.id[:12]} is not in this ledger; a policy-admin adds it with `coordpath key new`"
         )
-    if known.revoked is not None:
-        raise SigningKeyError(f"the key {key.public.id[:12]} of {known.facts.owner} was revoked")
-    return known
+    if signer.revoked is not None:
+        raise SigningKeyError(f"the key {key.public.id[:12]} of {signer.facts.owner} was revoked")
+    return signer
 
 
 def _expiry(ledger: Ledger, days: int | None, longest: float) -> str:

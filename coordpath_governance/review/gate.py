@@ -81,12 +81,12 @@ def _standing(ledger: Ledger, registry: AliasRegistry, history: ModelHistory, na
 
     What was promoted through the gate since is not red itself; the answer names the review that is still open.
     """
-    made = history.decided_on(alias, version)
-    changed = changed_pages(page_states(registry, name, made)) if made is not None else {}
-    if made is not None and changed:
+    report = history.decided_on(alias, version)
+    changed = changed_pages(page_states(registry, name, report)) if report is not None else {}
+    if report is not None and changed:
         files = ", ".join(f"{file}: {state}" for file, state in changed.items())
-        again = f"coordpath report {quote(name)} --candidate {version} --champion {made.champion or 'none'}"
-        reason = f"its report is not the recorded one (pages: {files}); `{again}` attaches it again"
+        command = f"coordpath report {quote(name)} --candidate {version} --champion {report.champion or 'none'}"
+        reason = f"its report is not the recorded one (pages: {files}); `{command}` attaches it again"
         return Answer("fail", f"Version {version} is '{alias}', but {reason}.", alias)
     states = open_under(ledger, name, alias)
     words = [each.words(ledger.now()) for each in states]
@@ -113,11 +113,11 @@ def record_report(ledger: Ledger, report: ChangeReport) -> dict[str, bytes]:
     if champion is not None and champion.name != candidate.name:
         return {REPORT_FILE: report.to_bytes(), **rendered_pages(report)}
     before = champion.version if champion else None
-    known = ModelHistory(ledger.entries(subject.name)).report(candidate.version, before)
-    same = known is not None and (known[1].champion, known[1].report) == (before, report.sha256)
-    files = recorded_files(ledger, known[1]) if known is not None and same else None
+    newest = ModelHistory(ledger.entries(subject.name)).report(candidate.version, before)
+    same = newest is not None and (newest[1].champion, newest[1].report) == (before, report.sha256)
+    files = recorded_files(ledger, newest[1]) if newest is not None and same else None
     files = files or {REPORT_FILE: report.to_bytes(), **rendered_pages(report)}
-    made = ReportMade(
+    facts = ReportMade(
         version=candidate.version,
         champion=before,
         champion_digest=champion.digest if champion else None,
@@ -125,6 +125,6 @@ def record_report(ledger: Ledger, report: ChangeReport) -> dict[str, bytes]:
         report=report.sha256,
         pages={file: sha256_hex(content) for file, content in files.items() if file != REPORT_FILE},
     )
-    if known is None or known[1] != made or moment(ledger.now()) - moment(known[0].at) > _FRESH:
-        ledger.record("report", made, model=subject.name, blob=tuple(files.values()))
+    if newest is None or newest[1] != facts or moment(ledger.now()) - moment(newest[0].at) > _FRESH:
+        ledger.record("report", facts, model=subject.name, blob=tuple(files.values()))
     return files

@@ -19,7 +19,7 @@ from coordpath_governance.review.lookalikes import looks_like, same_to_a_databas
 from coordpath_governance.review.policies import guarding_policies, policy_for
 from coordpath_governance.review.ports import Created
 from coordpath_governance.review.promotion import promote
-from coordpath_governance.review.requests import Requested, asks_for_emergency, requested_by
+from coordpath_governance.review.requests import SignedRequest, asks_for_emergency, requested_by
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
@@ -74,17 +74,17 @@ class Guard:
             return
         check_belongs(self.ledger, registry, name)
         request = take_request() if take_request is not None else None
-        asked: Requested | None = None
+        signed: SignedRequest | None = None
         if request is not None and (actor.name is None or asks_for_emergency(self.ledger, request)):
             with self._refusals("set alias", name, actor, alias, version):
-                asked = requested_by(self.ledger, request, name, version, alias)
-                actor = asked.actor
+                signed = requested_by(self.ledger, request, name, version, alias)
+                actor = signed.actor
         with self._refusals("set alias", name, actor, alias, version):
             if alias not in guarded:
                 raise RefusedError(f"'{alias}' looks like a guarded alias of '{name}'; choose another name")
             before = ModelHistory(self.ledger.entries(name)).standing(alias).version
-            if asked is not None and asked.request.emergency is not None:
-                roll_back(self.ledger, registry, asked, asked.request.emergency)
+            if signed is not None and signed.request.emergency is not None:
+                roll_back(self.ledger, registry, signed, signed.request.emergency)
             else:
                 promote(self.ledger, registry, name, alias, version, actor)
         others: tuple[str, ...] = ()
@@ -124,13 +124,13 @@ class Guard:
         otherwise a registration of the old model would seem to be about it. Of another registry nothing is recorded.
         """
         try:
-            again: ForeignRegistryError | None = None
+            created_again: ForeignRegistryError | None = None
             try:
                 check_belongs(self.ledger, registry, name)
             except ForeignRegistryError as error:
                 if not is_own_registry(self.ledger, registry):
                     raise
-                again = error
+                created_again = error
             created = registry.created(name, version) or Created(None)
             digest = None
             if self.is_guarded(name):
@@ -145,8 +145,8 @@ class Guard:
                 version_created_at=created.version,
             )
             self.ledger.record("registration", facts, model=name)
-            if again is not None:
-                _LOG.warning("coordpath: version %s of %r was registered without report: %s", version, name, again)
+            if created_again is not None:
+                _LOG.warning("coordpath: version %s of %r was registered without report: %s", version, name, created_again)
             elif self.report is not None:
                 self.report(name, version)
         except Exception as error:  # noqa: BLE001 - creating a version must not fail because of what we do about it
@@ -197,21 +197,21 @@ class Guard:
         standing = {each: registry.aliases(name).get(each) for each in self.guarded_aliases(name)}
         match operation:
             case "delete alias":
-                wanted = {same_to_a_database(each) for each in standing}
-                guarded = alias is not None and same_to_a_database(alias) in wanted
+                spellings = {same_to_a_database(each) for each in standing}
+                guarded = alias is not None and same_to_a_database(alias) in spellings
                 return f"'{alias}' of '{name}' is guarded; promote another version instead" if guarded else None
             case "transition stage":
                 return f"'{name}' is guarded, and stages would bypass its gate; use `coordpath promote`"
             case "delete version":
                 begun = {each: self._begun(name, each) for each in standing}
-                held = sorted(each for each, found in standing.items() if version in (found, begun[each]))
+                held = sorted(each for each, number in standing.items() if version in (number, begun[each]))
                 if held:
                     return f"version {version} of '{name}' stands under '{held[0]}'; promote another first"
                 return self._promoted_once(name, version)
             case "rename model":
                 return f"'{name}' is guarded; under another name it would leave its policy and its ledger behind"
             case "delete model":
-                held = sorted(each for each, found in standing.items() if found)
+                held = sorted(each for each, number in standing.items() if number)
                 if held:
                     return f"'{name}' has a version under '{held[0]}'; a guarded model is not deleted"
                 return self._promoted_ever(name)
@@ -224,20 +224,20 @@ class Guard:
 
     def _promoted_once(self, name: str, version: str | None) -> str | None:
         """Why a version that was under a guarded alias is not deleted: what was served must be there to be looked at."""
-        kept = ModelHistory(self.ledger.entries(name)).kept(version or "")
-        if kept is None:
+        entry = ModelHistory(self.ledger.entries(name)).kept(version or "")
+        if entry is None:
             return None
         return (
-            f"version {version} of '{name}' was promoted or adopted (entry {kept.seq} of the ledger); "
+            f"version {version} of '{name}' was promoted or adopted (entry {entry.seq} of the ledger); "
             f"`coordpath retire {quote(name)} {version} --reason …` lets it be deleted, on record"
         )
 
     def _promoted_ever(self, name: str) -> str | None:
         """Why a model that nothing stands under is not deleted: its versions would be deleted with it."""
-        kept = ModelHistory(self.ledger.entries(name)).kept_versions
-        if not kept:
+        numbers = ModelHistory(self.ledger.entries(name)).kept_versions
+        if not numbers:
             return None
-        versions = f"version {kept[0]}, which was" if len(kept) == 1 else f"versions {', '.join(kept)}, which were"
+        versions = f"version {numbers[0]}, which was" if len(numbers) == 1 else f"versions {', '.join(numbers)}, which were"
         return (
             f"deleting '{name}' would delete with it {versions} promoted or adopted; "
             f"`coordpath retire {quote(name)} VERSION --reason …` lets each be deleted, on record"

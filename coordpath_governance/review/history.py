@@ -76,15 +76,15 @@ class ModelHistory:
 
     def report(self, version: str, champion: str | None) -> tuple[Entry, ReportMade] | None:
         """The newest report on a version, if there is one on the change from this champion rather than another."""
-        found = [(entry, facts) for entry, facts in self.of(ReportMade) if facts.version == version]
-        fitting = [each for each in found if each[1].champion == champion] or found
+        reports = [(entry, facts) for entry, facts in self.of(ReportMade) if facts.version == version]
+        fitting = [each for each in reports if each[1].champion == champion] or reports
         return fitting[-1] if fitting else None
 
     def reported_from(self, *champions: str | None) -> tuple[str, ...]:
         """Versions, not retired, whose newest report explains the change from one of these, by number."""
         newest = {facts.version: facts.champion for _, facts in self.of(ReportMade)}
-        found = [version for version, before in newest.items() if before in champions and not self.retired(version)]
-        return tuple(sorted(found, key=int))
+        explained = [version for version, before in newest.items() if before in champions and not self.retired(version)]
+        return tuple(sorted(explained, key=int))
 
     def decisions(self, binding: Binding) -> tuple[tuple[Entry, Approval | Rejection], ...]:
         """All decisions on exactly this change, oldest first."""
@@ -110,7 +110,7 @@ class ModelHistory:
     @cached_property
     def consumed(self) -> frozenset[str]:
         """Hashes of the approvals and waivers that a promotion has used up."""
-        return frozenset(used for _, facts in self.of(Intent) for used in (*facts.approvals, *facts.waivers))
+        return frozenset(digest for _, facts in self.of(Intent) for digest in (*facts.approvals, *facts.waivers))
 
     @cached_property
     def promoted(self) -> dict[str, Entry]:
@@ -127,16 +127,16 @@ class ModelHistory:
         for _, promotion in reversed([*self.of(Promotion)]):
             if (promotion.alias, promotion.to_version) == (alias, version):
                 intent = self.intents.get(promotion.intent)
-                reports = [made for _, made in self.of(ReportMade) if intent and made.report == intent.binding.report]
+                reports = [report for _, report in self.of(ReportMade) if intent and report.report == intent.binding.report]
                 return reports[-1] if reports else None
         return None
 
     def stands_by(self, version: str, champion: str | None) -> ReportMade | None:
         """The report on exactly this change by which the version was promoted to where it stands now; None if it was not."""
         for alias in sorted(self.aliases):
-            made = self.decided_on(alias, version) if self.standing(alias).version == version else None
-            if made is not None and made.champion == champion:
-                return made
+            report = self.decided_on(alias, version) if self.standing(alias).version == version else None
+            if report is not None and report.champion == champion:
+                return report
         return None
 
     def open_intent(self, alias: str) -> tuple[Entry, Intent | Emergency] | None:
@@ -165,16 +165,16 @@ class ModelHistory:
 
     def kept(self, version: str) -> Entry | None:
         """The newest entry that put a version under an alias, unless the version was retired since."""
-        found: Entry | None = None
+        newest: Entry | None = None
         for entry in self.entries:
             facts = entry.facts
             if (isinstance(facts, Promotion) and facts.to_version == version) or (
                 isinstance(facts, Adoption) and facts.version == version
             ):
-                found = entry
+                newest = entry
             elif isinstance(facts, VersionRetired) and facts.version == version:
-                found = None
-        return found
+                newest = None
+        return newest
 
     @property
     def kept_versions(self) -> tuple[str, ...]:
@@ -196,21 +196,21 @@ class ModelHistory:
         emergencies = {entry.hash for entry, _ in self.of(Emergency)}
         reports: list[str] = []
         validated: str | None = None
-        stood: str | None = None
+        standing: str | None = None
         before: dict[str | None, tuple[list[str], str | None]] = {}
         for entry in self.entries:
             facts = entry.facts
             if isinstance(facts, Adoption) and facts.alias == alias:
-                if facts.digest != stood:
+                if facts.digest != standing:
                     reports, validated = [], None
-                stood = facts.digest
+                standing = facts.digest
             elif isinstance(facts, Promotion) and facts.alias == alias and facts.intent in intents:
                 intent = intents[facts.intent]
                 reports = [] if intent.full_validation else [*reports, intent.binding.report]
                 validated = entry.at if intent.full_validation else validated
-                stood = facts.to_digest
+                standing = facts.to_digest
             elif isinstance(facts, Promotion) and facts.alias == alias and facts.intent in emergencies:
                 reports, validated = before.get(facts.to_digest, ([], None))
-                stood = facts.to_digest
-            before[stood] = (reports, validated)
+                standing = facts.to_digest
+            before[standing] = (reports, validated)
         return tuple(reports), validated

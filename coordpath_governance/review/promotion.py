@@ -79,10 +79,10 @@ def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> Mode
     """
     check_belongs(ledger, registry, name)
     for _ in range(_TURNS):
-        seen = ledger.head()
+        head = ledger.head()
         history = ModelHistory(ledger.entries(name))
         waiting = history.open_intent(alias)
-        found = registry.aliases(name).get(alias)
+        actual = registry.aliases(name).get(alias)
         standing = history.standing(alias)
         if waiting is not None and _can_be_finished(registry, name, waiting[1].binding):
             to = waiting[1].binding.to_version
@@ -92,20 +92,20 @@ def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> Mode
             )
         if standing.doubt is not None:
             raise RefusedError(_moved(name, standing.doubt))
-        if waiting is None and found == standing.version:
+        if waiting is None and actual == standing.version:
             return history
-        if found is not None and waiting is None and history.last_move(alias) == 0:
-            raise UnguardedError(_not_under_guard(name, alias, found), found)
+        if actual is not None and waiting is None and history.last_move(alias) == 0:
+            raise UnguardedError(_not_under_guard(name, alias, actual), actual)
         says = f"version {standing.version}" if standing.version else "nothing"
-        reason = f"the ledger knows {says} under '{alias}', the registry had {f'version {found}' if found else 'nothing'}"
+        reason = f"the ledger knows {says} under '{alias}', the registry had {f'version {actual}' if actual else 'nothing'}"
         if waiting is not None:
             to = waiting[1].binding.to_version
             reason = f"a promotion to version {to} was left unfinished and cannot be finished, and {reason}"
         if ledger.service is None:
             raise RefusedError(_moved(name, reason))
-        move = OutsideMove(alias=alias, expected=standing.version, found=found, reason=reason)
+        move = OutsideMove(alias=alias, expected=standing.version, found=actual, reason=reason)
         with suppress(LedgerConflictError):
-            ledger.record("outside move", move, model=name, since=seen)
+            ledger.record("outside move", move, model=name, since=head)
     raise busy(name)
 
 
@@ -115,7 +115,7 @@ def complete(
     name: str,
     intent_entry: Entry,
     intent: Intent | Emergency,
-    how: Literal["at once", "after a crash"],
+    completed: Literal["at once", "after a crash"],
     completed_by: str | None = None,
 ) -> None:
     """Set the alias, read it back, record it: once, whoever else is doing the same.
@@ -126,20 +126,20 @@ def complete(
         raise LedgerError("to finish a promotion the service key is needed: set COORDPATH_SERVICE_KEY to its file")
     binding = intent.binding
     registry.set_alias(name, binding.alias, binding.to_version)
-    done = Promotion(
+    promotion = Promotion(
         intent=intent_entry.hash,
         alias=binding.alias,
         from_version=binding.from_version,
         to_version=binding.to_version,
         to_digest=binding.to_digest,
-        completed=how,
+        completed=completed,
         actor=intent.actor,
         authenticated_by=intent.authenticated_by,
         completed_by=completed_by,
         retention=intent.retention,
     )
     while True:
-        seen = ledger.head()
+        head = ledger.head()
         history = ModelHistory(ledger.entries(name))
         if intent_entry.hash in history.promoted:
             _put_back(registry, name, binding.alias, history)
@@ -153,7 +153,7 @@ def complete(
                 "run the same command again to finish or find out"
             )
         try:
-            ledger.record("promotion", done, model=name, since=seen)
+            ledger.record("promotion", promotion, model=name, since=head)
         except LedgerConflictError:
             continue
         return
@@ -202,7 +202,7 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
     The intent is recorded only if neither policies nor keys nor anything about the model changed since it was judged.
     """
     for _ in range(_TURNS):
-        seen = ledger.head()
+        head = ledger.head()
         history = reconcile(ledger, registry, name, alias, actor)
         if stands_already(registry, history, name, alias, version):
             return
@@ -226,7 +226,7 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
             version_created_at=created.version,
         )
         try:
-            entry = ledger.record("intent", intent, model=name, since=seen)
+            entry = ledger.record("intent", intent, model=name, since=head)
         except LedgerConflictError:
             continue
         complete(ledger, registry, name, entry, intent, "at once")

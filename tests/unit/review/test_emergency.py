@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from coordpath_governance.errors import RefusedError, RegistryError, SignatureError, SigningKeyError, UsageError, UsedError
-from coordpath_governance.ledger.emergencies import emergencies, reviewers, stood_before, what_stood
+from coordpath_governance.ledger.emergencies import emergencies, past_standings, reviewers, standing_before
 from coordpath_governance.ledger.events import Emergency, EmergencyReview, KeyRevoked, Move, VersionRetired
 from coordpath_governance.ledger.promotion_requests import open_request
 from coordpath_governance.ledger.quorum import Place
@@ -318,7 +318,7 @@ def test_a_second_one_waits_until_the_first_was_reviewed(two):
         two.roll_back("3", "2")
     two.roll_back("1", "2")
     assert champion(two) == "1"
-    stood = what_stood(two.ledger.entries(NAME), "champion")
+    stood = past_standings(two.ledger.entries(NAME), "champion")
     assert [each.version for each in stood] == ["1"]
     assert problems(two) == []
 
@@ -370,7 +370,7 @@ def test_a_model_goes_on_after_an_emergency(rolled):
     rolled.promote("3")
     assert champion(rolled) == "3"
     assert problems(rolled) == []
-    before = stood_before(rolled.ledger.entries(NAME), "champion")
+    before = standing_before(rolled.ledger.entries(NAME), "champion")
     assert before is not None
     assert before.version == "1"
 
@@ -416,7 +416,7 @@ def test_after_a_return_through_the_gate_nobody_alone_puts_back_what_was_left(tw
     two.report("1", "2")
     two.approve("1")
     two.promote("1")
-    assert [each.version for each in what_stood(two.ledger.entries(NAME), "champion")] == ["1"]
+    assert [each.version for each in past_standings(two.ledger.entries(NAME), "champion")] == ["1"]
     with pytest.raises(RefusedError, match="and there was none; promote version 2 through the gate"):
         two.roll_back("2", "1")
     assert champion(two) == "1"
