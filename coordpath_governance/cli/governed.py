@@ -14,10 +14,8 @@ from coordpath_governance.cli.screen import say
 from coordpath_governance.errors import CoordpathError, RefusedError, RegistryMissingError, UsageError
 from coordpath_governance.governance.shown import show_after_promotion, show_version
 from coordpath_governance.ledger.location import LEDGER_VARIABLE
-from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.connection import connect
-from coordpath_governance.registry.guarded_registry import registry_guard
-from coordpath_governance.registry.stores import GUARDED_SCHEME
+from coordpath_governance.registry.client_registry import ClientRegistry, registry_guard
+from coordpath_governance.registry.connection import GUARDED_SCHEME, connect
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.gate import Answer, ask_gate

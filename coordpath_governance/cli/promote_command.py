@@ -23,7 +23,7 @@ from coordpath_governance.cli.options import check_text, check_words, find_ledge
 from coordpath_governance.cli.screen import say
 from coordpath_governance.errors import EXIT_REVIEW, NotFoundError, RefusedError, UsageError
 from coordpath_governance.ledger.events import Emergency, Intent, Promotion
-from coordpath_governance.registry.guarded_registry import ask_to_promote, number_at, registry_guard
+from coordpath_governance.registry.client_registry import ask_to_promote, number_at, registry_guard
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.history import ModelHistory

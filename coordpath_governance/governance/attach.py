@@ -19,7 +19,7 @@ from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import AttachError, ReportFormatError, UsageError
 from coordpath_governance.governance.shown import VERDICT_TAG, conclusion_of, described, status_tags
 from coordpath_governance.registry.beside import attaching, folder_between, folder_name, read_beside, write_beside
-from coordpath_governance.registry.guarded_registry import registry_guard
+from coordpath_governance.registry.client_registry import registry_guard
 from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages

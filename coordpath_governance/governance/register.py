@@ -23,8 +23,8 @@ from coordpath_governance.ledger.store import find_ledger
 from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
 from coordpath_governance.registry.beside import read_beside
+from coordpath_governance.registry.client_registry import registry_guard
 from coordpath_governance.registry.connection import connect, registry_errors, registry_uri_in_use
-from coordpath_governance.registry.guarded_registry import registry_guard
 from coordpath_governance.registry.origin import FACT_TAG
 from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.reference import reference_of

@@ -43,7 +43,16 @@ from coordpath_governance.review.policies import AdoptedPolicy, adopted_policies
 from coordpath_governance.review.ports import AliasRegistry
 from coordpath_governance.review.promotion import look, stands_already
 
-__all__ = ["SWEEP_SCHEMA", "SweepFinding", "Scope", "exit_code", "failed_before", "is_about_the_files", "sweep", "sweep_document"]
+__all__ = [
+    "SWEEP_SCHEMA",
+    "Scope",
+    "SweepFinding",
+    "exit_code",
+    "failed_before",
+    "is_about_the_files",
+    "sweep",
+    "sweep_document",
+]
 
 SWEEP_SCHEMA = "coordpath.sweep/1"
 _MOVED = frozenset(("moved", "gone", "emergency"))

@@ -14,7 +14,7 @@ from mlflow.utils.validation import _validate_model_version
 from coordpath_governance.guarded.inner_registry import InnerRegistry
 from coordpath_governance.guarded.inner_store import RegistryStore, primary_of
 from coordpath_governance.guarded.lazy_guard import LazyGuard
-from coordpath_governance.registry.guarded_registry import GUARD_ALIAS, GUARD_FIELD
+from coordpath_governance.registry.client_registry import GUARD_ALIAS, GUARD_FIELD
 from coordpath_governance.registry.ports import Tag
 from coordpath_governance.review.guard import OWN_TAGS
 from coordpath_governance.review.requests import REQUEST_TAG

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import ModelReadError
@@ -18,7 +18,10 @@ from coordpath_governance.models.formats import DECLARED_FORMAT, format_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
 
-__all__ = ["Vouched", "declared_model", "declared_sides", "vouched", "vouched_sides"]
+__all__ = ["Side", "Vouched", "declared_model", "declared_sides", "side_of", "vouched", "vouched_sides"]
+
+Side = Literal["champion", "candidate"]
+"""One of the two models of a report."""
 
 _UNKNOWN_AUTHOR = 2
 """So many people vouch for a version of which nobody knows who registered it."""
@@ -84,12 +87,15 @@ def declared_model(content: bytes, where: str) -> LinearModel:
     return model
 
 
-def declared_sides(document: ChangeReportDocument) -> dict[str, str]:
+def declared_sides(document: ChangeReportDocument) -> dict[Side, str]:
     """The versions of a report whose coefficients are declared, and the SHA-256 of what is declared of each.
 
     The digest is empty where the report's own account of a model cannot be read; nobody can have vouched for that.
     """
-    models = {"champion": document.models.get("champion"), "candidate": document.models.get("candidate")}
+    models: dict[Side, dict[str, Any] | None] = {
+        "champion": document.models.get("champion"),
+        "candidate": document.models.get("candidate"),
+    }
     return {
         who: _stated(model)
         for who, model in models.items()
@@ -106,14 +112,14 @@ def _stated(model: dict[str, Any]) -> str:
 
 def vouched_sides(
     document: ChangeReportDocument, chain: Sequence[Entry], keys: KeyRing, roles: Collection[str], registry: str
-) -> dict[str, Vouched]:
+) -> dict[Side, Vouched]:
     """Of the declared versions of a report those for which somebody vouches, for exactly what the report states.
 
     Of some of them a person may be ``missing`` still.
     """
     sides = {}
     for who, coefficients in declared_sides(document).items():
-        side = _side(document, who)
+        side = side_of(document, who)
         if side is None or side.name is None or side.version is None or side.digest is None:
             continue
         vouched_side = vouched(chain, keys, roles, registry, side.name, side.version, side.digest)
@@ -122,5 +128,6 @@ def vouched_sides(
     return sides
 
 
-def _side(document: ChangeReportDocument, who: str) -> VersionFacts | None:
+def side_of(document: ChangeReportDocument, who: Side) -> VersionFacts | None:
+    """The champion or the candidate of a report, as ``who`` says; None for the champion of a first version."""
     return document.subject.champion if who == "champion" else document.subject.candidate

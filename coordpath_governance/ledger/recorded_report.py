@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordpath_governance.ledger.declarations import declared_sides
+from coordpath_governance.ledger.declarations import declared_sides, side_of
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Declaration, PolicyAdopted, Promotion, ReportMade
 from coordpath_governance.ledger.records import Records
@@ -105,9 +105,7 @@ def _check_declared(records: Records, entry: Entry, document: ChangeReportDocume
     """Where the report says that people vouch for coefficients, they had signed exactly these, for exactly these files."""
     checks = []
     for who, coefficients in declared_sides(document).items():
-        subject, models = document.subject, document.models
-        side = subject.candidate if who == "candidate" else subject.champion
-        model = models.get("candidate") if who == "candidate" else models.get("champion")
+        side, model = side_of(document, who), document.models.get(who)
         if side is None or model is None or as_read(model.get("source")) == DECLARED:
             continue
         about = (side.name, side.version, side.digest, coefficients)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from coordpath_governance.canonical import sha256_hex
-from coordpath_governance.errors import PolicyError, SignatureError
+from coordpath_governance.errors import SignatureError
+from coordpath_governance.ledger.adoption import kept_policy
 from coordpath_governance.ledger.alone import could_do_alone
 from coordpath_governance.ledger.chain import faults, named_blobs
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
-from coordpath_governance.ledger.decided import misrecorded, pages_not_compared
+from coordpath_governance.ledger.decision_documents import misrecorded, pages_not_compared
 from coordpath_governance.ledger.entitlement import unentitled
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
 from coordpath_governance.ledger.export import AnchorFile
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.policy.document import Policy
-from coordpath_governance.policy.load import read_policy
 
 __all__ = ["Audit", "Problem", "audit"]
 
@@ -134,10 +133,9 @@ def _policies(entries: Sequence[Entry], blobs: Mapping[str, bytes]) -> Iterator[
         elif isinstance(facts, PolicyRetired):
             newest.pop(facts.name, None)
     for digest in newest.values():
-        content = blobs.get(digest)
-        if content is not None and sha256_hex(content) == digest:
-            with suppress(PolicyError):
-                yield read_policy(content, "the policy")
+        policy = kept_policy(blobs, digest)
+        if policy is not None:
+            yield policy
 
 
 def _lost_blobs(wanted: Mapping[str, int], blobs: Mapping[str, bytes]) -> Iterator[Problem]:

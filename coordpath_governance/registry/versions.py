@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from coordpath_governance.errors import NotFoundError, NoVersionError, RefusedError, UsageError
-from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.connection import in_this_store, registry_errors
 from coordpath_governance.registry.own_artifacts import own_location, same_place
 from coordpath_governance.registry.ports import ModelVersion, Page, RegisteredModel, RegistryClient, VersionClient
-from coordpath_governance.registry.stores import in_this_store
 
 __all__ = [
     "CHAMPION_ALIAS",

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from coordpath_governance.errors import FilesGoneError
+from coordpath_governance.governance.decision_files import recorded_decisions
 from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted, Registration
 from coordpath_governance.ledger.kept_models import kept_models
 from coordpath_governance.ledger.store import Ledger
@@ -242,6 +243,11 @@ class World:
 
     def events(self, name=NAME):
         return [entry.event for entry in self.ledger.entries(name)]
+
+
+def newest_decision(ledger, name, version):
+    """The newest recorded decision about a version, and its files by name; None if there is none."""
+    return next(recorded_decisions(ledger, name, version), None)
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def story() -> None:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.models import LinearModel, NumericTerm, to_document
     from coordpath_governance.reference.sources import open_source
-    from coordpath_governance.registry.guarded_registry import ask_to_promote
+    from coordpath_governance.registry.client_registry import ask_to_promote
     from coordpath_governance.review.requests import REQUEST_TAG, sign_request
     from coordpath_governance.signing.keys import PrivateKey
 

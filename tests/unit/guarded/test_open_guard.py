@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from coordpath_governance.errors import LedgerError, UsageError
-from coordpath_governance.guarded import open_guard as opening
-from coordpath_governance.guarded.open_guard import open_guard
+from coordpath_governance.guarded import lazy_guard
+from coordpath_governance.guarded.lazy_guard import open_guard
 
 NAME = "credit"
 
@@ -29,7 +29,7 @@ def started(monkeypatch):
         return subprocess.CompletedProcess(command, run.code, "", "coordpath: error: no rows")
 
     run.code = 0
-    monkeypatch.setattr(opening, "subprocess", SimpleNamespace(run=run))
+    monkeypatch.setattr(lazy_guard, "subprocess", SimpleNamespace(run=run))
     return commands, run
 
 

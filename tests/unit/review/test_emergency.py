@@ -3,8 +3,10 @@
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from helpers.governed_world import newest_decision
 
 from coordpath_governance.errors import RefusedError, RegistryError, SignatureError, SigningKeyError, UsageError, UsedError
+from coordpath_governance.governance.decision_files import record_decisions
 from coordpath_governance.ledger.emergencies import emergencies, past_standings, reviewers, standing_before
 from coordpath_governance.ledger.events import Emergency, EmergencyReview, KeyRevoked, Move, VersionRetired
 from coordpath_governance.ledger.promotion_requests import open_request
@@ -12,7 +14,6 @@ from coordpath_governance.ledger.quorum import Place
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.ledger.words import entry_line
 from coordpath_governance.policy.terms import Retention
-from coordpath_governance.review.decision_records import newest_decision, record_decisions
 from coordpath_governance.review.decisions import adopt_standing, retire
 from coordpath_governance.review.emergency import emergency_words, review_emergency, under_review
 from coordpath_governance.review.history import ModelHistory

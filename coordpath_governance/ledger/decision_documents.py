@@ -42,10 +42,10 @@ from coordpath_governance.reports.decision import (
     WaiverGiven,
 )
 
-__all__ = ["decided", "misrecorded", "pages_not_compared"]
+__all__ = ["decision_of", "misrecorded", "pages_not_compared"]
 
 
-def decided(entry: Entry, chain: Sequence[Entry], ring: KeyRing, ledger: str) -> DecisionDocument | None:
+def decision_of(entry: Entry, chain: Sequence[Entry], ring: KeyRing, ledger: str) -> DecisionDocument | None:
     """The decision that ``entry`` is, from the entries of its model before it; None if it is none, or names no intent."""
     build = _BUILDERS.get(type(entry.facts))
     before = [each for each in chain if each.seq < entry.seq]
@@ -77,7 +77,7 @@ def _objections(
     facts: DecisionRecorded, chain: Sequence[Entry], ring: KeyRing, ledger: str, blobs: Mapping[str, bytes]
 ) -> Iterator[str]:
     about = next((each for each in chain if each.hash == facts.about), None)
-    document = None if about is None else decided(about, chain, ring, ledger)
+    document = None if about is None else decision_of(about, chain, ring, ledger)
     if document is None:
         yield "it names no earlier promotion or rejection of its model"
         return
