@@ -13,7 +13,7 @@ from coordpath_governance.errors import UsageError
 from coordpath_governance.models import from_fitted
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reference.logged import Role
-from coordpath_governance.reference.sources import TableSource, open_source
+from coordpath_governance.reference.sources import RowSource, TableSource, open_source
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
 from coordpath_governance.reports.make import (
@@ -98,7 +98,11 @@ def explain_change(
     _check_words(texts | facts, role, missing, segments)
     old = None if champion is None else _resolve(champion, "champion")
     new = _resolve(candidate, "candidate")
-    reference = replace(_reference(candidate, data, target, weight, role, period, missing), offset=offset, exposure=exposure)
+    reference = replace(
+        _reference(candidate, data, target, weight=weight, role=role, period=period, missing=missing),
+        offset=offset,
+        exposure=exposure,
+    )
     subject = Subject(name=name or new.facts.name or "model", champion=old.facts if old else None, candidate=new.facts)
     request = Request(
         subject=subject,
@@ -174,6 +178,7 @@ def _reference(
     candidate: object,
     data: str | Path | pd.DataFrame | None,
     target: str | ArrayLike | None,
+    *,
     weight: str | None,
     role: Role | None,
     period: str | None,
@@ -191,18 +196,29 @@ def _reference(
         from coordpath_governance.registry.versions import point_at
 
         client = connect()
-        return reference_of(client, point_at(client, None, str(candidate)), target, weight, role, period, missing)
+        return reference_of(
+            client,
+            point_at(client, None, str(candidate)),
+            target=target,
+            weight=weight,
+            role=role,
+            period=period,
+            missing=missing,
+        )
     if target is None:
         raise UsageError("target= is missing: name the column of data that both models predict")
+    source: RowSource
     if isinstance(data, str | Path):
         if not isinstance(target, str):
             raise UsageError("target= must be a column name when data= is a path")
-        return Reference(open_source(Path(data)), target, weight, role or "not stated", period, missing)
-    if isinstance(target, str):
-        return Reference(TableSource(data), target, weight, role or "not stated", period, missing)
-    column = str(getattr(target, "name", None) or "target")
-    shape = np.shape(target)
-    if len(shape) != 1 or shape[0] != len(data):
-        raise UsageError(f"target= has the shape {shape}, but data= has {len(data)} rows; give one value for each")
-    values: Any = target
-    return Reference(TableSource(data.assign(**{column: values})), column, weight, role or "not stated", period, missing)
+        source, column = open_source(Path(data)), target
+    elif isinstance(target, str):
+        source, column = TableSource(data), target
+    else:
+        column = str(getattr(target, "name", None) or "target")
+        shape = np.shape(target)
+        if len(shape) != 1 or shape[0] != len(data):
+            raise UsageError(f"target= has the shape {shape}, but data= has {len(data)} rows; give one value for each")
+        values: Any = target
+        source = TableSource(data.assign(**{column: values}))
+    return Reference(source, column, weight=weight, role=role or "not stated", period=period, missing=missing)

@@ -57,7 +57,7 @@ def command(
     check_words("--reason", reason)
     signer = load_key(key)
     registry = open_registry(tracking_uri, registry_uri)
-    opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    opened = open_ledger(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri, create=False)
     if name is None:
         return _adopt_all(registry.client, opened, signer, reason)
     from coordpath_governance.review.decisions import adopt_standing
@@ -66,7 +66,7 @@ def command(
 
     alias = chosen_alias(alias, policy_for(opened, name))
     before = ModelHistory(opened.entries(name)).standing(alias).version
-    entry = adopt_standing(opened, registry, name, alias, signer, reason, created_again=created_again)
+    entry = adopt_standing(opened, registry, name, alias, signer, reason=reason, created_again=created_again)
     what = f"Version {entry.body['version']}" if entry.body["version"] else "No version"
     say_line(f"{what} of {name} is under guard as '{alias}' (entry {entry.seq}); no rule was checked.")
     if entry.body["version"] and entry.body["digest"] is None:

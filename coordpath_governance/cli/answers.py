@@ -111,7 +111,9 @@ def print_json(document: dict[str, Any]) -> None:
 
 def answer_document(answer: Answer, adopted: AdoptedPolicy, ledger: Ledger, name: str, version: str) -> dict[str, Any]:
     """What `coordpath gate --json` prints. Without a judgement, ``materiality`` and its reason are null."""
-    document = _unjudged(name, version, answer.alias, answer.verdict, answer.reason, answer.exit_code)
+    document = _unjudged(
+        name, version, alias=answer.alias, verdict=answer.verdict, reason=answer.reason, exit_code=answer.exit_code
+    )
     document["policy"] = {"name": adopted.policy.name, "sha256": adopted.sha256}
     readiness = answer.readiness
     if readiness is None:
@@ -131,10 +133,10 @@ def answer_document(answer: Answer, adopted: AdoptedPolicy, ledger: Ledger, name
 
 def refusal_document(error: RefusedError, name: str, version: str, alias: str) -> dict[str, Any]:
     """The same where no one policy matches the model, so that there is no gate that could answer; ``policy`` is null."""
-    return _unjudged(name, version, alias, "fail", str(error), error.exit_code)
+    return _unjudged(name, version, alias=alias, verdict="fail", reason=str(error), exit_code=error.exit_code)
 
 
-def _unjudged(name: str, version: str, alias: str, verdict: str, reason: str, exit_code: int) -> dict[str, Any]:
+def _unjudged(name: str, version: str, *, alias: str, verdict: str, reason: str, exit_code: int) -> dict[str, Any]:
     return {
         "schema": GATE_SCHEMA,
         "name": name,

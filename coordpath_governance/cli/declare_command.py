@@ -53,9 +53,11 @@ def command(
     from coordpath_governance.registry.versions import point_at
 
     signer = load_key(key)
-    governed = open_governed(name, ledger, tracking_uri, registry_uri)
+    governed = open_governed(name, ledger=ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
     pointer = point_at(governed.client, name, governed.version(version))
-    declared = declare_version(governed.client, governed.ledger, governed.adopted, pointer, signer, coefficients, reason)
+    declared = declare_version(
+        governed.client, governed.ledger, governed.adopted, pointer, signer, file=coefficients, reason=reason
+    )
     number = str(pointer.version)
     if as_json:
         document = {

@@ -33,7 +33,7 @@ def command(
     """
     check_text(name, version, alias)
     try:
-        governed = open_governed(name, ledger, tracking_uri, registry_uri)
+        governed = open_governed(name, ledger=ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
     except RefusedError as error:
         if not as_json:
             raise

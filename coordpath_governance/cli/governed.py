@@ -83,7 +83,7 @@ class Governed:
 
     def ask(self, version: str, alias: str) -> Answer:
         """What the gate says now."""
-        return ask_gate(self.ledger, self.registry, self.adopted, self.name, alias, version)
+        return ask_gate(self.ledger, self.registry, self.adopted, name=self.name, alias=alias, version=version)
 
     def show(self, version: str, ask: Callable[[], Answer]) -> None:
         """Bring the version's tags and description to what holds now; what was decided holds even if that is refused."""
@@ -136,26 +136,29 @@ def registry_at_hand(tracking_uri: str | None, registry_uri: str | None) -> Clie
         return None
 
 
-def open_governed(name: str, ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Governed:
+def open_governed(name: str, *, ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Governed:
     """All of it.
 
     Raises `RefusedError` for a model that no policy matches, `ForeignRegistryError` if the ledger is of another registry.
     """
-    registry, opened = open_recorded(ledger, tracking_uri, registry_uri)
+    registry, opened = open_recorded(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
     adopted = policy_for(opened, name)
     check_belongs(opened, registry, name)
     return Governed(name, registry.client, registry, opened, adopted)
 
 
-def open_recorded(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> tuple[ClientRegistry, Ledger]:
+def open_recorded(
+    ledger: str | None, *, tracking_uri: str | None, registry_uri: str | None
+) -> tuple[ClientRegistry, Ledger]:
     """The registry and the ledger that should be its own, whether or not a policy is in force."""
     registry = open_registry(tracking_uri, registry_uri)
-    return registry, open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    return registry, open_ledger(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri, create=False)
 
 
 def find_governed(
     client: RegistryClient,
     name: str,
+    *,
     ledger: str | None,
     tracking_uri: str | None,
     registry_uri: str | None,

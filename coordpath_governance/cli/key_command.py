@@ -166,7 +166,7 @@ def _proof(private: PrivateKey, owner: str | None, ledger_id: str | None) -> byt
         raise UsageError(f"OWNER has to be a name of 1 to {_LONGEST_NAME} characters")
     if ledger_id is not None and not _LEDGER_ID.fullmatch(ledger_id):
         raise UsageError(f"--ledger-id {ledger_id}: a ledger's id is 32 hexadecimal digits; see `coordpath audit verify`")
-    return make_proof(private, owner and owner.strip(), ledger_id, utc_moment())
+    return make_proof(private, owner=owner and owner.strip(), ledger=ledger_id, now=utc_moment())
 
 
 def _save(private: PrivateKey, out: Path | None, name: str, *, no_passphrase: bool) -> tuple[Path, str | None]:
@@ -306,4 +306,4 @@ def read_proof_file(path: Path | None, public: PublicKey, owner: str, ledger: st
         raise NotFoundError(f"there is no file '{path}'") from None
     except OSError as error:
         raise UsageError(f"cannot read the proof '{path}': {error.strerror}") from error
-    return read_proof(content, f"'{path}'", public, owner, ledger)
+    return read_proof(content, f"'{path}'", public, owner=owner, ledger=ledger)

@@ -70,7 +70,7 @@ def key_option(function: Command) -> Command:
     return option(function)
 
 
-def open_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None, *, create: bool = True) -> Ledger:
+def open_ledger(ledger: str | None, *, tracking_uri: str | None, registry_uri: str | None, create: bool = True) -> Ledger:
     """The ledger that the options of `ledger_options` name; MLflow is asked only if none of them does."""
     from coordpath_governance.ledger.store import Ledger
 

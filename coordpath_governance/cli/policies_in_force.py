@@ -98,7 +98,7 @@ def retire(
     check_text(name)
     check_words("--reason", reason)
     signer = load_key(key)
-    opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    opened = open_ledger(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri, create=False)
     entry = retire_policy(opened, name, signer, reason)
     if entry.event == "proposal":
         say_line(f"It is proposed to retire policy '{name}'")

@@ -157,14 +157,14 @@ def command(
             alias = answer.document["alias"] = alias or behind.alias
             wish = _wish(client, name, alias, reason)
             previous = number_at(client, name, alias)
-            ask_to_promote(client, name, number, alias, _request(behind.ledger, name, number, alias, signer, wish))
+            ask_to_promote(client, name, number, alias, request=_request(behind.ledger, name, number, alias, signer, wish))
             answered = f"the registry let it, and recorded it in ledger {behind.ledger}"
             if previous == number:
                 answered = f"it was before, and the registry, whose ledger is {behind.ledger}, lets it stay"
             text = f"{name} version {number} is '{alias}': {answered}."
             text += _what_is_left(name, number, emergency)
             return answer.promoted(text, behind.ledger, judged=not emergency) if as_json else _say(text)
-        governed = open_governed(name, ledger, tracking_uri, registry_uri)
+        governed = open_governed(name, ledger=ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
         alias = answer.document["alias"] = governed.alias(alias)
         if dry_run:
             if as_json:
@@ -230,7 +230,9 @@ def _request(
     """The tag by which a person says who asks, and its value; None without a key."""
     if signer is None:
         return None
-    return REQUEST_TAG, sign_request(registry, name, version, alias, signer, utc_moment(), wish)
+    return REQUEST_TAG, sign_request(
+        registry=registry, name=name, version=version, alias=alias, key=signer, now=utc_moment(), emergency=wish
+    )
 
 
 def _say_what_would_happen(governed: Governed, version: str, alias: str) -> int:

@@ -178,6 +178,7 @@ def print_report(
     report: ChangeReport,
     champion: ModelPointer | None,
     candidate: ModelPointer,
+    *,
     exit_code: int,
     attached: Attached | None = None,
     answer: Answer | None = None,

@@ -159,7 +159,7 @@ def command(
     from coordpath_governance.cli.governed import find_governed, open_registry
 
     client = open_registry(tracking_uri, registry_uri).client
-    governed = find_governed(client, name, ledger, tracking_uri, registry_uri)
+    governed = find_governed(client, name, ledger=ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
     if gate and governed is None:
         raise RefusedError(f"'{name}' is under no adopted policy, so there is no gate to ask; see `coordpath policy adopt`")
     alias = chosen_alias(alias, governed.adopted if governed is not None else None)
@@ -177,16 +177,17 @@ def command(
         _write(out, report)
         say(f"\nWritten to {visible(str(out))}")
     if no_attach:
-        return finish(0) if as_json else 0
+        return finish(exit_code=0) if as_json else 0
     answer = None
     if governed is None:
         from coordpath_governance.governance.attach import attach
 
-        attached = attach(client, champion, candidate, report, utc_now(), replace=replace)
+        attached = attach(client, champion, candidate, report, now=utc_now(), replace=replace)
     else:
         answer, attached = governed.conclude(champion, candidate, report, alias)
     if as_json:
-        return finish(answer.exit_code if answer is not None and gate else 0, attached, answer, governed)
+        code = answer.exit_code if answer is not None and gate else 0
+        return finish(exit_code=code, attached=attached, answer=answer, governed=governed)
     action = "Attached to" if attached.new else "Already attached to"
     code = _tell_where(governed, answer, report, candidate, attached, action)
     return code if gate else 0
@@ -288,7 +289,8 @@ def _make(
     facts = ChangeFacts(**{key: options[key] for key in _STATED})
     if governed is not None and attached:
         with progress_line() as progress:
-            return governed.make(champion, candidate, facts, alias, options["data"], progress), champion, candidate
+            report = governed.make(champion, candidate, facts, alias=alias, data=options["data"], progress=progress)
+        return report, champion, candidate
     settings = settings_for(
         max_steps=None if options["all_steps"] else options["max_steps"],
         gamma=options["gamma"],
@@ -300,7 +302,9 @@ def _make(
     reference = _reference(client, candidate, options)
     declared = None if governed is None else declared_in(governed.ledger)
     with progress_line() as progress:
-        report = report_on_versions(client, champion, candidate, reference, facts, settings, progress, declared)
+        report = report_on_versions(
+            client, champion, candidate, reference, facts=facts, settings=settings, progress=progress, declared=declared
+        )
     return report, champion, candidate
 
 
@@ -309,15 +313,15 @@ def _reference(client: RegistryClient, candidate: ModelPointer, options: dict[st
     from coordpath_governance.registry.reference import reference_of
     from coordpath_governance.reports.make import Reference
 
-    target, role = options["target"], options["role"]
-    weight, period, missing, offset, exposure = (
-        options[key] for key in ("weight", "period", "missing", "offset", "exposure")
+    target, described = (
+        options["target"],
+        {key: options[key] for key in ("weight", "period", "missing", "offset", "exposure")},
     )
     if options["data"] is None:
-        return reference_of(client, candidate, target, weight, role, period, missing, offset, exposure)
+        return reference_of(client, candidate, target=target, role=options["role"], **described)
     if target is None:
         raise UsageError("--data needs --target COL, the column that both models predict")
-    return Reference(open_source(options["data"]), target, weight, role or "not stated", period, missing, offset, exposure)
+    return Reference(open_source(options["data"]), target, role=options["role"] or "not stated", **described)
 
 
 def _champion(

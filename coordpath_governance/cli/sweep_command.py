@@ -53,7 +53,7 @@ def command(
     from coordpath_governance.governance.sweep import Scope, exit_code, sweep, sweep_document
 
     client = open_registry(tracking_uri, registry_uri).client
-    opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    opened = open_ledger(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri, create=False)
     findings = []
     for swept in sweep(client, opened, Scope(models, _milliseconds(since, moment(opened.now())), ignore)):
         findings.append(swept)

@@ -79,7 +79,7 @@ def _take(ledger: Ledger, registry: ClientRegistry, name: str, alias: str, key: 
         return ModelTaken("failed", name, str(error))
     try:
         registry.digest(name, standing)
-        entry = adopt_standing(ledger, registry, name, alias, key, reason)
+        entry = adopt_standing(ledger, registry, name, alias, key, reason=reason)
     except (SigningKeyError, LedgerError):
         raise
     except CoordpathError as error:

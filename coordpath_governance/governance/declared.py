@@ -71,7 +71,15 @@ def vouched_in(ledger: Ledger, pointer: ModelPointer, digest: str) -> Vouched | 
         roles = policy_for(ledger, pointer.name).policy.declarations.roles
     except RefusedError:
         return None
-    return vouched(ledger.entries(pointer.name), ledger.keyring(), roles, ledger.id, pointer.name, pointer.version, digest)
+    return vouched(
+        ledger.entries(pointer.name),
+        ledger.keyring(),
+        roles,
+        registry=ledger.id,
+        name=pointer.name,
+        version=pointer.version,
+        digest=digest,
+    )
 
 
 def declare_version(
@@ -80,6 +88,7 @@ def declare_version(
     adopted: AdoptedPolicy,
     pointer: ModelPointer,
     key: PrivateKey,
+    *,
     file: Path | None,
     reason: str,
 ) -> DeclaredVersion:
@@ -97,7 +106,9 @@ def declare_version(
     if model is None:
         raise UsageError(f"{pointer.uri} has no {_FILE} beside it; say what to vouch for with --coefficients FILE")
     content = declared_bytes(model)
-    entry, new = declare(ledger, adopted.policy, key, name, version, digest, content, reason)
+    entry, new = declare(
+        ledger, adopted.policy, key, name=name, version=version, digest=digest, content=content, reason=reason
+    )
     beside = _lay_beside(client, pointer, content, entry)
     standing = vouched_in(ledger, pointer, digest)
     missing = 0 if standing is None else standing.missing

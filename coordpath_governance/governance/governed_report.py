@@ -54,6 +54,7 @@ class GovernedModel:
         champion: ModelPointer | None,
         candidate: ModelPointer,
         facts: ChangeFacts,
+        *,
         alias: str,
         data: Path | None = None,
         progress: Progress | None = None,
@@ -64,11 +65,23 @@ class GovernedModel:
             settings, declared = pinned_settings(policy), declared_in(self.ledger)
             recalled = recalled_in(self.ledger, alias)
             report = report_on_versions(
-                self.client, champion, candidate, reference, facts, settings, progress, declared, recalled
+                self.client,
+                champion,
+                candidate,
+                reference,
+                facts=facts,
+                settings=settings,
+                progress=progress,
+                declared=declared,
+                recalled=recalled,
             )
         name, version = str(candidate.name), str(candidate.version)
         return self._as_recorded(report, champion, candidate) or ChangeReport(
-            assess(report.document, policy, gate_word(self.ledger, report.document, policy, name, alias, version))
+            assess(
+                report.document,
+                policy,
+                gate_word(self.ledger, report.document, policy, name=name, alias=alias, version=version),
+            )
         )
 
     def explained_from(self, champion: ModelPointer | None, alias: str) -> ModelPointer | None:
@@ -126,7 +139,9 @@ class GovernedModel:
 
     def _shown(self, name: str, alias: str, version: str) -> Answer:
         """What the gate says of a version that stands there already; tags and description say it too."""
-        answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version, record=False)
+        answer = ask_gate(
+            self.ledger, ClientRegistry(self.client), self.adopted, name=name, alias=alias, version=version, record=False
+        )
         show_version(self.client, self.ledger, name, version, lambda: answer)
         return answer
 
@@ -152,7 +167,7 @@ class GovernedModel:
         """The gate looks at the pages that are attached: so they come first, and what it says of them after."""
         name, version = str(candidate.name), str(candidate.version)
         replaced = put_files(self.client, champion, candidate, recorded)
-        answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version)
+        answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name=name, alias=alias, version=version)
         verdict = self._verdict(answer)
         key = self.ledger.signing_key()
         sign = None if key is None else partial(self._attested, report, verdict, key)
@@ -163,9 +178,9 @@ class GovernedModel:
             champion,
             candidate,
             report,
-            now,
-            verdict,
-            sign,
+            now=now,
+            verdict=verdict,
+            attest=sign,
             replace=True,
             recorded=recorded,
             status=status,

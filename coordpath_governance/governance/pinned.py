@@ -33,12 +33,12 @@ def pinned_reference(policy: Policy, data: Path | None = None) -> Iterator[Refer
         yield Reference(
             source,
             pinned.target,
-            pinned.weight,
-            pinned.role,
-            pinned.period,
-            pinned.missing,
-            pinned.offset,
-            pinned.exposure,
+            weight=pinned.weight,
+            role=pinned.role,
+            period=pinned.period,
+            missing=pinned.missing,
+            offset=pinned.offset,
+            exposure=pinned.exposure,
         )
 
 

@@ -106,7 +106,7 @@ def register_with_report(
     }
     client = connect()
     version = register_version(model_uri, name, {**(tags or {}), **_fact_tags(facts)}, await_registration_for)
-    terms = ReportTerms(data, target, weight, role, period, ledger)
+    terms = ReportTerms(data=data, target=target, weight=weight, role=role, period=period, ledger=ledger)
     return report_on_registered(client, name, version, terms)
 
 
@@ -148,7 +148,7 @@ def _report(client: RegistryClient, name: str, version: str, terms: ReportTerms)
     if governed is not None:
         alias = governed.adopted.policy.usual_alias
         champion = find_champion(client, name, alias)
-        report = governed.make(champion, candidate, ChangeFacts(), alias, _pinned_file(terms.data))
+        report = governed.make(champion, candidate, ChangeFacts(), alias=alias, data=_pinned_file(terms.data))
         governed.conclude(champion, candidate, report, alias)
         return report
     if guard is not None:
@@ -158,8 +158,8 @@ def _report(client: RegistryClient, name: str, version: str, terms: ReportTerms)
         )
     champion = find_champion(client, name, CHAMPION_ALIAS)
     reference = _reference(client, candidate, terms)
-    report = report_on_versions(client, champion, candidate, reference, ChangeFacts(), settings_for())
-    attach(client, champion, candidate, report, datetime.now(timezone.utc).isoformat(timespec="seconds"))
+    report = report_on_versions(client, champion, candidate, reference, facts=ChangeFacts(), settings=settings_for())
+    attach(client, champion, candidate, report, now=datetime.now(timezone.utc).isoformat(timespec="seconds"))
     return report
 
 
@@ -193,8 +193,10 @@ def _pinned_file(data: str | Path | pd.DataFrame | None) -> Path | None:
 
 def _reference(client: RegistryClient, candidate: ModelPointer, terms: ReportTerms) -> Reference:
     if terms.data is None:
-        return reference_of(client, candidate, terms.target, terms.weight, terms.role, terms.period, "fail")
+        return reference_of(
+            client, candidate, target=terms.target, weight=terms.weight, role=terms.role, period=terms.period, missing="fail"
+        )
     if terms.target is None:
         raise UsageError("target= is missing: name the column of data that both models predict")
     rows = open_source(Path(terms.data)) if isinstance(terms.data, str | Path) else TableSource(terms.data)
-    return Reference(rows, terms.target, terms.weight, terms.role or "not stated", terms.period)
+    return Reference(rows, terms.target, weight=terms.weight, role=terms.role or "not stated", period=terms.period)

@@ -97,7 +97,7 @@ def show_after_promotion(registry: VersionRegistry, ledger: Ledger, name: str, v
 
 def _ask(registry: VersionRegistry, ledger: Ledger, name: str, version: str) -> Answer:
     adopted = policy_for(ledger, name)
-    return ask_gate(ledger, registry, adopted, name, adopted.policy.usual_alias, version, record=False)
+    return ask_gate(ledger, registry, adopted, name=name, alias=adopted.policy.usual_alias, version=version, record=False)
 
 
 def status_tags(status: VersionStatus, current: Mapping[str, str]) -> dict[str, str]:

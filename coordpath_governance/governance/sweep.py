@@ -277,7 +277,8 @@ def _show_what_holds(
     """Tags and descriptions say what was decided, or what the gate says now; what could not be refreshed is a finding."""
     registry, alias = ClientRegistry(client), adopted.policy.usual_alias
     for version in map(str, sorted(versions)):
-        problem = _show(client, ledger, name, version, partial(ask_gate, ledger, registry, adopted, name, alias, version))
+        ask = partial(ask_gate, ledger, registry, adopted, name=name, alias=alias, version=version)
+        problem = _show(client, ledger, name, version, ask)
         if problem is not None:
             yield SweepFinding("failed", name, f"what the registry shows of version {version} is out of date: {problem}")
 
@@ -322,13 +323,13 @@ def _make_report(
     try:
         before = None if champion is None else point_at(client, name, champion)
         candidate = point_at(client, name, version)
-        report = model.make(before, candidate, ChangeFacts(), alias)
+        report = model.make(before, candidate, ChangeFacts(), alias=alias)
         answer, _ = model.conclude(before, candidate, report, alias)
     except CoordpathError as error:
         text = f"no report on version {version}: {error}"
         if not is_about_the_files(error):
             return SweepFinding("failed", name, text, version)
-        is_repeated = failed_before(ledger, ClientRegistry(client), name, version, champion, error)
+        is_repeated = failed_before(ledger, ClientRegistry(client), name, version=version, champion=champion, error=error)
         return SweepFinding("unreadable", name, text, version, counts=is_newest and not is_repeated)
     except Exception as error:  # noqa: BLE001 - see above
         text = f"no report on version {version}, by a fault of coordpath: {type(error).__name__}: {error}"
@@ -352,7 +353,7 @@ def is_about_the_files(error: CoordpathError) -> bool:
 
 
 def failed_before(
-    ledger: Ledger, registry: AliasRegistry, name: str, version: str, champion: str | None, error: CoordpathError
+    ledger: Ledger, registry: AliasRegistry, name: str, *, version: str, champion: str | None, error: CoordpathError
 ) -> bool:
     """Whether the version failed before with the same files against the same champion; if not, record that it did now."""
     digest = None

@@ -36,6 +36,7 @@ def report_on_versions(
     champion: ModelPointer | None,
     candidate: ModelPointer,
     reference: Reference,
+    *,
     facts: ChangeFacts,
     settings: Settings,
     progress: Progress | None = None,

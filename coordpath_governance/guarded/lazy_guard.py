@@ -126,7 +126,7 @@ class LazyGuard:
         with refusals("set alias"):
             behind = registry_guard(registry.client, name)
             if behind is not None:
-                ask_to_promote(registry.client, name, version, alias, _request(behind.ledger, name, version, alias))
+                ask_to_promote(registry.client, name, version, alias, request=_request(behind.ledger, name, version, alias))
                 return
             guard = self._open()
             actor = current_actor(guard.ledger.keyring)
@@ -183,7 +183,9 @@ def _request(ledger: str, name: str, version: str, alias: str) -> tuple[str, str
     key = own_key()
     if key is None:
         return None
-    return REQUEST_TAG, sign_request(ledger, name, version, alias, key, datetime.now(timezone.utc))
+    return REQUEST_TAG, sign_request(
+        registry=ledger, name=name, version=version, alias=alias, key=key, now=datetime.now(timezone.utc)
+    )
 
 
 @contextmanager

@@ -45,7 +45,7 @@ class Vouched:
 
 
 def vouched(
-    chain: Iterable[Entry], keys: KeyRing, roles: Collection[str], registry: str, name: str, version: str, digest: str
+    chain: Iterable[Entry], keys: KeyRing, roles: Collection[str], *, registry: str, name: str, version: str, digest: str
 ) -> Vouched | None:
     """The newest declaration that counts for a version of these files; a newer one of other coefficients replaces it.
 
@@ -122,7 +122,9 @@ def vouched_sides(
         side = side_of(document, who)
         if side is None or side.name is None or side.version is None or side.digest is None:
             continue
-        vouched_side = vouched(chain, keys, roles, registry, side.name, side.version, side.digest)
+        vouched_side = vouched(
+            chain, keys, roles, registry=registry, name=side.name, version=side.version, digest=side.digest
+        )
         if vouched_side is not None and vouched_side.coefficients == coefficients:
             sides[who] = vouched_side
     return sides

@@ -126,7 +126,9 @@ class _Record:
             was = f"version {standings[-1].version}" if standings[-1].version is not None else "nothing"
             yield f"it is not a change of what stood there, which was {was} by the ledger"
         recalled = self._recalled(binding)
-        if recalled is not None and not is_kept(chain, self._blobs, binding.from_version, binding.from_digest, recalled):
+        if recalled is not None and not is_kept(
+            chain, self._blobs, version=binding.from_version, digest=binding.from_digest, stated=recalled
+        ):
             yield "its report takes the champion's coefficients from the ledger, and no earlier report there has them"
 
     def _recalled(self, binding: Binding) -> Mapping[str, Any] | None:

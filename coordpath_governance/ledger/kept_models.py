@@ -49,7 +49,7 @@ def kept_models(
 
 
 def is_kept(
-    chain: Sequence[Entry], blobs: Mapping[str, bytes], version: str | None, digest: str | None, stated: Mapping[str, Any]
+    chain: Sequence[Entry], blobs: Mapping[str, bytes], *, version: str | None, digest: str | None, stated: Mapping[str, Any]
 ) -> bool:
     """Whether a report made from the version's files has exactly the coefficients that ``stated``, of a report, tells."""
     try:

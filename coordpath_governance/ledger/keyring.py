@@ -64,13 +64,13 @@ class _ProofDocument(ClosedDocument, strict=True):
     at: Time
 
 
-def make_proof(key: PrivateKey, owner: str | None, ledger: str | None, now: datetime) -> bytes:
+def make_proof(key: PrivateKey, *, owner: str | None, ledger: str | None, now: datetime) -> bytes:
     """The content of a proof file. ``owner`` and ``ledger`` (its own name) limit what it counts for; ``now`` is UTC."""
     at = now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return canonical_bytes(seal(_payload(key.public.text, owner, ledger, at), PROOF_TYPE, key))
 
 
-def read_proof(content: bytes, where: str, public: PublicKey, owner: str, ledger: str) -> KeyProof:
+def read_proof(content: bytes, where: str, public: PublicKey, *, owner: str, ledger: str) -> KeyProof:
     """What the ledger keeps of a proof that ``owner`` has the key ``public``.
 
     Raises `SignatureError` if the file is damaged, signed by another key, or made for another owner or ledger.

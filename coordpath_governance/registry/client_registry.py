@@ -120,6 +120,7 @@ def ask_to_promote(
     name: str,
     version: str,
     alias: str,
+    *,
     request: tuple[str, str] | None = None,
 ) -> None:
     """Set the alias through a guarded registry, and read it back. ``request`` is the tag and value of a signed request.

@@ -86,6 +86,7 @@ def _frame(X: Any, y: Any, target: str | None) -> tuple[Any, str]:  # noqa: ANN4
 def reference_of(
     client: RegistryClient,
     candidate: ModelPointer,
+    *,
     target: str | None,
     weight: str | None,
     role: Role | None,
@@ -102,13 +103,24 @@ def reference_of(
             raise UsageError(
                 f"the logged reference moments are of the target '{logged.target}', not '{target}'; give --data"
             )
-        return Reference(reference, logged.target, logged.weight, role or logged.role, period or logged.period)
+        return Reference(
+            reference, logged.target, weight=logged.weight, role=role or logged.role, period=period or logged.period
+        )
     if target is None:
         raise UsageError(
             f"the run's dataset '{reference.source.name}' can be read, but MLflow does not record its target column; "
             "give --target"
         )
-    return Reference(reference.source, target, weight, role or reference.role, period, missing, offset, exposure)
+    return Reference(
+        reference.source,
+        target,
+        weight=weight,
+        role=role or reference.role,
+        period=period,
+        missing=missing,
+        offset=offset,
+        exposure=exposure,
+    )
 
 
 def find_reference(client: RegistryClient, candidate: ModelPointer) -> LoggedReference | FoundRows:

@@ -58,6 +58,7 @@ def objection_to(
 def tally(
     places: Sequence[Place],
     approvals: Sequence[tuple[Entry, KnownKey]],
+    *,
     involved: Mapping[str, str],
     void: Sequence[str],
     approvers: frozenset[str],

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 __all__ = ["adopt_standing", "approve", "check_declarer", "declare", "reject", "retire", "waive"]
 
 
-def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, comment: str, days: int | None) -> Entry:
+def approve(
+    ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, *, comment: str, days: int | None
+) -> Entry:
     """Approve exactly this change, for so many days (default: as long as the policy allows).
 
     Raises `RefusedError` for the author, and while the attached report is not the recorded one: nobody approves what they
@@ -80,7 +82,7 @@ def reject(ledger: Ledger, binding: Binding, key: PrivateKey, comment: str) -> E
 
 
 def waive(
-    ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, rule: str, reason: str, days: int | None
+    ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, *, rule: str, reason: str, days: int | None
 ) -> Entry:
     """Take responsibility for one rule that is not met."""
     signer = _signer(ledger, key)
@@ -128,7 +130,7 @@ def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key:
 
 
 def declare(
-    ledger: Ledger, policy: Policy, key: PrivateKey, name: str, version: str, digest: str, content: bytes, reason: str
+    ledger: Ledger, policy: Policy, key: PrivateKey, *, name: str, version: str, digest: str, content: bytes, reason: str
 ) -> tuple[Entry, bool]:
     """Vouch that a version with files of this digest predicts by the coefficients ``content`` (`declared_bytes`).
 
@@ -143,7 +145,15 @@ def declare(
         coefficients=sha256_hex(content),
         reason=reason,
     )
-    standing = vouched(ledger.entries(name), ledger.keyring(), policy.declarations.roles, ledger.id, name, version, digest)
+    standing = vouched(
+        ledger.entries(name),
+        ledger.keyring(),
+        policy.declarations.roles,
+        registry=ledger.id,
+        name=name,
+        version=version,
+        digest=digest,
+    )
     if standing is not None and standing.coefficients == body.coefficients:
         for owner, entry in standing.signed:
             if person(owner) == person(signer.facts.owner):
@@ -157,8 +167,8 @@ def adopt_standing(
     name: str,
     alias: str,
     key: PrivateKey,
-    reason: str,
     *,
+    reason: str,
     created_again: bool = False,
 ) -> Entry:
     """Take what the registry has under an alias as it is, so that the next change can be explained from it.

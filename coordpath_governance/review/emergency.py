@@ -65,7 +65,7 @@ def roll_back(ledger: Ledger, registry: AliasRegistry, signed: SignedRequest, wi
             raise RefusedError(f"version {version} of '{name}' is '{alias}' already; there is nothing to roll back")
         adopted = policy_for(ledger, name)
         terms = _terms(adopted, signed.signer, alias)
-        before = _previous(ledger, registry, history, request.alias, version, wish, name)
+        before = _previous(ledger, registry, history, alias=request.alias, version=version, wish=wish, name=name)
         standing = history.standing(alias)
         body = Emergency(
             binding=Move(
@@ -123,6 +123,7 @@ def _previous(
     ledger: Ledger,
     registry: AliasRegistry,
     history: ModelHistory,
+    *,
     alias: str,
     version: str,
     wish: EmergencyWish,

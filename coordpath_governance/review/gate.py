@@ -50,10 +50,10 @@ def ask_gate(
     ledger: Ledger,
     registry: AliasRegistry,
     adopted: AdoptedPolicy,
+    *,
     name: str,
     alias: str,
     version: str,
-    *,
     record: bool = True,
 ) -> Answer:
     """Judge a version for an alias and ``record`` the verdict, unless the newest one on this change says the same.
@@ -67,7 +67,7 @@ def ask_gate(
         history = look(ledger, registry, name, alias)
         if stands_already(registry, history, name, alias, version):
             return _standing(ledger, registry, history, name, alias, version)
-        bound = bind(ledger, registry, adopted, name, alias, version, history)
+        bound = bind(ledger, registry, adopted, name=name, alias=alias, version=version, history=history)
         readiness = assess_readiness(ledger, bound, adopted.policy, history)
     except RefusedError as error:
         return Answer("fail", _sentence(str(error)), alias)

@@ -77,7 +77,7 @@ class Guard:
         signed: SignedRequest | None = None
         if request is not None and (actor.name is None or asks_for_emergency(self.ledger, request)):
             with self._refusals("set alias", name, actor, alias, version):
-                signed = requested_by(self.ledger, request, name, version, alias)
+                signed = requested_by(self.ledger, request, name=name, version=version, alias=alias)
                 actor = signed.actor
         with self._refusals("set alias", name, actor, alias, version):
             if alias not in guarded:

@@ -207,7 +207,7 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
         if stands_already(registry, history, name, alias, version):
             return
         adopted = policy_for(ledger, name)
-        bound = bind(ledger, registry, adopted, name, alias, version, history)
+        bound = bind(ledger, registry, adopted, name=name, alias=alias, version=version, history=history)
         readiness = assess_readiness(ledger, bound, adopted.policy, history)
         _refuse(readiness, name, alias, version)
         record_verdict(ledger, readiness, history)

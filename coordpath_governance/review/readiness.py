@@ -104,6 +104,7 @@ def bind(
     ledger: Ledger,
     registry: AliasRegistry,
     adopted: AdoptedPolicy,
+    *,
     name: str,
     alias: str,
     version: str,
@@ -161,7 +162,7 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     binding = bound.binding
     author = history.author(binding.to_version, bound.created.model, bound.created.version)
     waivers = _valid_waivers(policy, history, binding, ring, now, author)
-    gate = _gate_facts(ledger, bound.document, policy, history, binding.alias, now, bound.made_at)
+    gate = _gate_facts(ledger, bound.document, policy, history, alias=binding.alias, now=now, made_at=bound.made_at)
     gate = replace(gate, champion_gone=bound.champion_gone, pages=bound.pages)
     judgement = judge(policy, bound.document, gate, frozenset(rule for rule, _ in waivers))
     approvals, rejections, void = [], [], []
@@ -179,7 +180,7 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     if author is not None:
         involved[author] = "registered the version"
     approvers = frozenset(need.role for kind in policy.materiality for need in kind.approvals)
-    counted = tally(places, approvals, involved, void, approvers)
+    counted = tally(places, approvals, involved=involved, void=void, approvers=approvers)
     consumed = tuple(entry for _, entry in waivers)
     return Readiness(binding, judgement, counted, consumed, tuple(rejections), author)
 
@@ -193,12 +194,14 @@ def record_verdict(ledger: Ledger, readiness: Readiness, history: ModelHistory) 
 
 
 def gate_word(
-    ledger: Ledger, document: ChangeReportDocument, policy: Policy, name: str, alias: str, version: str
+    ledger: Ledger, document: ChangeReportDocument, policy: Policy, *, name: str, alias: str, version: str
 ) -> GateWord:
     """What the gate would say of a report made now that the report alone cannot tell, before any approval or waiver."""
     now, history = ledger.now(), ModelHistory(ledger.entries(name))
     alone = {each.rule: each.result for each in judge(policy, document).results}
-    judged = judge(policy, document, _gate_facts(ledger, document, policy, history, alias, now, now)).results
+    judged = judge(
+        policy, document, _gate_facts(ledger, document, policy, history, alias=alias, now=now, made_at=now)
+    ).results
     other = tuple(
         GateRule(rule=each.rule, result=each.result)
         for each in judged
@@ -212,6 +215,7 @@ def _gate_facts(
     document: ChangeReportDocument,
     policy: Policy,
     history: ModelHistory,
+    *,
     alias: str,
     now: str,
     made_at: str,

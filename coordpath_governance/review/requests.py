@@ -48,6 +48,7 @@ class SignedRequest:
 
 
 def sign_request(
+    *,
     registry: str,
     name: str,
     version: str,
@@ -86,7 +87,7 @@ def asks_for_emergency(ledger: Ledger, text: str) -> bool:
         return False
 
 
-def requested_by(ledger: Ledger, text: str, name: str, version: str, alias: str) -> SignedRequest:
+def requested_by(ledger: Ledger, text: str, *, name: str, version: str, alias: str) -> SignedRequest:
     """The request ``text`` for exactly this promotion, and who signed it.
 
     Raises `RefusedError` if the envelope is damaged, if no active key of a person in this ledger signed it, if it is about

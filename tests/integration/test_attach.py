@@ -44,10 +44,12 @@ class Case:
     def make(self, reason=None):
         reference = Reference(open_source(self.store.rows.csv), TARGET)
         facts = ChangeFacts(reason=reason)
-        return report_on_versions(self.store.client, self.champion, self.candidate, reference, facts, settings_for())
+        return report_on_versions(
+            self.store.client, self.champion, self.candidate, reference, facts=facts, settings=settings_for()
+        )
 
     def attach(self, report=None, now=NOW):
-        return attach(self.store.client, self.champion, self.candidate, report or self.report, now)
+        return attach(self.store.client, self.champion, self.candidate, report or self.report, now=now)
 
     @property
     def folder(self):
@@ -456,7 +458,7 @@ def test_a_version_with_neither_logged_model_nor_run(store, coordpath, tmp_path)
 
 def test_only_a_registered_version_can_have_a_report(case):
     with pytest.raises(AttachError, match="not a registered version"):
-        attach(case.store.client, None, ModelPointer(uri="models:/m-1"), case.report, NOW)
+        attach(case.store.client, None, ModelPointer(uri="models:/m-1"), case.report, now=NOW)
 
 
 def pointer(name, version="2"):

@@ -206,7 +206,15 @@ class Book:
 
     def roll_back(self):
         """Version 1 again, as Rob asked."""
-        signed = sign_request(NAME, "fraud", "1", "champion", self.reviewer, datetime(2026, 1, 1, tzinfo=timezone.utc), WISH)
+        signed = sign_request(
+            registry=NAME,
+            name="fraud",
+            version="1",
+            alias="champion",
+            key=self.reviewer,
+            now=datetime(2026, 1, 1, tzinfo=timezone.utc),
+            emergency=WISH,
+        )
         request, _ = open_request(signed, "the request", {self.reviewer.public.id: self.reviewer.public})
         move = self.binding(from_version="2", from_digest="2" * 64, to_version="1", to_digest="1" * 64)
         body = Emergency(

@@ -235,19 +235,43 @@ def test_a_replayed_request(rolled):
 
 def test_an_altered_request(two):
     now = datetime.now(timezone.utc)
-    plain = sign_request(two.ledger.id, NAME, "1", "champion", two.keys["Olga"], now)
+    plain = sign_request(registry=two.ledger.id, name=NAME, version="1", alias="champion", key=two.keys["Olga"], now=now)
     with pytest.raises(RefusedError, match=r"no report in the ledger|explains the change from"):
         two.roll_back("1", "2", text=plain)
-    text = sign_request(two.ledger.id, NAME, "1", "champion", two.keys["Olga"], now, ("2", "because"))
+    text = sign_request(
+        registry=two.ledger.id,
+        name=NAME,
+        version="1",
+        alias="champion",
+        key=two.keys["Olga"],
+        now=now,
+        emergency=("2", "because"),
+    )
     with pytest.raises(RefusedError, match="is not a request that counts"):
         two.roll_back("1", "2", text=text.replace('"payload":"', '"payload":"AAAA'))
     with pytest.raises(UsageError, match="needs a --reason"):
-        sign_request(two.ledger.id, NAME, "1", "champion", two.keys["Olga"], now, ("2", " "))
+        sign_request(
+            registry=two.ledger.id,
+            name=NAME,
+            version="1",
+            alias="champion",
+            key=two.keys["Olga"],
+            now=now,
+            emergency=("2", " "),
+        )
 
 
 def test_the_persons_signature_counts_whoever_is_logged_in(two):
     now = datetime.now(timezone.utc)
-    text = sign_request(two.ledger.id, NAME, "1", "champion", two.keys["Olga"], now, ("2", "because"))
+    text = sign_request(
+        registry=two.ledger.id,
+        name=NAME,
+        version="1",
+        alias="champion",
+        key=two.keys["Olga"],
+        now=now,
+        emergency=("2", "because"),
+    )
     two.guard.set_alias(two.registry, NAME, "champion", "1", Actor("somebody", "server"), lambda: text)
     assert two.ledger.entries(NAME)[-2].facts.actor == "Olga"
 
@@ -385,7 +409,7 @@ def left_unfinished(world, stands):
     assert world.ask("2").verdict == "fail"
     world.registry.gone.clear()
     world.registry.set[NAME]["champion"] = stands
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "looked into")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="looked into")
 
 
 def test_one_that_never_happened_waits_for_nobody(two):
@@ -477,7 +501,15 @@ def forged(world, **changes):
     }
     move |= {key: changes.pop(key) for key in list(changes) if key in move}
     key, now = changes.pop("key", world.keys["Olga"]), changes.pop("now", datetime.now(timezone.utc))
-    signed = sign_request(world.ledger.id, NAME, "1", "champion", key, now, changes.pop("wish", ("2", "because")))
+    signed = sign_request(
+        registry=world.ledger.id,
+        name=NAME,
+        version="1",
+        alias="champion",
+        key=key,
+        now=now,
+        emergency=changes.pop("wish", ("2", "because")),
+    )
     nonce = changes.pop("request", None) or _nonce(world, signed)
     until = (datetime.now(timezone.utc) + timedelta(days=3)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     body = {"actor": "Olga", "reason": "because", "envelope": signed, "review_by": until, "request": nonce, **changes}

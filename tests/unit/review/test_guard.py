@@ -88,7 +88,7 @@ def test_a_model_is_not_deleted_with_versions_that_were_promoted(champion_world)
     del world.registry.set[NAME]["champion"]
     with pytest.raises(RefusedError, match=r"with it versions 1, 2, which .* `coordpath retire credit VERSION --reason …`"):
         forbid(world, "delete model")
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "nothing is served")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="nothing is served")
     retire(world.ledger, world.registry, NAME, "1", world.admin, "its data were withdrawn")
     with pytest.raises(RefusedError, match="with it version 2, which was promoted"):
         forbid(world, "delete model")

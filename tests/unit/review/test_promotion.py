@@ -116,7 +116,7 @@ def test_a_move_outside_is_found_recorded_once_and_adopted(champion_world):
         with pytest.raises(RefusedError, match=r"outside the gate: the ledger knows version 1.*coordpath adopt credit"):
             world.promote("2")
     assert world.events().count("outside move") == 1
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "looked into")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="looked into")
     world.report("2", "7")
     world.approve("2")
     world.promote("2")
@@ -356,7 +356,7 @@ def test_an_alias_deleted_outside_is_adopted_as_nothing(champion_world):
     world = champion_world
     del world.registry.set[NAME]["champion"]
     assert "the registry had nothing" in world.ask("2").reason
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "it was deleted")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="it was deleted")
     world.report("2")
     world.approve("2")
     world.promote("2")
@@ -365,7 +365,7 @@ def test_an_alias_deleted_outside_is_adopted_as_nothing(champion_world):
 
 def test_nothing_that_could_be_adopted(world):
     with pytest.raises(RefusedError, match="has no alias 'champion' that could be taken under guard"):
-        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "")
+        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="")
 
 
 def test_adopting_while_a_promotion_goes_on(champion_world):
@@ -380,7 +380,7 @@ def test_adopting_while_a_promotion_goes_on(champion_world):
 
     world.registry.digest = slow
     with pytest.raises(RefusedError, match="something else was recorded"):
-        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "")
+        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="")
 
 
 def test_a_promotion_overtaken_by_an_adoption(champion_world):
@@ -391,7 +391,7 @@ def test_a_promotion_overtaken_by_an_adoption(champion_world):
 
     def slow(name, alias, version):
         world.registry.set_alias = plain
-        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "as it is")
+        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="as it is")
         plain(name, alias, version)
 
     world.registry.set_alias = slow
