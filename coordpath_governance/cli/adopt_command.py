@@ -43,7 +43,7 @@ def command(
     tracking_uri: str | None,
     registry_uri: str | None,
 ) -> int:
-    """Take what stands under the alias of NAME as it is, signed by a policy-admin.
+    """Accept the version that has the alias of NAME as it is, signed by a policy-admin.
 
     For a model that had a champion before it had a gate, and after a move outside the gate was looked into. With --all every
     champion that was there before its policy; none that was moved since. Exits 0, with --all also 1 if a model was moved and

@@ -61,7 +61,7 @@ def show_answer(answer: Answer, adopted: AdoptedPolicy, name: str, version: str)
 
 
 def show_readiness(readiness: Readiness, adopted: AdoptedPolicy, ledger: Ledger) -> None:
-    """What was judged, a line a rule, and whose word counts."""
+    """The rules, one per line, and the approvals and waivers that count."""
     before = f"From version {readiness.binding.from_version}" if readiness.binding.from_version else "First version"
     policy = f"policy '{adopted.policy.name}' ({readiness.binding.policy[:_SHORT]})"
     say_line(f"{before}; class '{readiness.judgement.materiality}'; {policy}")
@@ -78,7 +78,7 @@ def show_readiness(readiness: Readiness, adopted: AdoptedPolicy, ledger: Ledger)
 
 
 def show_rules(results: Iterable[RuleFacts], later: Iterable[str] = ()) -> None:
-    """A line a rule, what is not met first, and its reason on a line of its own; ``later`` is for the gate alone."""
+    """One line per rule, unmet rules first, each followed by its reason. ``later`` are rules that only the gate checks."""
     rules = sorted(results, key=lambda each: _ORDER.index(each.result))
     width = max((len(each.rule) for each in rules), default=0)
     for each in rules:

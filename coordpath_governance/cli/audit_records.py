@@ -78,7 +78,7 @@ def log(
     as_json: bool,
     **where: str | None,
 ) -> int:
-    """A line an entry, oldest first; with NAME only those about that model.
+    """One line per entry, oldest first; with NAME only those about that model.
 
     TIME is a date or a date and time, in UTC unless it says otherwise. Both ends are included: --since 2026-01-01 --until
     2026-03-31 is the first quarter. An export is audited first; one that is not intact is shown with a warning, and exits 1.

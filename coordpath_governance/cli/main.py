@@ -33,13 +33,13 @@ _COMMANDS = {
     "key": "who stands behind what is signed: new, make, list, revoke, rotate-service",
     "second": "agree to a key or policy that another policy-admin proposed",
     "adopt": "take an existing champion under guard",
-    "gate": "may this version stand under this alias? A line a rule",
+    "gate": "may this version have this alias? One line per rule",
     "review": "approve or reject a change, signed",
     "waive": "a signed exception from one rule",
     "promote": "move the alias, if the gate lets it",
     "retire": "let a version that was promoted once be deleted, on record",
     "audit": "the ledger: log, show, keys, verify, export, anchor",
-    "sweep": "find what lacks a report, and what went round the guard",
+    "sweep": "find what lacks a report, and what bypassed the guard",
 }
 
 

@@ -54,7 +54,7 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 @click.option(
     "--champion",
     metavar="ALIAS|VERSION|URI",
-    help="What to compare with; default: what stands under the alias; 'none': explain from zero.",
+    help="What to compare with; default: the version that has the alias; 'none': explain from zero.",
 )
 @click.option("--candidate", metavar="VERSION|latest|URI", default="latest", show_default=True, help="What to explain.")
 @click.option(

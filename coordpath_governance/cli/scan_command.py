@@ -24,7 +24,10 @@ _WORDS = {
 
 @click.command("scan")
 @click.option(
-    "--alias", default=CHAMPION_ALIAS, show_default=True, help="Look at what stands under this alias; else at the latest."
+    "--alias",
+    default=CHAMPION_ALIAS,
+    show_default=True,
+    help="Look at the version with this alias; without one, at the latest.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (coordpath.scan/1) instead of lines.")
 @ledger_options

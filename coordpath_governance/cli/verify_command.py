@@ -65,10 +65,10 @@ class LedgerCheck:
         if report.entry is not None:
             result.settle_policy()
         if files:
-            beside = files_on_record(records, files, document)
-            result.checks += beside.checks
-            result.not_rechecked += beside.not_rechecked
-            result.unchecked = tuple(part for part in result.unchecked if part not in beside.vouched)
+            folder_check = files_on_record(records, files, document)
+            result.checks += folder_check.checks
+            result.not_rechecked += folder_check.not_rechecked
+            result.unchecked = tuple(part for part in result.unchecked if part not in folder_check.vouched)
         return cls(records, report)
 
 
@@ -176,10 +176,10 @@ def command(
     with progress_line() as progress:
         result = verify_report(opened, data, progress)
     if files:
-        beside = check_folder(files, opened)
-        result.checks += beside.checks
-        result.not_rechecked += beside.not_rechecked if ledger is None else ()
-        result.unchecked = beside.unchecked
+        folder_check = check_folder(files, opened)
+        result.checks += folder_check.checks
+        result.not_rechecked += folder_check.not_rechecked if ledger is None else ()
+        result.unchecked = folder_check.unchecked
     if model is not None:
         _check_model(result, opened.document, "candidate", model)
     if champion_model is not None:

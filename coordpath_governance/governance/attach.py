@@ -18,7 +18,13 @@ from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FI
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import AttachError, ReportFormatError, UsageError
 from coordpath_governance.governance.shown import VERDICT_TAG, conclusion_of, described, status_tags
-from coordpath_governance.registry.beside import attaching, folder_between, folder_name, read_beside, write_beside
+from coordpath_governance.registry.attachments import (
+    attaching,
+    folder_between,
+    folder_name,
+    read_attachments,
+    write_attachments,
+)
 from coordpath_governance.registry.client_registry import registry_guard
 from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
@@ -108,7 +114,7 @@ def attach(
     new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
     if new:
-        before = read_beside(candidate, folder, (REPORT_FILE,)).get(REPORT_FILE)
+        before = read_attachments(candidate, folder, (REPORT_FILE,)).get(REPORT_FILE)
         if before is not None and not replace:
             check_same_question(candidate.uri, before, report)
         replaced = _write(client, candidate, folder, files, before)
@@ -132,15 +138,15 @@ def put_files(
     candidate: ModelPointer,
     recorded: Mapping[str, bytes],
 ) -> str | None:
-    """Put a report's files beside the version, so that the gate finds them; `attach` then says that they are there.
+    """Attach a report's files to the version, so that the gate finds them; `attach` sets the tags afterwards.
 
     Returns the SHA-256 of another report that was there before, if there was one.
     """
     _check_place(candidate)
     folder, files = report_folder(champion, candidate), dict(recorded)
-    if read_beside(candidate, folder, files) == files:
+    if read_attachments(candidate, folder, files) == files:
         return None
-    return _write(client, candidate, folder, files, read_beside(candidate, folder, (REPORT_FILE,)).get(REPORT_FILE))
+    return _write(client, candidate, folder, files, read_attachments(candidate, folder, (REPORT_FILE,)).get(REPORT_FILE))
 
 
 def put_again(
@@ -149,10 +155,7 @@ def put_again(
     candidate: ModelPointer,
     recorded: Mapping[str, bytes],
 ) -> Attached:
-    """Put a report's recorded files back beside a version about which everything else has been said.
-
-    The tags go on naming the report that they named.
-    """
+    """Attach a report's recorded files again, without a new verdict. The tags still name the report that they named."""
     folder, digest = report_folder(champion, candidate), sha256_hex(recorded[REPORT_FILE])
     with attaching(f"reading the tags of {candidate.uri}"):
         tags = client.get_model_version(*candidate.registered).tags
@@ -172,8 +175,8 @@ def _write(
 ) -> str | None:
     """Write and read back; the digest of another report, ``before``, that was there until now, if there was one."""
     _tell_that_it_is_being_replaced(client, candidate)
-    write_beside(client, candidate, folder, files)
-    if read_beside(candidate, folder, files) != files:
+    write_attachments(client, candidate, folder, files)
+    if read_attachments(candidate, folder, files) != files:
         raise AttachError(f"the report of {candidate.uri} did not read back as it was written; attach it again")
     return _replaced(before, files[REPORT_FILE])
 
@@ -217,7 +220,7 @@ def _is_attached(
         tags = client.get_model_version(*candidate.registered).tags
     if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files[REPORT_FILE]):
         return False
-    stored = read_beside(candidate, folder, files)
+    stored = read_attachments(candidate, folder, files)
     if any(stored.get(name) != files[name] for name in REPORT_FILES):
         return False
     made_at = _same_but_for_time(stored[VERDICT_FILE], files[VERDICT_FILE])

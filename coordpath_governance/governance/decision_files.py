@@ -13,7 +13,7 @@ from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import AttachError, LedgerConflictError
 from coordpath_governance.ledger.decision_documents import decision_of
 from coordpath_governance.ledger.events import DecisionRecorded, ReportMade
-from coordpath_governance.registry.beside import attaching, folder_between, present_beside, write_beside
+from coordpath_governance.registry.attachments import attaching, folder_between, present_attachments, write_attachments
 from coordpath_governance.registry.versions import point_at_version
 from coordpath_governance.rendering.decision_view import DECISION_LAYOUT, render_decision_html, render_decision_markdown
 from coordpath_governance.reports.decision import DecisionDocument
@@ -40,7 +40,7 @@ __all__ = [
 
 DECISION_FILE, _HTML, _MARKDOWN = "decision.json", "decision.html", "decision.md"
 DECISION_FILES = (DECISION_FILE, _HTML, _MARKDOWN, DECISION_ATTESTATION)
-"""All files of a decision, as they lie beside the report."""
+"""All files of a decision, attached in the same folder as the report."""
 
 _TURNS = 5
 
@@ -94,7 +94,7 @@ def decision_record(document: DecisionDocument, service: PrivateKey) -> tuple[De
 def recorded_decisions(ledger: Ledger, name: str, version: str) -> Iterator[tuple[DecisionDocument, dict[str, bytes]]]:
     """Every recorded decision about a version, newest first, with its files by name as the ledger keeps them.
 
-    A second record of the same decision is none of ours: the first counts, and the audit names the second.
+    If a decision was recorded twice, the first record counts; the audit reports the second.
     """
     first: dict[str, DecisionRecorded] = {}
     for entry in ledger.entries(name):
@@ -117,7 +117,7 @@ def _laid_out(document: DecisionDocument) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class ForeignDecision:
-    """Files beside a version that are of no recorded decision on that change; whether one is on record to replace them."""
+    """Attached files of no recorded decision on that change. ``on_record``: a recorded decision replaces them."""
 
     files: tuple[str, ...]
     on_record: bool
@@ -130,7 +130,7 @@ class ForeignDecision:
                 f"the attached decision on version {version} is not the recorded one ({files}); the recorded one replaces it"
             )
         return (
-            f"beside version {version} lie files of a decision that is not on record ({', '.join(self.files)}); "
+            f"version {version} has attached files of a decision that is not on record ({', '.join(self.files)}); "
             "find out who put them there, and remove them"
         )
 
@@ -153,17 +153,17 @@ def put_decisions(client: VersionClient, ledger: Ledger, name: str, version: str
 
 
 def _put(client: VersionClient, pointer: ModelPointer, folder: str, files: dict[str, bytes]) -> None:
-    if present_beside(client, pointer, folder, tuple(files)) == files:
+    if present_attachments(client, pointer, folder, tuple(files)) == files:
         return
-    write_beside(client, pointer, folder, files)
-    if present_beside(client, pointer, folder, tuple(files)) != files:
+    write_attachments(client, pointer, folder, files)
+    if present_attachments(client, pointer, folder, tuple(files)) != files:
         raise AttachError(f"the decision in {folder} did not read back as it was written")
 
 
 def foreign_decisions(client: VersionClient, ledger: Ledger, name: str, version: str) -> Iterator[ForeignDecision]:
-    """What lies beside a version as a decision, and is none that the ledger recorded on the change it lies with.
+    """Attached decision files that differ from every decision that the ledger recorded on that change.
 
-    An older decision's files are only out of date, and files that are not there may not have been attached yet.
+    Files of an older decision are only out of date, and missing files may not have been attached yet: neither is reported.
     Raises `RegistryError` if the artifacts cannot be reached.
     """
     recorded = _on_record(ledger, name, version)
@@ -176,7 +176,7 @@ def foreign_decisions(client: VersionClient, ledger: Ledger, name: str, version:
     if pointer.gone is not None:
         return
     for before in dict.fromkeys((*reported, *recorded)):
-        present = present_beside(client, pointer, folder_between(name, before, version), DECISION_FILES)
+        present = present_attachments(client, pointer, folder_between(name, before, version), DECISION_FILES)
         own_files = recorded.get(before, [])
         files = tuple(
             file for file in DECISION_FILES if file in present and all(present[file] != own[file] for own in own_files)

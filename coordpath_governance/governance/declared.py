@@ -1,6 +1,6 @@
-"""Coefficients that a person vouches for, of a version that cannot be read: recorded in the ledger, laid beside the version.
+"""Coefficients that a person vouches for, of a version that cannot be read: recorded in the ledger, and attached.
 
-The ledger is the truth. What lies beside the version is for people, and no decision reads it.
+Only the ledger counts. The attached file is for people, and no decision reads it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from coordpath_governance.models.coefficients_json import declared_bytes, with_s
 from coordpath_governance.models.formats import DECLARED, vouched_source
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.manifest import model_digest
-from coordpath_governance.registry.beside import folder_name, read_beside, write_beside
+from coordpath_governance.registry.attachments import folder_name, read_attachments, write_attachments
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.download import DeclaredModel, download_files
 from coordpath_governance.registry.ports import RegistryClient
@@ -36,9 +36,9 @@ _FILE = "coefficients.json"
 
 @dataclass(frozen=True)
 class DeclaredVersion:
-    """What was recorded. ``new``: it was not there before. ``beside``: where it lies, None if the version has no place.
+    """What was recorded. ``new``: it was not there before. ``beside``: where it is attached; None: nowhere.
 
-    ``missing``: so many more people have to vouch for the same.
+    ``missing``: how many more people have to vouch for the same.
     """
 
     entry: Entry
@@ -92,9 +92,9 @@ def declare_version(
     file: Path | None,
     reason: str,
 ) -> DeclaredVersion:
-    """Vouch for the coefficients in ``file``, or for those that the author put beside the model, of a registered version.
+    """Vouch for the coefficients of a registered version: those in ``file``, or those in the model's own files.
 
-    `RefusedError` for a version that can be read, `UsageError` if there are no coefficients to vouch for,
+    Raises `RefusedError` for a version that can be read, `UsageError` if there are no coefficients to vouch for, and
     `ForeignRegistryError` if the ledger belongs to another registry.
     """
     name, version = str(pointer.name), str(pointer.version)
@@ -145,8 +145,8 @@ def _lay_beside(client: RegistryClient, pointer: ModelPointer, content: bytes, e
     folder = f"coordpath/{folder_name(str(pointer.name))}/declared-v{pointer.version}"
     files = {_FILE: content}
     try:
-        if read_beside(pointer, folder, files) != files:
-            write_beside(client, pointer, folder, files)
+        if read_attachments(pointer, folder, files) != files:
+            write_attachments(client, pointer, folder, files)
     except AttachError as error:
         raise AttachError(
             f"the declaration is entry {entry.seq} of the ledger and counts, but it could not be laid beside the version: "

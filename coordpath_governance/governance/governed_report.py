@@ -19,7 +19,7 @@ from coordpath_governance.governance.version_report import recalled_in, report_o
 from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.policy.assess import assess
-from coordpath_governance.registry.beside import folder_between
+from coordpath_governance.registry.attachments import folder_between
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
@@ -59,7 +59,7 @@ class GovernedModel:
         data: Path | None = None,
         progress: Progress | None = None,
     ) -> ChangeReport:
-        """The report as the policy wants it, with what the gate says of it before any decision."""
+        """The report as the policy asks for it, with the gate's verdict before any decision."""
         policy = self.adopted.policy
         with pinned_reference(policy, data) as reference:
             settings, declared = pinned_settings(policy), declared_in(self.ledger)
@@ -110,7 +110,7 @@ class GovernedModel:
 
         None if they are as recorded or cannot be looked at, and if the newest report on this change no longer counts: then a
         new one is to be made. A version that was promoted keeps its own, and is not judged again; nor does a report on
-        another change than the newest say anything of the version now. Of a version that stands under ``alias`` no report is
+        another change than the newest say anything about the version now. Of a version that has ``alias`` no report is
         made again: the files are told to be there.
         """
         name, version = str(candidate.name), str(candidate.version)

@@ -59,7 +59,7 @@ def load_verified(
     """Load ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` as `mlflow.pyfunc.load_model` does, or raise `RefusedError`.
 
     Its digest must be the one that the newest promotion or adoption in the ledger put under the alias, and the alias must
-    not have been found moved since; a version asked for by number must be what stands under some guarded alias now.
+    not have been found moved since; a version asked for by number must have a guarded alias now.
     ``ledger`` is its URL or file, by default COORDPATH_LEDGER or the one beside the registry. ``anchors`` are files that
     `coordpath audit anchor` wrote and that are kept elsewhere: with one, a ledger that was cut back or replaced is refused
     too. The model's files are there as long as the model is.
@@ -122,7 +122,7 @@ def _anchor(path: Path) -> AnchorFile:
 
 
 def _expected(history: ModelHistory, name: str, alias: str | None) -> dict[str, Standing]:
-    """What stands under the alias, or, where none is asked for, under each that was ever promoted to."""
+    """The version that has the alias; without an alias, of each alias that was ever promoted to or adopted."""
     aliases = {facts.alias for _, facts in history.of(Promotion)} | {facts.alias for _, facts in history.of(Adoption)}
     standing = {each: history.standing(each) for each in sorted(aliases) if alias in (None, each)}
     if not standing:

@@ -22,7 +22,7 @@ from coordpath_governance.governance.version_report import report_on_versions
 from coordpath_governance.ledger.store import find_ledger
 from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
-from coordpath_governance.registry.beside import read_beside
+from coordpath_governance.registry.attachments import read_attachments
 from coordpath_governance.registry.client_registry import registry_guard
 from coordpath_governance.registry.connection import connect, registry_errors, registry_uri_in_use
 from coordpath_governance.registry.origin import FACT_TAG
@@ -165,7 +165,7 @@ def _report(client: RegistryClient, name: str, version: str, terms: ReportTerms)
 
 def _attached(client: RegistryClient, champion: ModelPointer | None, candidate: ModelPointer) -> ChangeReport | None:
     """The report beside the version, if it is whole: its digest is the one that the version's tag names."""
-    content = read_beside(candidate, report_folder(champion, candidate), REPORT_FILES[:1]).get(REPORT_FILES[0])
+    content = read_attachments(candidate, report_folder(champion, candidate), REPORT_FILES[:1]).get(REPORT_FILES[0])
     if content is None:
         return None
     with registry_errors(f"reading the tags of {candidate.uri}"):

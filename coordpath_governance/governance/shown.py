@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from coordpath_governance.governance.decision_files import put_decisions
-from coordpath_governance.registry.beside import attaching, folder_between
+from coordpath_governance.registry.attachments import attaching, folder_between
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.rendering.render import Conclusion, render_conclusion_markdown, render_summary_markdown
 from coordpath_governance.reports.document import HTML_PAGE

@@ -1,6 +1,6 @@
-"""The sweep: every model under a policy is looked at, what stands is hashed again, and what lacks a report gets one.
+"""The sweep: look at every model under a policy, hash the champions again, and report on versions that lack a report.
 
-It finds what bypassed the guard since the last look; a move and back between two sweeps it cannot find.
+It finds what bypassed the guard since the last sweep. A move and a move back between two sweeps cannot be found.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _OPEN = ("fail", "review", "unknown")
 
 @dataclass(frozen=True)
 class SweepFinding:
-    """One thing that was seen or done: an alias that stands or was moved, a report that was made or could not be.
+    """One thing that a sweep found or did: an alias is as recorded or was moved, a report was made or could not be made.
 
     "gone": the alias is where it should be, but the files of its version were deleted. "emergency": somebody rolled back
     alone, and others have not settled that yet. "changed": the attached report or decision is not the recorded one.
@@ -254,7 +254,7 @@ def _files_are_gone(registry: ClientRegistry, name: str, version: str) -> bool:
 
 
 def _look_at_decisions(client: RegistryClient, ledger: Ledger, name: str, versions: list[int]) -> Iterator[SweepFinding]:
-    """The decisions' files beside each version; the recorded ones are attached again when the version is shown."""
+    """Check the attached decision files of each version; the recorded ones are attached again when the version is shown."""
     for version in map(str, sorted(versions)):
         yield from _look_at_decision(client, ledger, name, version)
 
@@ -300,7 +300,7 @@ def _report_what_lacks_one(
     versions: list[ListedVersion],
     since: int,
 ) -> Iterator[SweepFinding]:
-    """Versions newer than what stands under the usual alias, each explained from there."""
+    """Report on each version that is newer than the one with the usual alias and has no report on the change from there."""
     alias = adopted.policy.usual_alias
     model = GovernedModel(client, ledger, adopted)
     standing = ModelHistory(ledger.entries(name)).standing(alias)

@@ -92,7 +92,7 @@ def _label(champion: ModelPointer, candidate: ModelPointer) -> str:
 
 
 def recalled_in(ledger: Ledger, alias: str) -> RecalledModel:
-    """What the reports of a ledger say of what stands under an alias, by the digest that was promoted or adopted."""
+    """The coefficients of the version that has ``alias``, from the ledger's reports, by its promoted or adopted digest."""
 
     def recall(pointer: ModelPointer, gone: FilesGoneError) -> LinearModel:
         name = str(pointer.name)

@@ -11,7 +11,7 @@ from mlflow.entities.model_registry import ModelVersionTag
 
 from coordpath_governance.errors import FilesGoneError, ModelReadError, NotFoundError, RegistryError
 from coordpath_governance.guarded.inner_store import RegistryStore, tracking_store
-from coordpath_governance.registry.beside import folder_between, present_beside
+from coordpath_governance.registry.attachments import folder_between, present_attachments
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.own_artifacts import own_location
 from coordpath_governance.registry.ports import LoggedModel, ModelVersion, RegisteredModel, Run, VersionClient
@@ -81,7 +81,7 @@ class InnerRegistry:
     def attached(self, name: str, champion: str | None, version: str, files: Sequence[str]) -> dict[str, bytes]:
         """Those of ``files`` that are attached to a version for its change from ``champion``, as they are now."""
         folder = folder_between(name, champion, version)
-        return present_beside(self.client, point_at_version(self.client, name, version), folder, files)
+        return present_attachments(self.client, point_at_version(self.client, name, version), folder, files)
 
     def digest(self, name: str, version: str) -> str:
         """The model digest of a version's files as they are now.

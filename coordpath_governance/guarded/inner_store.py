@@ -103,7 +103,7 @@ def _unusable(remedy: str) -> MlflowException:
 
 
 def in_server() -> bool:
-    """Whether this process is an MLflow server, which is where the guard cannot be gone round."""
+    """Whether this process is an MLflow server, where clients cannot bypass the guard."""
     return _SERVER in sys.modules
 
 

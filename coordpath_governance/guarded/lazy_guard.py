@@ -1,7 +1,7 @@
-"""The guard of one registry, opened when it is first needed, asked on behalf of whoever is asking.
+"""The guard of one registry, opened when it is first needed, and asked on behalf of the current user.
 
-That is the user whom MLflow's server has authenticated, or the owner of this process's key; nobody is guessed. Its no is
-said in MLflow's words: an error code that becomes an HTTP status, and a message with reason and remedy.
+That is the user whom MLflow's server has authenticated, or the owner of this process's key, or nobody. A refusal is an
+exception of MLflow's: an error code that becomes an HTTP status, and a message with reason and remedy.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _key_owner(keyring: Callable[[], KeyRing]) -> str | None:
 
 
 class LazyGuard:
-    """While the ledger cannot be opened every question is answered with no, and the next one tries again."""
+    """Refuses every operation while the ledger cannot be opened, and tries to open it again at the next one."""
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
@@ -156,8 +156,9 @@ class LazyGuard:
             guard.forbid(registry, operation, name, actor, alias=alias, version=version, new_name=new_name, tag=tag)
 
     def registered(self, registry: InnerRegistry, name: str, version: str) -> None:
-        """Tell the guard of a new version. Registering never fails because of us: such a version is just not promoted.
+        """Tell the guard of a new version. Registering never fails because of the guard.
 
+        A version that could not be recorded just cannot be promoted.
         What a registry that guards itself has recorded is not recorded again, unless this process knows who registers.
         """
         try:

@@ -122,7 +122,7 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         return super().transition_model_version_stage(name, version, stage, archive_existing_versions)
 
     def delete_model_version(self, name: str, version: str | int) -> object:
-        """Delete a version, unless it stands under a guarded alias."""
+        """Delete a version, unless it has or had a guarded alias."""
         self._forbid("delete version", name, version=_number(version))
         return super().delete_model_version(name, version)
 
@@ -142,7 +142,7 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         self._lazy_guard.set_alias(self._unguarded(), str(name), str(alias), _number(version))
 
     def get_model_version_by_alias(self, name: str, alias: str) -> object:
-        """The version under an alias. Under the name that clients ask for it, that this registry is guarded and by whom."""
+        """The version that has an alias. For `GUARD_ALIAS` the error says which ledger guards this registry."""
         if alias != GUARD_ALIAS:
             return super().get_model_version_by_alias(name, alias)
         fields = {GUARD_FIELD: self._lazy_guard.introduce(str(name))}

@@ -1,4 +1,4 @@
-"""What one person could have done alone, in plain sentences: how much an intact ledger is worth depends on it."""
+"""What one person could have done alone, in plain sentences: it limits what an intact ledger proves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who registered a version. Pure, so that a gate and an audit say the same.
+"""Who registered a version. Gate and audit use the same function, which needs entries only.
 
 A model that was deleted and created again counts its versions from 1 again. Entries about the old version 1 say nothing
 about the new one; the times of creation that entries record tell them apart.

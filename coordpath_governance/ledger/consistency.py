@@ -1,6 +1,6 @@
-"""What the entries of a ledger say together: decisions are this ledger's, used once, and promotions keep to their intent.
+"""Whether entries contradict each other: decisions belong to this ledger, are used once, and promotions match their intent.
 
-Among it is when the models on record were created: by that a ledger knows its registry again.
+Also when the models on record were created, by which a ledger recognises its registry.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def used_before(chain: Iterable[Entry], facts: Body) -> tuple[str, int] | None:
 
 
 class _Account:
-    """The entries so far, and what of them is used up."""
+    """The entries so far, and which decisions are used up."""
 
     def __init__(self) -> None:
         self._name: str | None = None
@@ -118,7 +118,7 @@ class _Account:
                 yield f"it says that entry {facts.seq} was anchored with a hash that this entry does not have"
 
     def _of_intent(self, facts: Intent) -> Iterator[str]:
-        """What it consumes must be decisions on exactly the same change."""
+        """The approvals and waivers of an intent must be about exactly the same change."""
         for kind, hashes in ((Approval, facts.approvals), (Waiver, facts.waivers)):
             if len(set(hashes)) != len(hashes):
                 yield f"it counts the same {kind.__name__.lower()} twice"
@@ -139,7 +139,7 @@ class _Account:
             yield f"it is about a version {version} that was created at another time than the one in earlier entries"
 
     def _of_promotion(self, entry: Entry, facts: Promotion) -> Iterator[str]:
-        """It must do what its intent said."""
+        """A promotion must do what its intent said."""
         intent = self._seen.get(facts.intent)
         if intent is None or not isinstance(intent.facts, Intent | Emergency):
             yield "it names no earlier intent"
@@ -195,10 +195,10 @@ def creations_on_record(entries: Iterable[Entry]) -> dict[str, CreationOnRecord]
 
 
 def after_entry(before: CreationOnRecord | None, entry: Entry) -> CreationOnRecord | None:
-    """What is known of a model after one more entry of its chain; None if nothing is.
+    """When a model was created, after one more entry of its chain; None if nothing is known.
 
-    Whoever adopts that there is nothing, where the registry has no such model, says that the model is gone. A model that was
-    created again has its versions anew.
+    An adoption without a version, where the registry has no such model, says that the model is gone. A model that was
+    created again has new versions.
     """
     facts = entry.facts
     if not isinstance(facts, Intent | Adoption):

@@ -195,4 +195,4 @@ def _check_postgresql(url: URL) -> None:
     ports = [str(url.port)] if url.port is not None else []
     ports += [port for listed in url.normalized_query.get("port", ()) for port in listed.split(",") if port]
     if not all(port.isdecimal() and 1 <= int(port) <= _LARGEST_PORT for port in ports):
-        raise UsageError(f"the ledger's URL has a port that is none: give a number from 1 to {_LARGEST_PORT}")
+        raise UsageError(f"the ledger's URL names what is not a port: give a number from 1 to {_LARGEST_PORT}")

@@ -1,4 +1,4 @@
-"""Decisions as the ledger's entries tell them: one document for every promotion and every rejection. Pure."""
+"""One document for every promotion and every rejection, built from the ledger's entries alone."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ __all__ = ["decision_of", "misrecorded", "pages_not_compared"]
 
 
 def decision_of(entry: Entry, chain: Sequence[Entry], ring: KeyRing, ledger: str) -> DecisionDocument | None:
-    """The decision that ``entry`` is, from the entries of its model before it; None if it is none, or names no intent."""
+    """The decision that ``entry`` is, from the entries of its model before it; None if it is not one, or names no intent."""
     build = _BUILDERS.get(type(entry.facts))
     before = [each for each in chain if each.seq < entry.seq]
     return None if build is None else build(entry, entry.facts, before, ring, ledger)
 
 
 def misrecorded(entries: Sequence[Entry], blobs: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
-    """Numbers of entries that record a decision otherwise than the entries that it names, and how."""
+    """Numbers of entries that record a decision wrongly, and how they differ from the entries that they name."""
     ring, name = KeyRing(), ""
     chains: dict[str | None, list[Entry]] = {}
     for entry in entries:
@@ -105,7 +105,7 @@ def pages_not_compared(entries: Sequence[Entry]) -> int:
 
 
 def _unattested(facts: DecisionRecorded, document: DecisionDocument, ring: KeyRing, content: bytes | None) -> Iterator[str]:
-    """Whether the service attested exactly these files; of bytes that are missing the audit tells elsewhere."""
+    """Whether the service attested exactly these files; missing bytes are reported elsewhere in the audit."""
     if content is None:
         return
     try:
@@ -176,13 +176,13 @@ def _rejected(entry: Entry, facts: Rejection, before: Sequence[Entry], ring: Key
 
 
 _BUILDERS: dict[type[Body], Callable[..., DecisionDocument | None]] = {Promotion: _promoted, Rejection: _rejected}
-"""How each kind of decision is told."""
+"""The function that builds the document of each kind of decision."""
 
 
 def _about(
     entry: Entry, binding: Binding, before: Sequence[Entry], signed: Sequence[Entry], ring: KeyRing, ledger: str
 ) -> dict[str, Any]:
-    """What every decision tells."""
+    """The fields that every decision has."""
     verdicts = [
         (each, facts) for each in before if isinstance(facts := each.facts, VerdictGiven) and facts.binding == binding
     ]
@@ -225,7 +225,7 @@ def _of(entries: Sequence[Entry], kind: type[Body]) -> list[Entry]:
 
 
 def _signed(entry: Entry, ring: KeyRing, *fields: str) -> dict[str, Any]:
-    """Who signed an entry, and what of its body is told."""
+    """Who signed an entry, and the named fields of its body."""
     signer = ring.keys[entry.key].facts
     who = {"by": signer.owner, "roles": signer.roles, "key": entry.key, "at": entry.at, "entry": entry.seq}
     return who | {name: entry.body[name] for name in fields}

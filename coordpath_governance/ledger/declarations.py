@@ -1,4 +1,4 @@
-"""Who vouches for the coefficients of a version that nobody can read. Pure, so that a gate and an audit count alike."""
+"""Who vouches for the coefficients of a version that cannot be read. Gate and audit use the same functions."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Side = Literal["champion", "candidate"]
 """One of the two models of a report."""
 
 _UNKNOWN_AUTHOR = 2
-"""So many people vouch for a version of which nobody knows who registered it."""
+"""How many people have to vouch for a version if nobody knows who registered it."""
 
 
 @dataclass(frozen=True)
 class Vouched:
     """What was declared last by somebody who counts, and everybody whose last word is the same, by name.
 
-    ``signed`` is each person's name and newest such entry. ``missing``: so many more people have to vouch for it.
+    ``signed`` is each person's name and newest such entry. ``missing``: how many more people have to vouch for it.
     """
 
     coefficients: str

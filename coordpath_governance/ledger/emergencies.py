@@ -1,6 +1,7 @@
-"""Emergency rollbacks: whether one was allowed, how far its review has come, and what stood under the alias before.
+"""Emergency rollbacks: whether one was allowed, how far its review is, and what had the alias before.
 
-Pure: gate, sweep, pages and audit count alike. The entry of a rollback keeps the signature of the person who did it.
+Gate, sweep, pages and audit use the same functions, which need entries only. The entry of a rollback keeps the signature
+of the person who did it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _LONGEST = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class PastStanding:
-    """A version with its files' digest, since entry ``seq``; no version where an adoption said that nothing stands there."""
+    """A version that had an alias since entry ``seq``, and its files' digest. No version: an adoption said so."""
 
     version: str | None
     digest: str | None
@@ -55,10 +56,10 @@ class PastStanding:
 
 
 def past_standings(chain: Iterable[Entry], alias: str) -> tuple[PastStanding, ...]:
-    """What stands under an alias, last, and what it replaced, one after the other; empty if nothing ever stood there.
+    """The versions that had an alias, oldest first; the last one has it now. Empty if no version ever had it.
 
-    Whoever goes back to a version with the same files, through the gate, in an emergency or by an adoption, takes back all
-    that came after it: those versions are not among them any more, and no emergency rollback leads to them.
+    Going back to a version with the same files (through the gate, in an emergency or by an adoption) removes the versions
+    that came after it from the list. No emergency rollback leads to those.
     """
     standings: list[PastStanding] = []
     for entry in chain:
@@ -75,17 +76,17 @@ def past_standings(chain: Iterable[Entry], alias: str) -> tuple[PastStanding, ..
 
 
 def standing_before(chain: Iterable[Entry], alias: str) -> PastStanding | None:
-    """The version that what stands under an alias replaced; None if there was none."""
+    """The version that had the alias before the one that has it now; None if there was none."""
     standings = past_standings(chain, alias)
     return standings[-2] if len(standings) > 1 and standings[-2].version is not None else None
 
 
 @dataclass(frozen=True)
 class EmergencyState:
-    """One emergency rollback. ``missing``: places of reviewers still open; ``rejected_by``: who said no, and why.
+    """One emergency rollback. ``missing``: reviewers still needed; ``rejected_by``: who rejected it, and why.
 
-    ``moved_on``: another promotion put something else under the alias since. Not ``carried_out``: it was left unfinished,
-    and then somebody took another version under guard, or promoted one.
+    ``moved_on``: another version was promoted to the alias since. ``carried_out`` is False if the rollback was left
+    unfinished and then another version was adopted or promoted.
     """
 
     entry: Entry
@@ -98,7 +99,7 @@ class EmergencyState:
 
     @property
     def status(self) -> Literal["to be reviewed", "approved", "rejected", "not carried out"]:
-        """What its reviewers have said so far; nobody has to review what never happened."""
+        """The state of the review. A rollback that was not carried out needs none."""
         if not self.carried_out:
             return "not carried out"
         if self.approved:
@@ -107,11 +108,11 @@ class EmergencyState:
 
     @property
     def settled(self) -> bool:
-        """Whether nobody has to do anything: it never happened, was approved, or rejected and another promotion followed."""
+        """Whether nothing is left to do: not carried out, approved, or rejected and followed by another promotion."""
         return not self.carried_out or self.approved or (bool(self.rejected_by) and self.moved_on)
 
     def sentence(self, now: str) -> str:
-        """What it is and what is still to be done, at the time ``now`` (ISO 8601)."""
+        """The rollback, and what is still to be done, in one sentence; ``now`` is the time (ISO 8601)."""
         binding = self.facts.binding
         what = (
             f"emergency rollback of {self.entry.at[:10]} by {self.facts.actor} "
@@ -143,12 +144,12 @@ def emergencies(chain: Sequence[Entry], blobs: Mapping[str, bytes], keys: KeyRin
 
 
 def open_emergencies(chain: Sequence[Entry], blobs: Mapping[str, bytes], keys: KeyRing) -> tuple[EmergencyState, ...]:
-    """Those of which somebody still has to do something."""
+    """The emergency rollbacks that are not settled."""
     return tuple(each for each in emergencies(chain, blobs, keys) if not each.settled)
 
 
 def reviewers(policy: Policy) -> tuple[Place, ...]:
-    """Who reviews an emergency: those whom the most severe class asks for, at least one person who approves anything."""
+    """Who reviews an emergency: the approvers of the most severe class, and at least one person who may approve a change."""
     places = places_for(policy, policy.materiality[0].approvals, author_known=True)
     if places:
         return places
@@ -159,7 +160,7 @@ def reviewers(policy: Policy) -> tuple[Place, ...]:
 def _state(
     entry: Entry, facts: Emergency, later: Sequence[Entry], blobs: Mapping[str, bytes], keys: KeyRing
 ) -> EmergencyState:
-    """Whoever did it has no say. Once enough people have approved it, that stands."""
+    """The person who rolled back may not review. Once enough people have approved, the approval is final."""
     moved_on, carried_out = _moved_on(entry, facts, later), _carried_out(entry, facts, later)
     policy = kept_policy(blobs, facts.binding.policy)
     places = () if policy is None else reviewers(policy)
@@ -191,7 +192,7 @@ def _state(
 def rejected_since(
     chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing, before: PastStanding
 ) -> str | None:
-    """Who said no to this version since it last stood there, and has not thought again; None if nobody."""
+    """Who rejected this version since it last had the alias, and has not approved it later; None if nobody did."""
     for state in states:
         if state.status == "rejected" and state.facts.binding.to_version == before.version:
             return f"by {'; '.join(state.rejected_by)}"
@@ -207,7 +208,7 @@ def rejected_since(
 
 
 def _carried_out(entry: Entry, facts: Emergency, later: Sequence[Entry]) -> bool:
-    """Whether it put its version there, as far as the ledger can tell: no, if what came next there is something else."""
+    """Whether the rollback set the alias, as far as the ledger can tell: not if the next move there is another one."""
     for each in later:
         move = each.facts
         if isinstance(move, Promotion) and move.alias == facts.binding.alias:
@@ -230,7 +231,7 @@ def _active(keys: KeyRing, key: str, seq: int) -> bool:
 
 
 def _moved_on(entry: Entry, facts: Emergency, later: Sequence[Entry]) -> bool:
-    """Whether something else was promoted since; the rollback's own entry of being done is not that."""
+    """Whether another version was promoted since; the promotion entry of the rollback itself does not count."""
     promoted = [f for each in later if isinstance(f := each.facts, Promotion) and f.alias == facts.binding.alias]
     return any(each.intent != entry.hash for each in promoted)
 
@@ -243,7 +244,7 @@ def emergency_objections(
     keys: KeyRing,
     in_force: Collection[str],
 ) -> Iterator[str]:
-    """Everything that an emergency rollback lacks, from what had been recorded before it.
+    """Why an emergency rollback was not allowed, from the entries before it.
 
     ``chain`` are the earlier entries of its model, ``keys`` those known by then, ``in_force`` the SHA-256 of the policies.
     """
@@ -284,7 +285,7 @@ def _of_request(entry: Entry, facts: Emergency, request: PromotionRequest, signe
 
 
 def _of_policy(entry: Entry, facts: Emergency, policy: Policy | None, signer: KnownKey) -> Iterator[str]:
-    """Its policy must allow it to somebody with a role of the key that signed; a lost policy is told of elsewhere."""
+    """Its policy must allow it to somebody with a role of the key that signed; the audit reports a lost policy elsewhere."""
     binding = facts.binding
     if policy is None:
         return
@@ -302,7 +303,7 @@ def _of_policy(entry: Entry, facts: Emergency, policy: Policy | None, signer: Kn
 
 
 def _of_versions(facts: Emergency, chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing) -> Iterator[str]:
-    """Away from what stood there, to what it had replaced, with the files of that time."""
+    """It must lead from the version that had the alias to the one that had it before, with the files of that time."""
     binding = facts.binding
     standings, before = past_standings(chain, binding.alias), standing_before(chain, binding.alias)
     if not standings or (standings[-1].version, standings[-1].digest) != (binding.from_version, binding.from_digest):

@@ -1,6 +1,7 @@
-"""Was a promotion entitled to happen? From entries and kept documents alone: whoever has the service key cannot say so.
+"""Was a promotion allowed? Answered from entries and kept documents; a signature of the service is not enough.
 
-Rules are not judged anew: what counts is what people signed, for a policy that was in force, about a report that is there.
+Rules are not judged again. What counts is what people signed, under a policy that was in force, about a report that is
+kept.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ from coordpath_governance.rendering.change_report import ChangeReport
 __all__ = ["unentitled"]
 
 _SLACK = timedelta(minutes=5)
-"""The guard reads the time, then waits for its turn to write."""
+"""The guard reads the time first, and may then wait for other writers."""
 
 _ROUNDING = timedelta(seconds=1)
 _DIGITS = 12
 
 
 def unentitled(entries: Iterable[Entry], blobs: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
-    """Numbers of entries with what is wrong: promotions nobody was entitled to, entries other than the policy they adopt."""
+    """Numbers of entries that were not allowed, and why: promotions, rollbacks, and adoptions that misstate their policy."""
     record = _Record(blobs)
     for entry in entries:
         facts = entry.facts
@@ -70,7 +71,7 @@ def unentitled(entries: Iterable[Entry], blobs: Mapping[str, bytes]) -> Iterator
 
 
 class _Record:
-    """What had been recorded by the time of an entry."""
+    """The entries before the one that is checked."""
 
     def __init__(self, blobs: Mapping[str, bytes]) -> None:
         self._blobs = blobs
@@ -91,12 +92,12 @@ class _Record:
             self._in_force.pop(facts.name, None)
 
     def emergency_objections(self, entry: Entry, facts: Emergency) -> Iterator[str]:
-        """Everything that an emergency rollback lacks."""
+        """Why an emergency rollback was not allowed."""
         chain, in_force = self._chains.get(entry.model, []), frozenset(self._in_force.values())
         yield from emergency_objections(entry, facts, chain, self._blobs, self._keys, in_force)
 
     def objections(self, entry: Entry, intent: Intent) -> Iterator[str]:
-        """Everything that an intent lacks; of documents that are missing or changed the audit tells elsewhere."""
+        """Why a promotion was not allowed. Documents that are missing or changed are reported elsewhere in the audit."""
         binding, chain = intent.binding, self._chains.get(entry.model, [])
         if binding.policy not in self._in_force.values():
             yield f"its policy {binding.policy[:_DIGITS]} was not in force"
@@ -120,7 +121,7 @@ class _Record:
         yield from self._of_decisions(entry, intent, policy, chain)
 
     def _of_champion(self, binding: Binding, chain: Sequence[Entry]) -> Iterator[str]:
-        """It must be what stood there; taken from a report only as one made from its files has it."""
+        """The champion must be the version that had the alias. Recalled coefficients must be in a report there."""
         standings = past_standings(chain, binding.alias)
         if standings and (binding.from_version, binding.from_digest) != (standings[-1].version, standings[-1].digest):
             was = f"version {standings[-1].version}" if standings[-1].version is not None else "nothing"
@@ -159,7 +160,7 @@ class _Record:
         return content if content is not None and sha256_hex(content) == digest else None
 
     def _rejections(self, binding: Binding, chain: Sequence[Entry]) -> Iterator[str]:
-        """A person's newest word on exactly this change counts."""
+        """The newest decision of each person on exactly this change counts."""
         newest: dict[str, Entry] = {}
         for entry in chain:
             facts = entry.facts
@@ -170,7 +171,7 @@ class _Record:
                 yield f"{self._keys.keys[entry.key].facts.owner} had rejected it in entry {entry.seq}"
 
     def _of_class(self, intent: Intent, policy: Policy) -> Iterator[str]:
-        """A change may not be taken for a milder one than its report tells, nor for a validation that it was not."""
+        """The class must not be milder than the report says, and must count as a full validation only if it is one."""
         kind = _class(policy, intent.materiality)
         if kind is None:
             yield f"its policy has no class '{intent.materiality[:80]}'"
@@ -192,7 +193,7 @@ class _Record:
             yield f"it is counted as '{kind.class_}', but by its report it is of class '{reported_class.class_}'"
 
     def _of_decisions(self, entry: Entry, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> Iterator[str]:
-        """Enough different people, none of them the author, whose word counted at that time."""
+        """There must be enough approvals, by different people, none of them the author, that were valid at that time."""
         decisions = {each.hash: each for each in chain}
         author = author_of(chain, intent.binding.to_version, intent.model_created_at, intent.version_created_at)
         moved = _last_move(chain, intent.binding.alias)
@@ -241,7 +242,7 @@ class _Record:
             yield f"it lacks approvals: its policy asks for {len(places)}, and {filled} counted"
 
     def _waived(self, intent: Intent, decisions: Mapping[str, Entry]) -> dict[str, str]:
-        """The rules that it uses waivers of, and who signed them: who takes responsibility for a rule approves nothing."""
+        """The rules that the promotion uses waivers of, and who signed these. They may not approve too."""
         waivers = (decisions[each] for each in intent.waivers if each in decisions)
         return {
             facts.rule: person(self._keys.keys[entry.key].facts.owner)
@@ -250,9 +251,9 @@ class _Record:
         }
 
     def _unvouched(self, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> str:
-        """The versions whose coefficients were declared and that too few entitled had vouched for; empty if there are none.
+        """The versions with declared coefficients for which too few people vouched; empty if there are none.
 
-        Only under a policy that says who may vouch: before there were such policies, the gate did not ask.
+        Checked only under a policy that says who may vouch. Under older policies the gate did not ask.
         """
         content = self._document(intent.binding.report) if policy.declarations.roles else None
         if content is None:

@@ -1,4 +1,4 @@
-"""A ledger outside its database: all of it in one file, and anchors.
+"""A ledger outside its database: an export of everything in one file, and anchors.
 
 The file is JSON Lines, the same ledger always in the same bytes. The first line says what it is; then a line for every
 entry, as DSSE envelope; then one for every kept document, base64. An anchor is the head of the ledger, signed, in a file

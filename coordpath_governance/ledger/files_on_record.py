@@ -39,7 +39,7 @@ class FilesOnRecord:
 
 
 def files_on_record(records: Records, files: Mapping[str, bytes], document: ChangeReportDocument) -> FilesOnRecord:
-    """What an audited export says of the files beside the report of ``document``, by name (it is one of them)."""
+    """What an audited export says of the files beside the report of ``document``, by name, with the report."""
     checks, open_points, vouched = [], [], set()
     report = sha256_hex(files[REPORT_FILE])
     reports = [facts for _, facts in _recorded(records, ReportMade) if facts.report == report]
@@ -88,7 +88,7 @@ _OF_DECISION = "the decision's files are those that the ledger recorded, about t
 
 
 def _recorded(records: Records, kind: type[Any]) -> list[tuple[Entry, Any]]:
-    """Entries of a kind that are to be believed."""
+    """The sound entries of one kind."""
     sound = [entry for entry in records.entries if records.is_sound(entry)]
     return [(entry, facts) for entry in sound if isinstance(facts := entry.facts, kind)]
 

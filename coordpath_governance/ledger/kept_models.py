@@ -1,4 +1,4 @@
-"""Models that the ledger knows by its reports: what is left of a version whose files are gone."""
+"""Models in the ledger's reports: the coefficients of a version whose files are gone."""
 
 from __future__ import annotations
 

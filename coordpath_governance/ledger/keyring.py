@@ -1,4 +1,4 @@
-"""Which keys a ledger knows, what each may sign, and from where to where; replayed from the entries themselves.
+"""Which keys a ledger knows, what each may sign, and from which entry to which; replayed from the entries.
 
 A key may come with a proof that its owner has it: a DSSE envelope that the key itself signed over its public half, a name
 and a time. Whoever adds a public key with such a proof adds a key that somebody can sign with, made under this name.

@@ -1,6 +1,6 @@
 """Who has to agree: places with roles, different people who fill them, and what takes two policy-admins.
 
-Pure, so that a gate and an audit count alike. A proposal is an entry that counts for nothing by itself: the event takes
+Gate and audit use the same functions. A proposal is an entry that counts for nothing by itself: the event takes
 effect when another policy-admin signs it and names the proposal. So readers of "key added" and "policy adopted" see only
 what everybody agreed to who had to.
 """
@@ -30,12 +30,12 @@ class Need(Protocol):
 
     @property
     def role(self) -> str:
-        """Who."""
+        """The role."""
         ...
 
     @property
     def count(self) -> int:
-        """How many of them."""
+        """How many people with that role."""
         ...
 
 

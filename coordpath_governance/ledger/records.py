@@ -1,6 +1,6 @@
-"""Entries and kept documents to be read by people: those of an open ledger, or of an export that is audited first.
+"""Entries and kept documents for people to read: of an open ledger, or of an export that is audited first.
 
-Also which records have been kept for as long as their policy asked. Nothing is deleted by us; this only says so.
+Also which promotions have been kept for as long as their policy asked. Nothing is deleted.
 """
 
 from __future__ import annotations

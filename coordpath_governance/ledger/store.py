@@ -1,7 +1,7 @@
-"""The ledger in its database: append, read, never change.
+"""The ledger in its database: entries are appended and read, and never changed.
 
 Every process checks each entry once, when it first reads it: chain, signature, and whether the key was allowed to sign it.
-An entry that does not follow stops whoever needs the ledger; `coordpath audit verify` says more.
+If an entry is not sound, nothing can be read or recorded; `coordpath audit verify` says more.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Ledger:
         """The ledger at ``url``; if there is none it is made, unless ``create`` is false.
 
         The service key is the file ``service_key``, else that of COORDPATH_SERVICE_KEY, else, for SQLite, the file beside
-        the ledger's; it is made together with the ledger. Who only reads does so without (``with_service_key``).
+        the ledger's; it is made together with the ledger. ``with_service_key=False`` is for callers that only read.
         """
         database = Database(url)
         key_file = named_service_key(service_key)
@@ -129,7 +129,7 @@ class Ledger:
         raise LedgerError(f"the ledger '{self.url}': others were faster {_ATTEMPTS} times; try again")
 
     def signing_key(self) -> PrivateKey | None:
-        """The service key to sign with; None if this process does not have it, `LedgerError` if it was revoked."""
+        """The service key; None if this process does not have it. Raises `LedgerError` if it was revoked."""
         service = None if self.service is None else self.keyring().keys[self.service.public.id]
         if service is not None and service.revoked is not None:
             raise LedgerError(
@@ -148,7 +148,7 @@ class Ledger:
         after: int | None = None,
         since: int | None = None,
     ) -> Entry:
-        """Append with the service key; `LedgerError` if it is not here or was revoked."""
+        """Append with the service key; raises `LedgerError` if this process does not have it or it was revoked."""
         key = self.signing_key()
         if key is None:
             raise LedgerError(
@@ -185,7 +185,7 @@ class Ledger:
             return self._database.time(connection)
 
     def stored(self) -> tuple[tuple[Entry, ...], tuple[tuple[int, str], ...]]:
-        """Everything that can be read as an entry, unchecked, and what is wrong with the rows that cannot."""
+        """Everything that can be read as an entry, unchecked, and what is wrong with the other rows."""
         with self._database.reading() as connection:
             read = [rows.entry_or_damage(row) for row in rows.stored_rows(connection)]
         return tuple(e for e in read if isinstance(e, Entry)), tuple(d for d in read if not isinstance(d, Entry))
@@ -200,7 +200,7 @@ class Ledger:
             return self._caught_up(connection)
 
     def _caught_up(self, connection: Connection) -> Chain:
-        """What was known, and what came since."""
+        """The chain with the entries that were added since it was last read; each new one is checked."""
         checked = self._known
         newer = map(rows.entry_of, rows.stored_rows(connection, since=checked.head.seq if checked.head else 1))
         if checked.head is not None and next(newer, None) != checked.head:
@@ -215,7 +215,7 @@ class Ledger:
         return chain
 
     def _next(self, connection: Connection, chain: Chain, event: str, body: Body, key: str, model: str | None) -> Entry:
-        """The entry that would come now, unsigned."""
+        """The next entry, unsigned."""
         head, now = chain.entries[-1], self._database.time(connection)
         if now < head.at:
             raise LedgerError(
@@ -241,7 +241,7 @@ class Ledger:
         return entry
 
     def _keep(self, connection: Connection, body: Body, blob: bytes | Sequence[bytes] | None) -> None:
-        """Keep the bytes; what an entry names must be there."""
+        """Store the documents. Raises `LedgerError` if a document that the entry names is not stored."""
         documents = () if blob is None else (blob,) if isinstance(blob, bytes) else blob
         stored = {rows.insert_blob(connection, document) for document in documents}
         for digest in named_blobs(body):
@@ -271,7 +271,7 @@ def _check_seen(chain: Chain, entry: Entry, after: int | None, since: int | None
 def _check_used(chain: Chain, entry: Entry) -> None:
     """`UsedError` if the entry uses an approval, waiver, intent or request for the second time.
 
-    Whoever decided on the entry has looked; only here nobody else can be faster.
+    The caller has checked this before; only inside the writing transaction can nobody else be faster.
     """
     consumed = used_before((each for each in chain.entries if each.model == entry.model), entry.facts)
     if consumed is not None:

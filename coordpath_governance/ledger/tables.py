@@ -1,4 +1,4 @@
-"""The two tables of a ledger, what makes the database itself refuse to change or remove a row, and what stands in a row.
+"""The two tables of a ledger, the triggers by which the database refuses to change or remove a row, and how a row is read.
 
 The signed bytes of an entry are kept as they are. The columns beside them only carry the constraints: a model is known by
 the digest of its name, because names may be longer than an index holds or contain what a database's text cannot.
@@ -111,7 +111,7 @@ def _postgresql_trigger(table: Table) -> str:
 
 
 def create_tables(connection: Connection) -> None:
-    """The tables and their triggers, in a database that has neither."""
+    """Create the tables and their triggers in a database that has neither."""
     _METADATA.create_all(connection, checkfirst=False)
     for table in (ENTRIES, BLOBS):
         sqlite = connection.dialect.name == "sqlite"

@@ -1,4 +1,4 @@
-"""Audit: is this ledger what was written, all of it, by those who may? Bytes and keys only, no database."""
+"""The audit of a ledger: is it complete, unchanged, and signed by keys that may sign? From bytes and keys, no database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Audit", "Problem", "audit"]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong, with which entry; None: with the whole."""
+    """What is wrong, and with which entry; ``seq`` is None if it is about the ledger as a whole."""
 
     seq: int | None
     what: str
@@ -50,7 +50,7 @@ class Audit:
     sound: tuple[Entry, ...] = field(default=(), repr=False)
     """The entries that follow from the one before, signed by keys that may sign them."""
     alone: tuple[str, ...] = ()
-    """What one person could have done alone, a sentence each; information, not problems."""
+    """What one person could have done alone, one sentence each. This is information, not a problem."""
     pages_not_compared: int = 0
     """How many decision records have pages that could not be laid out again here."""
 
@@ -78,7 +78,11 @@ def audit(
     anchors: Sequence[AnchorFile] = (),
     damaged: Sequence[tuple[int | None, str]] = (),
 ) -> Audit:
-    """Check everything; ``damaged`` is what could not even be read as an entry."""
+    """Audit a ledger.
+
+    ``blobs`` are the kept documents by SHA-256. ``damaged`` are the rows or lines that could not be read as entries: a
+    number, if it is known, and what is wrong.
+    """
     problems = [Problem(*each) for each in damaged]
     if not entries:
         problems.append(Problem(None, "there are no entries"))

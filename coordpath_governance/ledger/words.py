@@ -1,4 +1,4 @@
-"""An entry as people read it: in one line, or in full, where nothing is left out whatever kind of event it is."""
+"""An entry as people read it: in one line, or in full, with every field of every kind of event."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def account(entry: Entry, records: Records) -> Iterator[tuple[int, str, str]]:
-    """Depth, label and text of everything that an entry says; a text may have several lines, and is not yet made visible."""
+    """Depth, label and text of every field of an entry. A text may have several lines and control characters."""
     yield 0, "Entry", f"{entry.seq}, {entry.event}"
     for problem in records.problems(entry):
         yield 0, "NOT as it should be", problem

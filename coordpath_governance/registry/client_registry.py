@@ -14,7 +14,7 @@ from typing import Any
 
 from coordpath_governance.errors import EXIT_NO, EXIT_REVIEW, NotFoundError, RefusedError, RegistryError, ReviewNeededError
 from coordpath_governance.models.manifest import model_digest
-from coordpath_governance.registry.beside import folder_between, present_beside
+from coordpath_governance.registry.attachments import folder_between, present_attachments
 from coordpath_governance.registry.connection import in_this_store, registry_errors
 from coordpath_governance.registry.download import download_files
 from coordpath_governance.registry.ports import RegistryClient, VersionClient
@@ -81,7 +81,7 @@ class ClientRegistry:
     def attached(self, name: str, champion: str | None, version: str, files: Sequence[str]) -> dict[str, bytes]:
         """Those of ``files`` that are attached to a version for its change from ``champion``, downloaded now."""
         folder = folder_between(name, champion, version)
-        return present_beside(self.client, point_at_version(self.client, name, version), folder, files)
+        return present_attachments(self.client, point_at_version(self.client, name, version), folder, files)
 
     def digest(self, name: str, version: str) -> str:
         """The digest of a version's files, downloaded now."""

@@ -113,7 +113,7 @@ def _is_path(uri: str) -> bool:
 def way_out(name: str | None, version: str | None, *, declared: bool = False) -> str:
     """The commands by which a person vouches for a registered version; empty for any other model.
 
-    ``declared``: its author has put coefficients beside it, so that none need be written down.
+    ``declared``: its author has put coefficients beside it, so none have to be written down.
     """
     if name is None or version is None:
         return ""

@@ -1,9 +1,9 @@
 """How a version came to be: dates, training data and facts, as the registry, the run and the author's tags say.
 
-All of it is the author's to write, and none of it decides anything; a report shows it with where it comes from.
+The author can write all of it, so no decision uses it; a report shows each fact with its source.
 Nothing is loaded or followed: a dataset's source is text that whoever logged the run has chosen. A version's tag wins over
-its run's. A tag that is too long, or holds no date where one is asked for, is not used and said to be unusable: half a
-sentence could say the opposite of the whole.
+its run's. A tag that is too long, or is not a date where a date is needed, is not used, and the report says
+so: half a sentence could say the opposite of the whole.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def author_tag(key: str, version_tags: Tags, run_tags: Tags) -> str | None:
 
 
 def with_tagged_facts(facts: ChangeFacts, version_tags: Tags, run_tags: Tags) -> ChangeFacts:
-    """``facts`` by whoever asks for the report, and what the tags say of the rest."""
+    """``facts`` by whoever asks for the report, with the facts that it lacks taken from the tags."""
     from_tags: dict[str, str] = {}
     unusable = []
     for fact in TAGGABLE_FACTS:

@@ -1,6 +1,6 @@
-"""A server's own artifacts: what clients reach through it, it and its own processes reach directly.
+"""Artifacts that a server offers over HTTP: the server and its own processes read them directly.
 
-A server that asked itself over HTTP could wait for itself for ever.
+A server that asks itself over HTTP could wait for ever.
 """
 
 from __future__ import annotations

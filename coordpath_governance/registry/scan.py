@@ -1,4 +1,4 @@
-"""What of a registry can be read: every registered model, the version that stands under its alias, and if not, why not.
+"""What of a registry can be read: every registered model, the version that has the alias, and if it cannot be read, why not.
 
 It reads files and changes nothing.
 """
@@ -25,7 +25,7 @@ OUTCOMES = ("read", "declared", "refused", "failed", "empty")
 
 @dataclass(frozen=True)
 class ScanResult:
-    """One registered model. ``under``: the alias its version stands under, None if that is only the latest version.
+    """One registered model. ``under``: the alias of its version; None if no version has it and the latest one was read.
 
     ``reason`` says why it is not read, ``remedy`` what to do about it.
     """

@@ -74,7 +74,7 @@ def approve(
 
 
 def reject(ledger: Ledger, binding: Binding, key: PrivateKey, comment: str) -> Entry:
-    """Say no to exactly this change."""
+    """Reject exactly this change. Raises `UsageError` without a comment."""
     if not comment.strip():
         raise UsageError("a rejection needs a --comment that says why")
     _signer(ledger, key)
@@ -88,7 +88,7 @@ def waive(
     signer = _signer(ledger, key)
     if set(signer.facts.roles).isdisjoint(policy.waivers.roles):
         roles = ", ".join(policy.waivers.roles) or "nobody"
-        raise SigningKeyError(f"policy '{policy.name}' lets only {roles} waive rules; {signer.facts.owner} is none of them")
+        raise SigningKeyError(f"policy '{policy.name}' lets only {roles} waive rules; {signer.facts.owner} has no such role")
     if not reason.strip():
         raise UsageError("a waiver needs a --reason")
     open_rules = [each.rule for each in readiness.judgement.results if each.result in ("fail", "review", "unknown")]
@@ -121,7 +121,7 @@ def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key:
             )
         raise SigningKeyError(
             f"policy '{policy.name}' lets only {roles} vouch for declared coefficients (declarations.roles); "
-            f"{signer.facts.owner} is none of them"
+            f"{signer.facts.owner} has no such role"
         )
     author = ModelHistory(ledger.entries(name)).author(version)
     if author is not None and person(author) == person(signer.facts.owner):
@@ -171,7 +171,7 @@ def adopt_standing(
     reason: str,
     created_again: bool = False,
 ) -> Entry:
-    """Take what the registry has under an alias as it is, so that the next change can be explained from it.
+    """Accept the version that has an alias in the registry as it is, so that the next change is explained from it.
 
     Where its files are gone, it is taken for what the newest report in the ledger says it was; without one, for something
     unknown (no digest), so that the next change is explained from zero. With ``created_again`` the person vouches that the
@@ -221,9 +221,9 @@ def _last_known(ledger: Ledger, name: str, version: str, standing: Standing) -> 
 def retire(ledger: Ledger, registry: AliasRegistry, name: str, version: str, key: PrivateKey, reason: str) -> Entry:
     """Let a version that was promoted once be deleted from the registry, and its tags with it; signed by a policy-admin.
 
-    Raises `RefusedError` if the version has a guarded alias now a promotion of it was begun, or an emergency rollback to
-    it is not settled, and `UsageError` if nothing
-    keeps it from being deleted, or without a reason; `ForeignRegistryError` if the ledger belongs to another registry.
+    Raises `RefusedError` if the version has a guarded alias, a promotion of it was begun, or an emergency rollback to it is
+    not settled; `UsageError` without a reason, or if nothing keeps the version from being deleted; `ForeignRegistryError`
+    if the ledger belongs to another registry.
     """
     if not reason.strip():
         raise UsageError("retiring a version needs a --reason")

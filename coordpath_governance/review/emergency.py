@@ -1,7 +1,7 @@
-"""Emergency rollback: one person puts the previous champion back at once; everybody sees it until others have reviewed it.
+"""Emergency rollback: one person puts the previous champion back at once; it is shown until others have reviewed it.
 
-Nothing is judged and nobody approves beforehand. What stands is still a version that was promoted or adopted before, with
-exactly the files of that time; the alias moves as in any promotion: entry → set → read back → done.
+Nothing is judged and nobody approves beforehand. The version was promoted or adopted before and has exactly the files of
+that time. The alias moves as in any promotion: record, set, read back, record.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TURNS = 5
 
 
 def roll_back(ledger: Ledger, registry: AliasRegistry, signed: SignedRequest, wish: EmergencyWish) -> None:
-    """Put back what stood under the alias before; `RefusedError` with the reason if this person may not, or not now.
+    """Give the alias back to the version that had it before. Raises `RefusedError` with the reason if that is not allowed.
 
     If the version has the alias already, that is refused too, unless this person's own rollback put it there.
     The rollback is recorded only if neither policies nor keys nor anything about the model changed since it was looked at.
@@ -95,7 +95,7 @@ def roll_back(ledger: Ledger, registry: AliasRegistry, signed: SignedRequest, wi
 
 
 def _rolled_back_by(history: ModelHistory, alias: str, owner: str) -> bool:
-    """Whether what stands under the alias was put there by an emergency rollback of this person, and nothing else since."""
+    """Whether an emergency rollback of this person, and nothing since, gave the version its alias."""
     rollbacks = {entry.hash for entry, facts in history.of(Emergency) if person(facts.actor) == person(owner)}
     newest = [entry.facts for entry in history.entries if entry.seq == history.last_move(alias)]
     return any(isinstance(facts, Promotion) and facts.intent in rollbacks for facts in newest)
@@ -129,7 +129,7 @@ def _previous(
     wish: EmergencyWish,
     name: str,
 ) -> PastStanding:
-    """What stood there before, if that is what is asked for and nothing speaks against it."""
+    """The version that had the alias before. Raises `RefusedError` if it is not the one asked for, or not allowed."""
     standing = history.standing(alias)
     if standing.version != wish.from_version:
         raise RefusedError(
@@ -171,7 +171,7 @@ def _previous(
 
 
 def under_review(ledger: Ledger, name: str, alias: str | None, version: str) -> EmergencyState | None:
-    """The newest emergency rollback to a version that is not settled: to be reviewed, or rejected; None if there is none.
+    """The newest emergency rollback to a version that is not settled: to be reviewed, or rejected; None if all are settled.
 
     Of one ``alias``, or of any. Neither the registry nor a policy in force is asked: the version may be gone, or the policy.
     """

@@ -1,4 +1,4 @@
-"""The guard: what may happen to the aliases, versions and names of models under a policy, and a record of what may not."""
+"""The guard: what may happen to the aliases, versions and names of models under a policy. What it refuses is recorded."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Guard:
-    """Decides over one registry by one ledger.
+    """Decides what may happen in one registry, by one ledger.
 
-    ``report`` makes the report of a new version, if reports are made at once. ``after`` is called with each version whose
-    standing a promotion changed, and those explained from one of them; whatever it raises, the promotion holds.
+    ``report`` makes the report of a new version, if reports are made at once. ``after`` is called with each version
+    that a promotion gave an alias or took it from, and with those explained from one of them. If it fails, the promotion
+    still holds.
     """
 
     ledger: Ledger
@@ -206,14 +207,14 @@ class Guard:
                 begun = {each: self._begun(name, each) for each in standing}
                 held = sorted(each for each, number in standing.items() if version in (number, begun[each]))
                 if held:
-                    return f"version {version} of '{name}' stands under '{held[0]}'; promote another first"
+                    return f"version {version} of '{name}' has the alias '{held[0]}'; promote another first"
                 return self._promoted_once(name, version)
             case "rename model":
                 return f"'{name}' is guarded; under another name it would leave its policy and its ledger behind"
             case "delete model":
                 held = sorted(each for each, number in standing.items() if number)
                 if held:
-                    return f"'{name}' has a version under '{held[0]}'; a guarded model is not deleted"
+                    return f"'{name}' has a version with the alias '{held[0]}'; a guarded model is not deleted"
                 return self._promoted_ever(name)
             case "delete tag" if tag is not None and tag.startswith(OWN_TAGS):
                 return self._own_tag(name, version, tag)
@@ -223,7 +224,7 @@ class Guard:
                 return f"'{operation}' of the guarded model '{name}' is not known to be harmless"
 
     def _promoted_once(self, name: str, version: str | None) -> str | None:
-        """Why a version that was under a guarded alias is not deleted: what was served must be there to be looked at."""
+        """Why a version that had a guarded alias is not deleted: what was served must remain available."""
         entry = ModelHistory(self.ledger.entries(name)).kept(version or "")
         if entry is None:
             return None
@@ -233,7 +234,7 @@ class Guard:
         )
 
     def _promoted_ever(self, name: str) -> str | None:
-        """Why a model that nothing stands under is not deleted: its versions would be deleted with it."""
+        """Why a model without a guarded alias is not deleted: its versions would be deleted with it."""
         numbers = ModelHistory(self.ledger.entries(name)).kept_versions
         if not numbers:
             return None
@@ -263,9 +264,9 @@ class Guard:
 
 @dataclass(frozen=True)
 class _Recorded:
-    """Whatever is refused inside is recorded on its way out, and so is a fault if somebody signed a request for this.
+    """Records a refusal that is raised inside; and any other error, if somebody signed a request for the operation.
 
-    A request is used by one entry: by this one, unless there is an intent already.
+    Each request is used by one entry: by this one, unless an intent has used it already.
     """
 
     ledger: Ledger

@@ -1,4 +1,4 @@
-"""What the ledger says about one model: who registered, what was reported and decided, and what stands under an alias."""
+"""What the ledger says about one model: who registered, what was reported and decided, and which version has an alias."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Facts = TypeVar("Facts", bound=Body)
 
 @dataclass(frozen=True)
 class Standing:
-    """What the ledger says stands under an alias. ``doubt`` is why that is not to be relied on.
+    """The version that has an alias by the ledger. ``doubt`` is why that may be wrong; None if there is no doubt.
 
-    A version without ``digest`` was adopted after its files and all that was known of it were gone.
+    A version without ``digest`` was adopted after its files, and all that was known about them, were gone.
     """
 
     version: str | None
@@ -42,7 +42,7 @@ class Standing:
 
     @property
     def explained_from(self) -> str | None:
-        """The version from which the next change is explained; None: from zero, as nothing is known of what stands."""
+        """The version from which the next change is explained; None: from zero, because nothing is known about it."""
         return None if self.digest is None else self.version
 
 
@@ -95,7 +95,7 @@ class ModelHistory:
         )
 
     def last_move(self, alias: str) -> int:
-        """The newest entry that says where the alias stands; approvals and waivers from before it are of another time."""
+        """The newest entry that says where the alias stands; approvals and waivers from before it do not count."""
         moves = [
             entry.seq
             for entry in self.entries
@@ -119,7 +119,7 @@ class ModelHistory:
 
     @cached_property
     def intents(self) -> dict[str, Intent]:
-        """What was intended, by the hash of the entry."""
+        """The intents by the hash of their entry."""
         return {entry.hash: facts for entry, facts in self.of(Intent)}
 
     def decided_on(self, alias: str, version: str) -> ReportMade | None:
@@ -140,7 +140,7 @@ class ModelHistory:
         return None
 
     def open_intent(self, alias: str) -> tuple[Entry, Intent | Emergency] | None:
-        """A promotion that was begun and neither done nor found to have gone elsewhere."""
+        """A promotion that was begun, is not completed, and was not overtaken by an adoption or a move outside the gate."""
         waiting: tuple[Entry, Intent | Emergency] | None = None
         for entry in self.entries:
             facts = entry.facts
@@ -151,7 +151,7 @@ class ModelHistory:
         return waiting
 
     def standing(self, alias: str) -> Standing:
-        """What the newest promotion or adoption put under an alias, and whether it was seen moved since."""
+        """The version to which the newest promotion or adoption gave the alias, and whether it was moved since."""
         current = Standing(None, None)
         for entry in self.entries:
             facts = entry.facts
@@ -164,7 +164,7 @@ class ModelHistory:
         return current
 
     def kept(self, version: str) -> Entry | None:
-        """The newest entry that put a version under an alias, unless the version was retired since."""
+        """The newest entry that gave the version an alias, unless the version was retired since."""
         newest: Entry | None = None
         for entry in self.entries:
             facts = entry.facts
@@ -178,12 +178,12 @@ class ModelHistory:
 
     @property
     def kept_versions(self) -> tuple[str, ...]:
-        """All versions that were ever under an alias and not retired since, in the order of their numbers."""
+        """All versions that ever had an alias and were not retired since, in the order of their numbers."""
         once = {facts.to_version for _, facts in self.of(Promotion)} | {facts.version for _, facts in self.of(Adoption)}
         return tuple(sorted((each for each in once if each is not None and self.kept(each)), key=int))
 
     def retired(self, version: str) -> bool:
-        """Whether somebody retired a version that was not put under an alias again."""
+        """Whether the version was retired and got no alias since."""
         return self.kept(version) is None and any(facts.version == version for _, facts in self.of(VersionRetired))
 
     def since_validation(self, alias: str) -> tuple[tuple[str, ...], str | None]:

@@ -1,6 +1,7 @@
-"""Promotion: the gate is asked, and then intent → set the alias → read it back → done.
+"""Promotion: ask the gate, record the intent, set the alias, read it back, record the promotion.
 
-First comes whether the registry stands where the ledger left it: what a crash left is finished, an outside move is recorded.
+Before that the registry is compared with the ledger: a promotion that a crash interrupted is finished, and a move outside
+the gate is recorded.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ if TYPE_CHECKING:
 __all__ = ["busy", "complete", "look", "promote", "reconcile", "stands_already"]
 
 _GRACE = timedelta(seconds=3)
-"""Who has recorded an intent sets the alias at once. Before an intent is this old, nobody takes it for one of a crash."""
+"""A process that has recorded an intent sets the alias at once. A younger intent is not taken for one that a crash left."""
 
 _PAUSE = 0.05
 
 _TURNS = 5
-"""How often a promotion looks again because something that matters was recorded meanwhile."""
+"""How often a promotion starts again because something that matters was recorded meanwhile."""
 
 
 def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, actor: Actor) -> ModelHistory:
-    """The model's history, after ``actor``, if first to come, has finished a promotion that was begun and not done."""
+    """The model's history, after a promotion that was begun and not completed has been finished, on behalf of ``actor``."""
     for _ in range(_TURNS):
         history = ModelHistory(ledger.entries(name))
         waiting = history.open_intent(alias)
@@ -71,10 +72,11 @@ def _was_finished(ledger: Ledger, name: str, alias: str, intent: Entry) -> bool:
 
 
 def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:
-    """The model's history; `RefusedError` if a promotion is half-done or the alias stands elsewhere. Moves no alias.
+    """The model's history; no alias is moved.
 
-    A move that nobody here made is recorded once, if this process can. What stood there before anything was recorded about
-    the alias was not moved: that is an `UnguardedError`. Raises `ForeignRegistryError`, and records nothing, if the ledger
+    Raises `RefusedError` if a promotion is half-done or another version has the alias than the ledger says. That move is
+    recorded once, if this process has the service key. Raises `UnguardedError` if the alias was set before anything was
+    recorded about it. Raises `ForeignRegistryError`, and records nothing, if the ledger
     belongs to another registry.
     """
     check_belongs(ledger, registry, name)
@@ -118,7 +120,7 @@ def complete(
     completed: Literal["at once", "after a crash"],
     completed_by: str | None = None,
 ) -> None:
-    """Set the alias, read it back, record it: once, whoever else is doing the same.
+    """Set the alias, read it back and record the promotion, exactly once, even if others do the same at the same time.
 
     ``completed_by`` is who finishes what another call has begun, if the server or a key vouches for that person.
     """
@@ -160,7 +162,7 @@ def complete(
 
 
 def busy(name: str) -> RefusedError:
-    """What to say when others are always faster."""
+    """The error when other writers are always faster."""
     return RefusedError(f"others keep changing '{name}'; try again in a moment")
 
 
@@ -190,7 +192,7 @@ def _moved(name: str, reason: str) -> str:
 
 
 def _put_back(registry: AliasRegistry, name: str, alias: str, history: ModelHistory) -> None:
-    """Somebody finished this promotion for us, or went on; ours must not be the last to set the alias."""
+    """Set the alias to what the ledger says, if another process has finished this promotion or made another one."""
     standing = history.standing(alias)
     if standing.version is not None and registry.aliases(name).get(alias) != standing.version:
         registry.set_alias(name, alias, standing.version)
@@ -235,9 +237,9 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
 
 
 def stands_already(registry: AliasRegistry, history: ModelHistory, name: str, alias: str, version: str) -> bool:
-    """Whether the version stands under the alias with the files that were promoted.
+    """Whether the version has the alias, with the files that were promoted.
 
-    Raises `RefusedError` if they are others, `StandingFilesGoneError` if they are not there.
+    Raises `RefusedError` if its files are others, `StandingFilesGoneError` if they are not there.
     """
     standing = history.standing(alias)
     if standing.version != version:

@@ -1,4 +1,4 @@
-"""May this version stand under this alias? Everything that a promotion depends on, put together from what is there now."""
+"""May this version have this alias? Everything that a promotion depends on, put together from what is there now."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Readiness:
         return approvals_by(self.tally.missing)
 
     def facts(self) -> VerdictGiven:
-        """As the ledger records it."""
+        """The verdict as the ledger records it."""
         return VerdictGiven(
             binding=self.binding,
             verdict=self.verdict,
@@ -89,7 +89,7 @@ class Readiness:
 class BoundChange:
     """A change with everything it is bound to. ``champion_gone``: the champion's files are not there any more.
 
-    ``created``: when the registry created the model and the version; by that a registration is known to be about them.
+    ``created``: when the registry created the model and the version, which tells whether a registration is about them.
     """
 
     binding: Binding
@@ -110,7 +110,7 @@ def bind(
     version: str,
     history: ModelHistory,
 ) -> BoundChange:
-    """The change from what stands under the alias to ``version``, as its report and the files of both models are now.
+    """The change from the version that has the alias to ``version``, with its report and the files of both as they are now.
 
     `RefusedError` if there is no report, if it is about another change, or if a model's files are not those it explains.
     A champion whose files are gone is what the ledger says it is; its files being others is refused.
@@ -126,8 +126,8 @@ def bind(
         before += ", of which nothing is known," if standing.version and standing.digest is None else ""
         explained = f"version {report.champion}" if report.champion else "nothing"
         raise RefusedError(
-            f"the report on version {version} of '{name}' explains the change from {explained}, but {before} stands under "
-            f"'{alias}' now; {remake}"
+            f"the report on version {version} of '{name}' explains the change from {explained}, but {before} has the "
+            f"alias '{alias}' now; {remake}"
         )
     document = ChangeReport.from_bytes(ledger.blob(report.report)).document
     _check_subject(document, report, name)

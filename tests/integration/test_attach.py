@@ -290,7 +290,7 @@ def test_a_file_cut_off_on_its_way_is_an_error_and_no_tag(case, monkeypatch):
 
 def test_the_command_ends_with_4_when_nothing_can_be_read_back(store, coordpath, monkeypatch):
     name = store.two_versions()
-    monkeypatch.setattr(attaching, "read_beside", lambda *_: {})
+    monkeypatch.setattr(attaching, "read_attachments", lambda *_: {})
     outcome = coordpath("report", name, "--champion", "1", *store.rows.args)
     assert outcome.code == 4
     assert "did not read back as it was written; attach it again" in outcome.plain

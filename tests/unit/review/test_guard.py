@@ -16,7 +16,7 @@ def forbid(world, operation, name=NAME, **what):
 WAYS_ROUND = [
     ("delete alias", {"alias": "champion"}, "promote another version instead"),
     ("transition stage", {"version": "1"}, "use `coordpath promote`"),
-    ("delete version", {"version": "1"}, "stands under 'champion'"),
+    ("delete version", {"version": "1"}, "has the alias 'champion'"),
     ("delete model", {}, "a guarded model is not deleted"),
     ("rename model", {"new_name": "away"}, "leave its policy and its ledger behind"),
     ("set tag", {"tag": "mlflow.prompt.is_prompt"}, "would hide 'credit'"),
@@ -131,7 +131,7 @@ def test_a_version_whose_promotion_is_under_way_is_not_deleted(champion_world):
     world.registry.broken["set_alias"] = RegistryError("down")
     with pytest.raises(RegistryError):
         world.promote("2")
-    with pytest.raises(RefusedError, match="version 2 of 'credit' stands under 'champion'"):
+    with pytest.raises(RefusedError, match="version 2 of 'credit' has the alias 'champion'"):
         forbid(world, "delete version", version="2")
 
 

@@ -231,7 +231,7 @@ def test_two_at_once_one_wins_and_the_other_is_told(champion_world):
         return record(event, body, **more)
 
     world.ledger.record = racing
-    with pytest.raises(RefusedError, match="version 3 stands under 'champion' now"):
+    with pytest.raises(RefusedError, match="version 3 has the alias 'champion' now"):
         world.promote("2")
     assert world.registry.set[NAME]["champion"] == "3"
     assert world.events().count("promotion") == 2
