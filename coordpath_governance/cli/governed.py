@@ -86,7 +86,7 @@ class Governed:
         return ask_gate(self.ledger, self.registry, self.adopted, name=self.name, alias=alias, version=version)
 
     def show(self, version: str, ask: Callable[[], Answer]) -> None:
-        """Bring the version's tags and description to what holds now; what was decided holds even if that is refused."""
+        """Refresh the version's tags and description. What was decided holds even if the registry refuses that."""
         show_or_warn(lambda: show_version(self.client, self.ledger, self.name, version, ask), version)
 
     def actor(self, key: PrivateKey | None) -> Actor:
@@ -127,7 +127,7 @@ def open_registry(tracking_uri: str | None, registry_uri: str | None) -> ClientR
 
 
 def registry_at_hand(tracking_uri: str | None, registry_uri: str | None) -> ClientRegistry | None:
-    """The registry that somebody named and that exists; None where asking would make an empty one."""
+    """The registry that was named and exists; None where asking would create an empty one."""
     if not (registry_uri or tracking_uri):
         return None
     try:
@@ -137,7 +137,7 @@ def registry_at_hand(tracking_uri: str | None, registry_uri: str | None) -> Clie
 
 
 def open_governed(name: str, *, ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Governed:
-    """All of it.
+    """Registry, ledger and policy of a model.
 
     Raises `RefusedError` for a model that no policy matches, `ForeignRegistryError` if the ledger is of another registry.
     """
@@ -163,7 +163,7 @@ def find_governed(
     tracking_uri: str | None,
     registry_uri: str | None,
 ) -> GovernedModel | None:
-    """The model with its policy; None, and a word why, where there is no ledger or no policy matches."""
+    """The model with its policy. None, after a line that says why, if there is no ledger or no policy matches."""
     from coordpath_governance.governance.governed_report import GovernedModel
 
     opened = find_ledger(ledger, tracking_uri, registry_uri)

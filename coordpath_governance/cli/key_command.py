@@ -252,7 +252,7 @@ def _slug(owner: str) -> str:
 
 
 def _asked_passphrase() -> str | None:
-    """What a person types; nobody is asked where nobody could answer, or Enter means none."""
+    """The passphrase that a person types. None without a terminal, and for an empty one."""
     if not sys.stdin.isatty():
         return None
     passphrase: str = click.prompt(
@@ -262,7 +262,7 @@ def _asked_passphrase() -> str | None:
 
 
 def _key_by_prefix(ledger: Ledger, prefix: str) -> KnownKey:
-    """The one key whose id begins so."""
+    """The one key whose id begins with ``prefix``. Raises `UsageError` or `NotFoundError` if it is not exactly one."""
     keys = ledger.keyring().keys
     matching = [known_key for key_id, known_key in keys.items() if key_id.startswith(prefix.lower())]
     if len(prefix) < _SHORTEST_PREFIX:

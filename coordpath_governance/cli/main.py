@@ -99,7 +99,7 @@ def main() -> NoReturn:
 
 
 def _tolerate_closed_pipe() -> None:
-    """Put `PipeOutput` below standard output, where that is a file of the system's."""
+    """Put `PipeOutput` below standard output, where that is a file of the system."""
     stream = sys.stdout
     if isinstance(stream, io.TextIOWrapper):
         raw = PipeOutput(stream.fileno(), "wb", closefd=False)
@@ -109,7 +109,7 @@ def _tolerate_closed_pipe() -> None:
 
 
 def _flushed() -> bool:
-    """Whether all that was said could be written; if not, Python does not try again on its way out, which ends in 120."""
+    """Whether all output could be written; if not, Python does not try again at exit, which would end with code 120."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -85,7 +85,7 @@ def ledger_exists(ledger: str | None, tracking_uri: str | None, registry_uri: st
 
 
 def read_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Ledger:
-    """The same for those who only read it: nobody looks for a service key."""
+    """The same ledger for commands that only read it: no service key is looked for."""
     from coordpath_governance.ledger.store import Ledger
 
     return Ledger.open(_url(ledger, tracking_uri, registry_uri), create=False, with_service_key=False)
@@ -126,7 +126,7 @@ def passphrase() -> str | None:
 
 
 def check_text(*values: object) -> None:
-    """Bytes that are not UTF-8 reach Python as lone surrogates."""
+    """Raise `UsageError` for text that is not valid UTF-8; such bytes reach Python as lone surrogates."""
     for value in values:
         for text in value if isinstance(value, tuple) else (value,):
             if isinstance(text, str | Path) and any("\ud800" <= char <= "\udfff" for char in str(text)):
@@ -134,7 +134,7 @@ def check_text(*values: object) -> None:
 
 
 def check_words(option: str, words: str) -> None:
-    """What a person writes into the ledger has a longest length."""
+    """Raise `UsageError` for text that is longer than the ledger can hold."""
     check_text(words)
     if len(words) > LONGEST_WORDS:
         raise UsageError(f"{option} has {len(words)} characters; the ledger holds up to {LONGEST_WORDS}")

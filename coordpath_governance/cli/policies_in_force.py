@@ -161,7 +161,7 @@ def _show_record(document: dict[str, Any]) -> None:
 
 
 def _chosen(records: Sequence[PolicyRecord], which: str) -> str:
-    """The digest of the newest policy of that name, else of the one whose digest begins so."""
+    """The digest of the newest policy of that name, else of the one whose digest begins with it."""
     matching = [record.sha256 for record in records if record.name == which]
     if matching:
         return matching[-1]

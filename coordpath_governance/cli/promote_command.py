@@ -43,7 +43,7 @@ PROMOTION_SCHEMA = "coordpath.promotion/1"
 
 
 class PromotionAnswer:
-    """One promotion that was asked for, and the document about it."""
+    """The answer to one request to promote, as a JSON document."""
 
     def __init__(self, name: str, version: str, alias: str | None) -> None:
         self.document: dict[str, Any] = {
@@ -63,9 +63,9 @@ class PromotionAnswer:
         }
 
     def promoted(self, reason: str, ledger: str, opened: Ledger | None = None, *, judged: bool = True) -> int:
-        """The alias stands for the version. What was recorded is told where the command can read the ledger (``opened``).
+        """The alias has the version. What was recorded is added if the command can read the ledger (``opened``).
 
-        Not ``judged``: by an emergency rollback, of which the gate has said nothing.
+        ``judged`` is False for an emergency rollback, which the gate did not judge.
         """
         verdict = "pass" if judged else None
         self.document |= {"promoted": True, "verdict": verdict, "reason": reason, "ledger": ledger}
@@ -208,7 +208,7 @@ def _check_emergency(emergency: bool, reason: str | None, key: Path | None, dry_
 
 
 def _wish(client: RegistryClient, name: str, alias: str, reason: str | None) -> tuple[str, str] | None:
-    """Away from which version, and why; None if no emergency rollback is asked for."""
+    """The version to leave, and why; None if no emergency rollback is asked for."""
     if reason is None:
         return None
     return version_number(client, name, alias), reason
@@ -227,7 +227,7 @@ def _what_is_left(name: str, version: str, emergency: bool) -> str:
 def _request(
     registry: str, name: str, version: str, alias: str, signer: PrivateKey | None, wish: tuple[str, str] | None
 ) -> tuple[str, str] | None:
-    """The tag by which a person says who asks, and its value; None without a key."""
+    """The tag with the signed request, and its value; None without a key."""
     if signer is None:
         return None
     return REQUEST_TAG, sign_request(

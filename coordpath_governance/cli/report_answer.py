@@ -97,10 +97,10 @@ def _about_the_record(document: ChangeReportDocument) -> Iterator[str]:
 
 
 def _show_steps(console: Console, document: ChangeReportDocument) -> None:
-    """The table of the steps, no figure of it cut off.
+    """The table of the steps, with every figure in full.
 
-    Where the terminal is too narrow for standard errors beside the changes, they go below them; where that is too wide as
-    well, lines are longer than the terminal.
+    If the terminal is too narrow for standard errors beside the changes, they go below them; if it is still too narrow,
+    lines are longer than the terminal.
     """
     table = _table(document)
     if _width(console, table) > console.width:
@@ -147,7 +147,7 @@ def _cost_name(document: ChangeReportDocument) -> str:
 
 
 def _beside_the_cost(document: ChangeReportDocument) -> Iterator[str]:
-    """Discrimination, as far as it is known. Decisions that flip are in the summary."""
+    """AUC and Gini of both versions, as far as they are known. Decisions that flip are in the summary."""
     old, new = document.impact.champion, document.impact.candidate
     if isinstance(old, GlmMetrics) and isinstance(new, GlmMetrics):
         figures = (("AUC", old.auc, new.auc), ("Gini", old.gini, new.gini))

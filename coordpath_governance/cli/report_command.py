@@ -43,7 +43,7 @@ ROLES = ("training", "holdout", "out-of-time", "not stated")
 
 
 def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """NaN and infinity are numbers for Python, but not for a report."""
+    """Raise click's `BadParameter` for NaN and infinity."""
     if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number.", ctx, param)
     return value
@@ -216,7 +216,7 @@ def _tell_where(
 
 
 def _shaping_options() -> bool:
-    """Whether anything was asked for that makes another report: then the recorded one is not the one that is wanted."""
+    """Whether an option asks for a report other than the recorded one."""
     context = click.get_current_context()
     return any(context.get_parameter_source(name) == ParameterSource.COMMANDLINE for name in (*_PINNED, *_STATED, "data"))
 
@@ -251,7 +251,7 @@ def _check_dates(options: dict[str, Any]) -> None:
 
 
 def _tell_what_is_pinned(policy: str) -> None:
-    """Options that the policy decides are not the author's to choose; whoever gave one should know."""
+    """Say which given options the policy decides, so that they were ignored."""
     context = click.get_current_context()
     ignored = [
         option.opts[0]

@@ -54,7 +54,7 @@ def command(entry: int | None, yes: bool, key: Path | None, **where: str | None)
 
 
 def say_proposed(entry: Entry) -> int:
-    """Tell whoever proposed something how it goes on; the exit code for what waits for a person."""
+    """Say what has to follow a proposal; returns the exit code for something that waits for a person."""
     say_line(
         f"Proposed as entry {entry.seq}. It counts when another policy-admin has seconded it: "
         f"coordpath second {entry.seq} --key FILE"
@@ -78,7 +78,7 @@ def _list(ledger: Ledger, proposals: Iterable[tuple[Entry, Proposal]]) -> int:
 
 
 def _show(ledger: Ledger, entry: Entry, proposal: Proposal) -> None:
-    """Everything that whoever seconds it signs."""
+    """Everything that the person who seconds it signs."""
     from coordpath_governance.ledger.events import KeyAdded, PolicyAdopted
 
     proposer = ledger.keyring().keys[entry.key].facts.owner

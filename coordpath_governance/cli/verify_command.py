@@ -40,7 +40,7 @@ _MODEL = "its folder, or a URI such as models:/NAME/3, which is fetched with MLf
 
 @dataclass(frozen=True)
 class LedgerCheck:
-    """An export, audited, and what it says of the report."""
+    """An audited export, and what it says about the report."""
 
     records: Records
     report: RecordedReport

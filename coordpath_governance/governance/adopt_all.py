@@ -1,4 +1,4 @@
-"""Take every champion under guard that was there before its policy, and none that was moved since."""
+"""Adopt every champion that was there before its policy, and none that was moved since."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EXIT_CODES = {"moved": EXIT_NO, "failed": EXIT_UNKNOWN}
 
 @dataclass(frozen=True)
 class ModelTaken:
-    """What became of one alias of a model: taken now, under guard before, left alone because it was moved, nothing there."""
+    """What happened to one alias of a model: adopted now, guarded before, moved and left alone, failed, or no version there."""
 
     kind: Literal["adopted", "guarded", "moved", "failed", "nothing"]
     name: str
@@ -40,9 +40,10 @@ class ModelTaken:
 
 
 def adopt_all(client: RegistryClient, ledger: Ledger, key: PrivateKey, reason: str) -> Iterator[ModelTaken]:
-    """All registered models that a policy matches, by name; one that cannot be digested does not stop the others.
+    """Adopt the champions of all registered models that a policy matches, by name.
 
-    Raises `ForeignRegistryError` if the ledger belongs to another registry, and `SigningKeyError` if the key may not adopt.
+    If one fails, the others are still adopted. Raises `ForeignRegistryError` if the ledger belongs to another registry, and
+    `SigningKeyError` if the key may not adopt.
     """
     registry = ClientRegistry(client)
     check_belongs(ledger, registry)
@@ -60,12 +61,12 @@ def adopt_all(client: RegistryClient, ledger: Ledger, key: PrivateKey, reason: s
 
 
 def exit_code(kinds: Collection[str]) -> int:
-    """1 if something was moved and is left to a person, 4 if something could not be taken, else 0."""
+    """1 if a person has to look at a moved alias, 4 if a version could not be adopted, else 0."""
     return next((code for kind, code in _EXIT_CODES.items() if kind in kinds), 0)
 
 
 def _take(ledger: Ledger, registry: ClientRegistry, name: str, alias: str, key: PrivateKey, reason: str) -> ModelTaken:
-    """What becomes of one alias. A version whose files are gone is left to somebody who names the model."""
+    """What happened to one alias. A version whose files are gone has to be adopted by naming its model."""
     try:
         version = look(ledger, registry, name, alias).standing(alias).version
         if version is None:

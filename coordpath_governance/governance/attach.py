@@ -59,9 +59,9 @@ VERDICT_SCHEMA = "coordpath.verdict/1"
 
 @dataclass(frozen=True)
 class Attached:
-    """Where the report is; ``new`` is False if the very same report was there already.
+    """Where the report is. ``new`` is False if exactly this report was there already.
 
-    ``replaced`` is the SHA-256 of another report that stood in the same place before.
+    ``replaced`` is the SHA-256 of another report that was in the same place before.
     """
 
     folder: str
@@ -173,7 +173,7 @@ def _write(
     files: dict[str, bytes],
     before: bytes | None,
 ) -> str | None:
-    """Write and read back; the digest of another report, ``before``, that was there until now, if there was one."""
+    """Write the files and read them back; the digest of the other report, ``before``, that was there, if any."""
     _tell_that_it_is_being_replaced(client, candidate)
     write_attachments(client, candidate, folder, files)
     if read_attachments(candidate, folder, files) != files:
@@ -182,7 +182,7 @@ def _write(
 
 
 def _check_place(candidate: ModelPointer) -> None:
-    """`AttachError` if there is nothing that could hold a report."""
+    """Raise `AttachError` if the version has no place for files."""
     if candidate.name is None or candidate.version is None:
         raise AttachError(f"{candidate.uri} is not a registered version, so there is nothing to attach a report to")
     if candidate.model_id is None and candidate.run_id is None:
@@ -195,7 +195,7 @@ def _check_place(candidate: ModelPointer) -> None:
 def _tags(
     report: ChangeReport, verdict: Verdict, champion: ModelPointer | None, candidate: ModelPointer, folder: str
 ) -> dict[str, str]:
-    """The version tags, the one that tells a whole report last."""
+    """The version tags; the last one says that the report is complete."""
     document = report.document
     return {
         VERDICT_TAG: verdict.verdict,
@@ -215,7 +215,7 @@ def _is_attached(
     files: dict[str, bytes],
     attested: Callable[[str], bytes | None],
 ) -> bool:
-    """Whether all of it is there, whatever the time at which it was put there; ``attested`` signs for that time again."""
+    """Whether all files are attached already, at any time; ``attested`` signs for the time of the attached verdict."""
     with attaching(f"reading the tags of {candidate.uri}"):
         tags = client.get_model_version(*candidate.registered).tags
     if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files[REPORT_FILE]):
@@ -228,7 +228,7 @@ def _is_attached(
 
 
 def _same_but_for_time(stored: bytes, new: bytes) -> str | None:
-    """The time of a stored verdict that says what is wanted; None if it says anything else."""
+    """The time of the stored verdict if it is equal to the new one except for its time, else None."""
     try:
         before = json.loads(stored)
     except (ValueError, RecursionError):
@@ -238,7 +238,7 @@ def _same_but_for_time(stored: bytes, new: bytes) -> str | None:
 
 
 def _replaced(before: bytes | None, new: bytes) -> str | None:
-    """The digest of another report that stands where this one is about to go."""
+    """The digest of another report in the place of this one; None if there is none."""
     return sha256_hex(before) if before is not None and before != new else None
 
 

@@ -85,7 +85,7 @@ class GovernedModel:
         )
 
     def explained_from(self, champion: ModelPointer | None, alias: str) -> ModelPointer | None:
-        """The champion, or None if a policy-admin took it under guard when nobody knew what it was any more."""
+        """The champion; None if it was adopted after all that was known about it was gone."""
         if champion is None or champion.name is None:
             return champion
         standing = ModelHistory(self.ledger.entries(champion.name)).standing(alias)
@@ -138,7 +138,7 @@ class GovernedModel:
         return report, *self._attach(champion, candidate, report, alias, files)
 
     def _shown(self, name: str, alias: str, version: str) -> Answer:
-        """What the gate says of a version that stands there already; tags and description say it too."""
+        """The gate's answer for a version that has the alias already; tags and description are brought up to date."""
         answer = ask_gate(
             self.ledger, ClientRegistry(self.client), self.adopted, name=name, alias=alias, version=version, record=False
         )
@@ -148,7 +148,7 @@ class GovernedModel:
     def _as_recorded(
         self, report: ChangeReport, champion: ModelPointer | None, candidate: ModelPointer
     ) -> ChangeReport | None:
-        """The newest recorded report on this change if it says the same but for what the gate knew at its time."""
+        """The newest recorded report on this change, if it differs from ``report`` by the gate's word only."""
         newest = _report_between(ModelHistory(self.ledger.entries(str(candidate.name))), champion, candidate)
         if newest is None:
             return None
@@ -164,7 +164,10 @@ class GovernedModel:
         alias: str,
         recorded: Mapping[str, bytes],
     ) -> tuple[Answer, Attached]:
-        """The gate looks at the pages that are attached: so they come first, and what it says of them after."""
+        """Attach the files, ask the gate, and attach its answer.
+
+        The files come first, because the gate checks what is attached.
+        """
         name, version = str(candidate.name), str(candidate.version)
         replaced = put_files(self.client, champion, candidate, recorded)
         answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name=name, alias=alias, version=version)
@@ -202,7 +205,7 @@ class GovernedModel:
         )
 
     def _attested(self, report: ChangeReport, verdict: Verdict, key: PrivateKey, digests: dict[str, str], now: str) -> bytes:
-        """attestation.json; the same for the same time."""
+        """The bytes of attestation.json; the same time gives the same bytes."""
         assessment = Assessment(verdict=verdict.verdict, reason=verdict.reason, materiality=verdict.materiality)
         policy, ledger = self.adopted.sha256, self.ledger.id
         return attest(report.document, digests, key, made_at=now, assessment=assessment, policy=policy, ledger=ledger)

@@ -104,7 +104,7 @@ def _alias(uri: str) -> str | None:
 
 
 def _audited(ledger: Ledger, name: str, anchors: Sequence[str | Path]) -> ModelHistory:
-    """The model's history from a ledger in which nothing is wrong."""
+    """The model's history. Raises `RefusedError` if the audit of the ledger finds a problem."""
     entries, damaged = ledger.stored()
     audited = audit(entries, ledger.blobs, [_anchor(Path(path)) for path in anchors], damaged)
     if not audited.intact:
@@ -191,7 +191,7 @@ def _check_read(uri: str, files: Path, allowed: tuple[str, ...] | None) -> str |
 
 
 def _check_declared(uri: str, why: str, vouched: Vouched | None, *, allowed: bool) -> None:
-    """A model that cannot be read may run anything: it is loaded if enough people vouch for it and the caller says so."""
+    """Raise `RefusedError` unless enough people vouch for a model that cannot be read, and the caller allows that."""
     if vouched is None:
         what = "nobody vouches for it"
     elif vouched.missing:
@@ -204,7 +204,7 @@ def _check_declared(uri: str, why: str, vouched: Vouched | None, *, allowed: boo
 
 
 def _check_paths(uri: str, files: Path) -> None:
-    """MLmodel may send MLflow to files elsewhere, which the digest does not cover."""
+    """Raise `RefusedError` if MLmodel names files outside of what the digest covers."""
     try:
         flavors = yaml.safe_load((files / "MLmodel").read_bytes())["flavors"]
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:

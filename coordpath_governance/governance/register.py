@@ -111,7 +111,7 @@ def register_with_report(
 
 
 def report_on_registered(client: RegistryClient, name: str, version: str, terms: ReportTerms) -> RegisteredVersion:
-    """A version that was just registered, with its report; never fails because of the report."""
+    """Report on a version that was just registered. If there is no report, the result says why; nothing is raised."""
     try:
         report = _report(client, name, version, terms)
     except Exception as error:  # noqa: BLE001 - the version has been registered, whatever keeps us from explaining it
@@ -122,7 +122,7 @@ def report_on_registered(client: RegistryClient, name: str, version: str, terms:
 
 
 def _fact_tags(facts: Mapping[str, str | None]) -> dict[str, str]:
-    """The tags that say these facts; `UsageError` for one that a report would not use."""
+    """The tags for these facts. Raises `UsageError` for a fact that a report could not use."""
     tags = {}
     for fact, text in facts.items():
         if text is None:
@@ -164,7 +164,7 @@ def _report(client: RegistryClient, name: str, version: str, terms: ReportTerms)
 
 
 def _attached(client: RegistryClient, champion: ModelPointer | None, candidate: ModelPointer) -> ChangeReport | None:
-    """The report beside the version, if it is whole: its digest is the one that the version's tag names."""
+    """The attached report, if it is complete: its digest is the one that the version's tag names."""
     content = read_attachments(candidate, report_folder(champion, candidate), REPORT_FILES[:1]).get(REPORT_FILES[0])
     if content is None:
         return None
@@ -185,7 +185,7 @@ def _governed(client: RegistryClient, name: str, ledger: str | None) -> Governed
 
 
 def _pinned_file(data: str | Path | pd.DataFrame | None) -> Path | None:
-    """A policy pins the bytes of a file, which a table in memory has none of."""
+    """``data`` as a path. Raises `UsageError` for a table in memory, because a policy pins the bytes of a file."""
     if data is None or isinstance(data, str | Path):
         return None if data is None else Path(data)
     raise UsageError("a policy pins the reference data by their bytes: give data= as a path, or leave it out")

@@ -62,10 +62,10 @@ def show_version(
     version: str,
     ask: Callable[[], Answer] | None = None,
 ) -> None:
-    """Bring tags and description of a version to what was decided, or to what the gate says; see `version_status`.
+    """Set tags and description of a version to what was decided, or to what the gate says (see `version_status`).
 
-    What was decided is put on record and attached too, if this process can. Raises `AttachError` if the registry refuses,
-    and whatever ``ask`` raises.
+    Decisions are also recorded and attached, if this process has the service key. Raises `AttachError` if the registry
+    refuses, and what ``ask`` raises.
     """
     put_decisions(client, ledger, name, version)
     status = version_status(ledger, name, version, ask)
@@ -83,9 +83,9 @@ def show_version(
 
 
 def show_after_promotion(registry: VersionRegistry, ledger: Ledger, name: str, version: str) -> None:
-    """`show_version` of one of the versions that a promotion concerns. A version that was deleted shows nothing.
+    """`show_version` for a version that a promotion concerns. A version that was deleted shows nothing.
 
-    What stands was judged a moment ago; of any other version the gate may say something else now.
+    The version that has the alias was judged a moment ago; for any other version the gate is asked again.
     """
     created = registry.created(name, version)
     if created is None or created.version is None:
@@ -101,7 +101,7 @@ def _ask(registry: VersionRegistry, ledger: Ledger, name: str, version: str) -> 
 
 
 def status_tags(status: VersionStatus, current: Mapping[str, str]) -> dict[str, str]:
-    """The tags that tell the status. A decision that counts no longer is taken back in words: our tags are not deleted."""
+    """The tags for a status. A decision that does not count any more is set to "none", because our tags are not deleted."""
     tags: dict[str, str] = {} if status.verdict is None else {VERDICT_TAG: status.verdict}
     if status.decision is not None or DECISION_TAG in current:
         tags[DECISION_TAG] = status.decision or _NO_DECISION
@@ -124,9 +124,9 @@ def _summary(ledger: Ledger, name: str, status: VersionStatus) -> str:
 
 
 def described(current: str, summary: str) -> str:
-    """``current`` with our block replaced where it stands, or added at its end; a person's words are kept as they are.
+    """``current`` with our block replaced, or added at the end; what a person wrote is kept as it is.
 
-    If both do not fit, our block gives way: what a person wrote is never cut.
+    If both do not fit, our block is left out: what a person wrote is never cut.
     """
     block = f"{BEGIN}\n{summary.strip()}\n{END}"
     match = _BLOCK.search(current)

@@ -78,7 +78,7 @@ class SweepFinding:
     counts: bool = True
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
+        """The finding as JSON."""
         version = {} if self.version is None else {"version": self.version}
         rules = [{"rule": each.rule, "result": each.result} for each in self.rules]
         return {"kind": self.kind, "name": self.name, **version, "text": self.text, "counts": self.counts, "rules": rules}
@@ -166,7 +166,7 @@ def _look_at_model(
 
 
 def _only_moves(name: str, findings: Iterable[SweepFinding]) -> Iterator[SweepFinding]:
-    """What is left of an ignored model: moves, emergency rollbacks, and a line that says what else does not count."""
+    """The findings that count for an ignored model: moves and emergency rollbacks; one more finding lists the others."""
     others = []
     for each in findings:
         if each.kind in _MOVED:
@@ -284,7 +284,7 @@ def _show_what_holds(
 
 
 def _show(client: RegistryClient, ledger: Ledger, name: str, version: str, ask: Callable[..., Answer]) -> str | None:
-    """Refresh one version; what was in the way, if anything was."""
+    """Refresh one version. Returns the error's text if that failed, else None."""
     try:
         show_version(client, ledger, name, version, partial(ask, record=False))
     except CoordpathError as error:
@@ -318,7 +318,7 @@ def _report_what_lacks_one(
 def _make_report(
     model: GovernedModel, name: str, alias: str, champion: str | None, version: str, *, is_newest: bool
 ) -> SweepFinding:
-    """One version's report; whatever the version is, the others are looked at."""
+    """Report on one version. An error becomes a finding, so that the others are still looked at."""
     client, ledger = model.client, model.ledger
     try:
         before = None if champion is None else point_at(client, name, champion)

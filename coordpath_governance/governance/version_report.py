@@ -86,7 +86,7 @@ def _champion(pointer: ModelPointer, declared: DeclaredModel | None, recalled: R
 
 
 def _label(champion: ModelPointer, candidate: ModelPointer) -> str:
-    """A champion of another registered model is called by its name too."""
+    """The champion's label; with its name, if it is of another registered model."""
     same = champion.name is None or champion.name == candidate.name
     return champion.label if same else f"{champion.name} {champion.label}"
 

@@ -23,7 +23,7 @@ __all__ = ["InnerRegistry", "digest_of_files"]
 
 @dataclass(frozen=True)
 class InnerRegistry:
-    """``store`` is the store with no guard in front of it; an `AliasRegistry`."""
+    """An `AliasRegistry` over ``store``, MLflow's own store without the guard."""
 
     store: RegistryStore
     tracking_uri: str | None = None
@@ -35,7 +35,7 @@ class InnerRegistry:
 
     @property
     def place(self) -> str:
-        """The guarded registry knows no name of itself that all its clients know."""
+        """What messages call it; the store does not know by which URI its clients reach it."""
         return "this registry"
 
     def created(self, name: str, version: str | None = None) -> Created | None:
@@ -68,7 +68,7 @@ class InnerRegistry:
             self.store.set_registered_model_alias(name, alias, version)
 
     def take_tag(self, name: str, version: str, key: str) -> str | None:
-        """The value of a version's tag, which is then gone; None if there is no such tag or version."""
+        """Delete a version's tag and return its value; None if there is no such tag or version."""
         try:
             with registry_errors(f"taking the tag '{key}' of version {version} of '{name}'"):
                 value = self.store.get_model_version(name, version).tags.get(key)
@@ -86,8 +86,8 @@ class InnerRegistry:
     def digest(self, name: str, version: str) -> str:
         """The model digest of a version's files as they are now.
 
-        `FilesGoneError` if the files are not there, `NotFoundError` if they are no model, `RegistryError` if they cannot be
-        reached.
+        Raises `FilesGoneError` if the files are not there, `NotFoundError` if they are not a model, `RegistryError` if they
+        cannot be reached.
         """
         pointer = point_at_version(self.client, name, version)
         lost = f"the registry lists version {version} of '{name}', but its files are gone"

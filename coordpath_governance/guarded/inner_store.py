@@ -83,7 +83,7 @@ class TrackingStore(Protocol):
 
 
 def inner_uri(store_uri: str) -> str:
-    """What follows ``coordpath:``; MLflow's INVALID_PARAMETER_VALUE if that is nothing, or guarded itself."""
+    """The URI after ``coordpath:``. Raises MLflow's INVALID_PARAMETER_VALUE if it is empty, or guarded itself."""
     scheme, _, inner = store_uri.partition(":")
     if scheme.lower() != SCHEME or not inner or inner.startswith("//"):
         raise _unusable("write coordpath: in front of a whole registry URI, as in coordpath:sqlite:////dir/mlflow.db")
@@ -98,7 +98,7 @@ def _scheme(uri: str) -> str:
 
 
 def _unusable(remedy: str) -> MlflowException:
-    """The URI is not repeated: there may be a password in it."""
+    """The error for a bad URI, without the URI: it may hold a password."""
     return MlflowException(f"this is not a registry URI we can guard: {remedy}", error_code=INVALID_PARAMETER_VALUE)
 
 
@@ -108,9 +108,9 @@ def in_server() -> bool:
 
 
 def build_inner_store(uri: str, tracking_uri: str | None) -> RegistryStore:
-    """The store that MLflow would have built for ``uri`` itself.
+    """The store that MLflow would have built for ``uri``.
 
-    Not through `get_store`: whoever builds us holds its lock. MLflow's INVALID_PARAMETER_VALUE where workspaces are on: one
+    `get_store` cannot be used: the caller holds its lock. Raises MLflow's INVALID_PARAMETER_VALUE if workspaces are on: one
     name is then several models, and the ledger knows names only.
     """
     if os.environ.get(_WORKSPACES, "").strip().lower() in ("true", "1"):
@@ -168,7 +168,7 @@ def primary_of(store: RegistryStore) -> RegistryStore | None:
 
 
 def tell_if_advisory(uri: str) -> None:
-    """Say once in a process that a guard on the client's side binds only those who use it."""
+    """Log once per process that a guard in a client binds only those who use it."""
     if not in_server():
         _tell_once(_scheme(uri))
 

@@ -60,7 +60,10 @@ _LONGEST = 4000
 
 
 def current_actor(keyring: Callable[[], KeyRing]) -> Actor:
-    """In a request: the authenticated user or nobody, never the server's own key. Elsewhere: the key's owner or nobody."""
+    """Who asks: in a request the authenticated user or nobody, elsewhere the key's owner or nobody.
+
+    The server's own key never speaks for a request.
+    """
     flask = _flask_in_request()
     if flask is not None:
         name = _authenticated_user(flask)
@@ -75,7 +78,7 @@ def _flask_in_request() -> ModuleType | None:
 
 
 def _authenticated_user(flask: ModuleType) -> str | None:
-    """A Basic header proves nothing unless MLflow's authentication stands before every request of this app."""
+    """The user's name, if MLflow's authentication checks every request of this app; a Basic header alone proves nothing."""
     authentication = sys.modules.get(_AUTHENTICATION)
     if authentication is None:
         return None
@@ -89,7 +92,7 @@ def _authenticated_user(flask: ModuleType) -> str | None:
 
 
 def own_key() -> PrivateKey | None:
-    """The key that this process's environment names; None while it serves a request, which is somebody else's."""
+    """The key that this process's environment names; None during a request, because that comes from somebody else."""
     file = os.environ.get(KEY_VARIABLE)
     if not file or _flask_in_request() is not None:
         return None
@@ -118,10 +121,10 @@ class LazyGuard:
         return LazyGuard, (self._uri,)
 
     def set_alias(self, registry: InnerRegistry, name: str, alias: str, version: str) -> None:
-        """Set an alias, guarded or not; MLflow's exception if it is refused.
+        """Set an alias, guarded or not. Raises MLflow's exception if it is refused.
 
-        Around a registry that guards itself, that one decides and records: of two guards, the one behind would find the
-        promotion that the other has begun, and take it for one that a crash left.
+        If the inner registry guards itself, that one decides and records. Two guards would conflict: the inner one would
+        take the intent of the outer one for one that a crash left.
         """
         with refusals("set alias"):
             behind = registry_guard(registry.client, name)
@@ -133,7 +136,7 @@ class LazyGuard:
             guard.set_alias(registry, name, alias, version, actor, partial(registry.take_tag, name, version, REQUEST_TAG))
 
     def introduce(self, name: str) -> dict[str, str]:
-        """The ledger's own name, and the alias that is usual for a model; MLflow's exception if it cannot be opened."""
+        """The ledger's own name, and the usual alias of a model. Raises MLflow's exception if there is no ledger."""
         with refusals("tell the ledger"):
             guard = self._open()
             return {"ledger": guard.ledger.id, "alias": guard.usual_alias(name)}
@@ -149,7 +152,7 @@ class LazyGuard:
         new_name: str | None = None,
         tag: str | None = None,
     ) -> None:
-        """MLflow's exception if the operation is refused."""
+        """Raise MLflow's exception if the operation is refused."""
         with refusals(operation):
             guard = self._open()
             actor = current_actor(guard.ledger.keyring)
@@ -180,7 +183,7 @@ class LazyGuard:
 
 
 def _request(ledger: str, name: str, version: str, alias: str) -> tuple[str, str] | None:
-    """The tag that tells a registry which guards itself who asks, and its value; None without a key."""
+    """The tag with a signed request, for a registry that guards itself, and its value; None without a key."""
     key = own_key()
     if key is None:
         return None
@@ -224,10 +227,10 @@ def _as_mlflow_error(operation: str, error: CoordpathError) -> MlflowException:
 
 
 def open_guard(inner_uri: str) -> Guard:
-    """The guard of the registry at ``inner_uri``; `LedgerError` if nobody has begun its ledger, or somebody removed it.
+    """The guard of the registry at ``inner_uri``. Raises `LedgerError` if its ledger does not exist.
 
-    COORDPATH_REPORTS says when a new version gets its report: `inline` (default), before registering returns, or `sweep`,
-    by a later `coordpath report`.
+    COORDPATH_REPORTS says when a new version gets its report: `inline` (default), before registering returns, or `sweep`, by
+    a later `coordpath sweep` or `coordpath report`.
     """
     from coordpath_governance.ledger.location import ledger_url
     from coordpath_governance.ledger.store import Ledger
@@ -243,16 +246,16 @@ def open_guard(inner_uri: str) -> Guard:
 
 
 def _show(ledger: Ledger, registry: InnerRegistry, name: str, version: str) -> None:
-    """Let the registry itself show what was decided."""
+    """Refresh what the registry shows of a version."""
     from coordpath_governance.governance.shown import show_after_promotion
 
     show_after_promotion(registry, ledger, name, version)
 
 
 def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -> None:
-    """Make the report in a process of its own, so that neither its memory nor its faults are the registry's.
+    """Make the report in a separate process, so that its memory and its errors do not affect the registry.
 
-    URIs may hold passwords, which a command line would show to everybody.
+    URIs may hold passwords, so they are passed in the environment, not on the command line.
     """
     from coordpath_governance.review.policies import policy_for
 

@@ -29,7 +29,7 @@ _IS_PROMPT = ("mlflow.prompt.is_prompt", "true")
 
 
 def put_behind_guard(store: RegistryStore, uri: str, tracking_uri: str | None) -> RegistryStore:
-    """The same store, of a class with the guard in front of its own; ``uri`` is its own URI."""
+    """The same store, with a class that puts the guard in front of its own class; ``uri`` is the store's own URI."""
     reads = primary_of(store)
     store.__class__ = _guarded_class(type(store))
     vars(store).update(_lazy_guard=LazyGuard(uri), _guard_reads=reads, _guard_tracking=tracking_uri)
@@ -38,18 +38,18 @@ def put_behind_guard(store: RegistryStore, uri: str, tracking_uri: str | None) -
 
 @cache
 def _guarded_class(inner: type) -> type:
-    """Under the inner class's own name: MLflow's messages show it."""
+    """The guarded class of a store's class, with the same name, because MLflow's messages show it."""
     return type(inner.__name__, (GuardedStore, inner), {"_inner_class": inner, "__doc__": inner.__doc__})
 
 
 def _blank(inner: type) -> RegistryStore:
-    """A guarded store whose state is yet to come from a pickle."""
+    """A guarded store without state, for unpickling."""
     blank: RegistryStore = object.__new__(_guarded_class(inner))
     return blank
 
 
 class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have no types
-    """In front of a store's own class. Prompts are registered models, so their methods arrive here too."""
+    """The guarded methods, in front of a store's own class. Prompts are registered models, so they arrive here too."""
 
     _inner_class: type
     _lazy_guard: LazyGuard
@@ -102,9 +102,9 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         local_model_path: str | None = None,
         model_id: str | None = None,
     ) -> object:
-        """Register a version and tell the guard, unless it is a prompt's, which no guarded model's can claim to be.
+        """Register a version and tell the guard about it, unless it is a prompt's.
 
-        MLflow's client looks at the names of these arguments.
+        A version of a guarded model cannot be registered as a prompt. MLflow's client looks at the names of these arguments.
         """
         self._refuse_hiding(name, tags)
         created = super().create_model_version(
@@ -154,7 +154,7 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         return super().delete_registered_model_alias(name, alias)
 
     def _unguarded(self) -> InnerRegistry:
-        """What the guard itself works on."""
+        """The registry without the guard, for the guard itself."""
         unguarded = cast(RegistryStore, super())
         return InnerRegistry(self._guard_reads or unguarded, self._guard_tracking)
 
@@ -168,13 +168,13 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
 
 
 def _number(version: str | int) -> str:
-    """A version as the inner store will understand it: 007, 1_0 and full-width digits are numbers to it too."""
+    """A version as the inner store understands it, which takes 007, 1_0 and full-width digits for numbers too."""
     _validate_model_version(version)
     return str(int(version))
 
 
 def _plain(key: str) -> str:
-    """A tag's key as a database takes it that does not tell case or outer spaces apart."""
+    """A tag's key as a database compares it that ignores case and outer spaces."""
     return str(key).strip().lower()
 
 

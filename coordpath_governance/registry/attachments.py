@@ -72,7 +72,7 @@ def write_attachments(client: VersionClient, version: ModelPointer, folder: str,
 
 
 def folder_between(name: str, champion: str | None, version: str) -> str:
-    """Where the report on the change from one version of a model to another is; no champion is "none"."""
+    """The folder of the report on the change between two versions of a model; without a champion it is "none-to-v…"."""
     before = "none" if champion is None else f"v{champion}"
     return f"coordpath/{folder_name(name)}/{before}-to-v{version}"
 
@@ -99,7 +99,7 @@ def present_attachments(client: VersionClient, version: ModelPointer, folder: st
 
 
 def read_attachments(version: ModelPointer, folder: str, files: Iterable[str]) -> dict[str, bytes]:
-    """These files of ``folder`` as they can be read back now; empty if they are not all there."""
+    """These files of ``folder``, downloaded now, contents by name; empty if not all of them are there."""
     import mlflow
 
     base = version.location if version.model_id is not None else f"runs:/{version.run_id}"

@@ -91,16 +91,16 @@ class ClientRegistry:
 
 @dataclass(frozen=True)
 class RegistryGuard:
-    """The ledger's own name, and the alias that is meant if none is named."""
+    """Who guards a registry: the ledger's own name, and the alias that is meant if none is named."""
 
     ledger: str
     alias: str
 
 
 def registry_guard(client: VersionClient, name: str) -> RegistryGuard | None:
-    """By what the registry of a model is guarded; None if it is not guarded.
+    """Which ledger guards the registry of a model; None if it is not guarded.
 
-    Raises `RegistryError` if a guarded registry cannot open its ledger now, or if nobody answers.
+    Raises `RegistryError` if a guarded registry cannot open its ledger now, or if the registry does not answer.
     """
     try:
         with registry_errors(f"looking up the registered model '{name}'"):

@@ -88,10 +88,10 @@ def in_this_store(client: VersionClient) -> str:
 
 
 def check_store(uri: str, what: str, *, was_set: bool = True) -> None:
-    """Raise `RegistryMissingError` if MLflow would make the store at ``uri`` when asked; nothing is made by looking.
+    """Raise `RegistryMissingError` if there is no store at ``uri``, so that MLflow would create one.
 
-    Servers, and whatever cannot be looked at, are left to MLflow, which says what is wrong. ``what`` names the store in the
-    message, and without ``was_set`` the message says that nobody named one.
+    Nothing is created here. Servers, and stores that cannot be looked at, are left to MLflow. ``what`` names the store in
+    the message. Without ``was_set`` the message says that nobody named a store.
     """
     bare = uri.removeprefix(GUARDED_SCHEME)
     if _SQLITE.match(bare):
@@ -153,10 +153,10 @@ def _is_empty_database(uri: str) -> bool:
 
 
 def check_answers(uri: str) -> None:
-    """Connect once to the database at ``uri``, if it is PostgreSQL or MySQL; of other stores nothing is asked.
+    """Connect once to the database at ``uri``, if it is PostgreSQL or MySQL; other stores are not asked.
 
     Raises `RegistryError`, which names the store without its password, if it does not accept the connection in time. Later
-    connections to PostgreSQL are given as long, unless PGCONNECT_TIMEOUT says otherwise.
+    connections to PostgreSQL have the same limit, unless PGCONNECT_TIMEOUT says otherwise.
     """
     try:
         url = make_url(uri.removeprefix(GUARDED_SCHEME))
@@ -237,9 +237,10 @@ def _is_there(uri: str) -> bool:
 
 @contextmanager
 def registry_errors(doing: str) -> Iterator[None]:
-    """Turn what MLflow, its stores and the network raise into a `RegistryError`, or a `NotFoundError` for what is not there.
+    """Raise errors of MLflow, its stores and the network as `RegistryError`, or as `NotFoundError`.
 
-    Stores are plugins over database drivers and cloud libraries: whatever they raise, it is an answer we did not get.
+    Stores are plugins over database drivers and cloud libraries, so any exception means that the registry did not answer.
+    ``doing`` begins the message.
     """
     from mlflow.exceptions import MlflowException
 

@@ -56,7 +56,7 @@ Tags = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Origin:
-    """Times in milliseconds since 1970; ``run_remark`` says why nothing of the version's run is known."""
+    """When and how a version was made; times in ms since 1970. ``run_remark`` says why nothing is known of its run."""
 
     registered_ms: int | None = None
     run_started_ms: int | None = None
@@ -78,10 +78,10 @@ class Origin:
 
 
 def origin_of(client: RegistryClient, pointer: ModelPointer) -> Origin:
-    """The origin of a registered version; nothing is known of a model that is not registered.
+    """The origin of a registered version; empty for a model that is not registered.
 
-    A run that is gone, or that one may not read, leaves its part unknown: it is no reason to have no report.
-    Raises `RegistryError` if the registry or the tracking server does not answer, `NotFoundError` if the version is gone.
+    A run that is gone, or may not be read, leaves its part unknown. Raises `RegistryError` if the registry or the tracking
+    server does not answer, `NotFoundError` if the version is gone.
     """
     if pointer.name is None or pointer.version is None:
         return Origin()
@@ -115,7 +115,7 @@ def _run(client: RegistryClient, pointer: ModelPointer) -> tuple[Run | None, Lit
 
 
 def _moment(value: object) -> int | None:
-    """A time that a calendar has; who logs a run may write any number."""
+    """A time in the calendar, else None: the author of a run can write any number."""
     return value if isinstance(value, int) and 0 <= value <= LAST_MOMENT else None
 
 
@@ -124,10 +124,10 @@ def training_facts(
     version_tags: Mapping[str, str],
     run_tags: Mapping[str, str],
 ) -> TrainingFacts | None:
-    """The training data of a version; None if neither its run nor a tag says anything of them.
+    """The training data of a version; None if neither its run nor a tag says anything about them.
 
-    Inputs logged for training count; if there is none, those logged without a context do, and say so. Tags name one more
-    data set: what they say replaces nothing that was logged.
+    Inputs that were logged for training count. If there are none, those without a context count, and are marked so. Tags add
+    one more data set and replace nothing that was logged.
     """
     logged = [(dataset, _context(dataset)) for dataset in inputs]
     chosen = [dataset for dataset, context in logged if context in _TRAINING_CONTEXTS]
@@ -228,7 +228,7 @@ def author_tag(key: str, version_tags: Tags, run_tags: Tags) -> str | None:
 
 
 def with_tagged_facts(facts: ChangeFacts, version_tags: Tags, run_tags: Tags) -> ChangeFacts:
-    """``facts`` by whoever asks for the report, with the facts that it lacks taken from the tags."""
+    """``facts`` of the person who asks for the report; facts that are missing there are taken from the tags."""
     from_tags: dict[str, str] = {}
     unusable = []
     for fact in TAGGABLE_FACTS:

@@ -24,7 +24,7 @@ _PROXIED = ("mlflow-artifacts", "http", "https")
 
 
 def own_location(location: str) -> str:
-    """Where files really are: below the artifacts destination if this process belongs to a server that serves them."""
+    """The location of files as this process reaches them: below the artifacts destination, if its own server serves them."""
     path = _own_path(location)
     if path is None:
         return location

@@ -95,7 +95,7 @@ def reference_of(
     offset: str | None = None,
     exposure: str | None = None,
 ) -> Reference:
-    """What MLflow knows of the candidate's reference data; what the caller says of role and period goes before."""
+    """The reference data that MLflow has for the candidate; role and period of the caller replace those that were logged."""
     reference = find_reference(client, candidate)
     if isinstance(reference, LoggedReference):
         logged = reference.document
@@ -165,7 +165,7 @@ def _logged_moments(run_id: str, tried: list[str]) -> LoggedReference | None:
 def _dataset_rows(client: RegistryClient, run_id: str, tried: list[str]) -> FoundRows | None:
     """The first dataset input that is a readable file.
 
-    Only sources that are files are loaded: those of other kinds can run code that whoever logged the run has chosen.
+    Only sources that are files are loaded: others can run code that the author of the run has chosen.
     """
     import mlflow
     from mlflow.data.filesystem_dataset_source import FileSystemDatasetSource

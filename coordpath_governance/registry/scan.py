@@ -47,16 +47,16 @@ class ScanResult:
 
 
 def scan(client: RegistryClient, alias: str, declared: DeclaredModel | None = None) -> Iterator[ScanResult]:
-    """All registered models by name; one that fails does not stop the others.
+    """Read every registered model, by name; if one fails, the others are still read.
 
-    ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read.
+    ``declared`` returns the coefficients that somebody vouches for, of a version that cannot be read.
     """
     for name in registered_names(client):
         yield _look_at(client, name, alias, declared)
 
 
 def scan_document(results: list[ScanResult], alias: str) -> dict[str, object]:
-    """All of it as one JSON document."""
+    """The results as one JSON document."""
     models = [each.to_dict() for each in results]
     return {"schema": SCAN_SCHEMA, "alias": alias, "models": models, "counts": count_outcomes(results)}
 

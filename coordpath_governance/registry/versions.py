@@ -99,9 +99,9 @@ def point_at_version(client: VersionClient, name: str, number: str) -> ModelPoin
 
 
 def register_version(model_uri: str, name: str, tags: Mapping[str, object], seconds: int) -> str:
-    """Register what lies at ``model_uri``, waiting at most ``seconds`` for it; the number of the new version.
+    """Register the model at ``model_uri``, and wait at most ``seconds`` for it. Returns the number of the new version.
 
-    Raises whatever `mlflow.register_model` raises.
+    Raises what `mlflow.register_model` raises.
     """
     import mlflow
 
@@ -109,7 +109,7 @@ def register_version(model_uri: str, name: str, tags: Mapping[str, object], seco
 
 
 def find_champion(client: RegistryClient, name: str, alias: str) -> ModelPointer | None:
-    """The version under the alias, None if nobody has set it yet."""
+    """The version that has the alias; None if no version has it."""
     model = registered_model(client, name)
     version = model.aliases.get(alias)
     return None if version is None else _version(client, name, model, str(version))
@@ -172,8 +172,8 @@ def _is_number(text: str) -> bool:
 def _files(client: VersionClient, source: str, name: str, number: str) -> tuple[str, str | None]:
     """Where a version's files are, and the LoggedModel that holds them.
 
-    What ``source`` names can be deleted and made anew; MLflow goes on loading what it named at first. Raises
-    `NotFoundError` if what it names is not there.
+    The logged model that ``source`` names can be deleted and created again, but MLflow still loads the first one. Raises
+    `NotFoundError` if it does not exist.
     """
     model_id = _logged_model(client, source, name, number)
     with registry_errors(f"locating the files of version {number} of '{name}'"):
@@ -241,7 +241,7 @@ def registered_versions(client: RegistryClient) -> dict[str, list[ListedVersion]
 
 
 def _pages(search: Callable[..., Page[_Entity]], doing: str) -> Iterator[_Entity]:
-    """Everything that a search of MLflow's finds."""
+    """All results of a search of MLflow, page by page."""
     token = None
     while True:
         with registry_errors(doing):

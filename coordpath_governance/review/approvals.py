@@ -24,7 +24,7 @@ __all__ = ["Tally", "objection_to", "tally"]
 
 @dataclass(frozen=True)
 class Tally:
-    """Approvals that fill places, further ones that nobody had to wait for, and the places still open."""
+    """Approvals that fill places, further valid approvals, the places still open, and why others do not count (``void``)."""
 
     counted: tuple[Entry, ...]
     further: tuple[Entry, ...]
@@ -33,14 +33,14 @@ class Tally:
 
     @property
     def given(self) -> tuple[Entry, ...]:
-        """Every approval that holds, in the order of the ledger."""
+        """Every valid approval, in the order of the ledger."""
         return tuple(sorted((*self.counted, *self.further), key=lambda entry: entry.seq))
 
 
 def objection_to(
     entry: Entry, facts: Approval | Waiver, signer: KnownKey, history: ModelHistory, now: str, longest_days: float
 ) -> str | None:
-    """Why a decision does not count now; None if it does."""
+    """Why an approval or a waiver does not count now; None if it does. ``longest_days`` is the policy's limit in days."""
     who = signer.facts.owner
     if signer.revoked is not None:
         return f"the key of {who} was revoked"
@@ -63,9 +63,10 @@ def tally(
     void: Sequence[str],
     approvers: frozenset[str],
 ) -> Tally:
-    """As many places filled as there can be, each by another person; who is ``involved`` (name → how) fills none.
+    """Fill as many places as possible, each by another person.
 
-    Approvals beyond those are kept too, if their signer has a role of ``approvers``, who approve changes of some class.
+    ``involved`` are people who may fill none, with the reason (name → reason). Approvals beyond the places are kept too, if
+    their signer has one of the roles ``approvers``, which may approve changes of some class.
     """
     people: dict[str, tuple[Entry, frozenset[str]]] = {}
     excluded = list(void)

@@ -84,7 +84,10 @@ def reject(ledger: Ledger, binding: Binding, key: PrivateKey, comment: str) -> E
 def waive(
     ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, *, rule: str, reason: str, days: int | None
 ) -> Entry:
-    """Take responsibility for one rule that is not met."""
+    """Waive one rule that is not met, for this change.
+
+    Raises `SigningKeyError` if the policy does not let this person, `UsageError` without a reason or for another rule.
+    """
     signer = _signer(ledger, key)
     if set(signer.facts.roles).isdisjoint(policy.waivers.roles):
         roles = ", ".join(policy.waivers.roles) or "nobody"
@@ -134,7 +137,7 @@ def declare(
 ) -> tuple[Entry, bool]:
     """Vouch that a version with files of this digest predicts by the coefficients ``content`` (`declared_bytes`).
 
-    Returns the entry, and whether it is new: what the same person said last of the same files is not said again.
+    Returns the entry, and whether it is new: a person who declares the same again gets the earlier entry.
     """
     signer = check_declarer(ledger, policy, name, version, key)
     body = Declaration(
@@ -205,9 +208,9 @@ def adopt_standing(
 
 
 def _last_known(ledger: Ledger, name: str, version: str, standing: Standing) -> str | None:
-    """The digest of a version whose files are gone: what was promoted or adopted, else reported; None if nothing tells more.
+    """The digest of a version whose files are gone: as promoted or adopted, else as reported; None if it is not known.
 
-    A digest alone is no use: the next change is explained from the coefficients that go with it.
+    Only a digest with recorded coefficients helps: the next change is explained from those.
     """
     chain = ledger.entries(name)
     promoted = [standing.digest] if standing.version == version else []

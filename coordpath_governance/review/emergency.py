@@ -102,7 +102,7 @@ def _rolled_back_by(history: ModelHistory, alias: str, owner: str) -> bool:
 
 
 def _terms(adopted: AdoptedPolicy, signer: KnownKey, alias: str) -> EmergencyTerms:
-    """What the policy says of emergencies; `RefusedError` if it does not let this key."""
+    """The policy's terms for emergencies. Raises `RefusedError` if they do not allow this key."""
     policy = adopted.policy
     if policy.emergency is None:
         raise RefusedError(
@@ -182,9 +182,10 @@ def under_review(ledger: Ledger, name: str, alias: str | None, version: str) -> 
 def review_emergency(
     ledger: Ledger, state: EmergencyState, key: PrivateKey, decision: Literal["approve", "reject"], comment: str
 ) -> Entry:
-    """Say whether an emergency rollback was right.
+    """Record whether an emergency rollback was right.
 
-    Raises `SigningKeyError` if the policy of that time does not ask this key, `RefusedError` for the person who did it.
+    Raises `SigningKeyError` if the policy of that time does not ask for this key, `RefusedError` for the person who rolled
+    back.
     """
     ring = ledger.keyring()
     reviewer = ring.keys.get(key.public.id)
@@ -205,12 +206,12 @@ def review_emergency(
 
 
 def open_under(ledger: Ledger, name: str, alias: str | None = None) -> tuple[EmergencyState, ...]:
-    """The emergency rollbacks of a model that are not settled; of all aliases, or of one."""
+    """The emergency rollbacks of a model that are not settled, for one alias or for all."""
     states = open_emergencies(ledger.entries(name), ledger.blobs, ledger.keyring())
     return tuple(each for each in states if alias in (None, each.facts.binding.alias))
 
 
 def emergency_words(ledger: Ledger, name: str, alias: str | None = None) -> tuple[str, ...]:
-    """A sentence for each of them."""
+    """One sentence for each emergency rollback that is not settled."""
     now = ledger.now()
     return tuple(each.words(now) for each in open_under(ledger, name, alias))

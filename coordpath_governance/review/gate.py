@@ -33,7 +33,7 @@ _FRESH = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Answer:
-    """The gate's answer. Without ``readiness`` there was nothing to judge: it stands there, or something is in the way."""
+    """The gate's answer. ``readiness`` is None if nothing was judged: the alias is set, or something is in the way."""
 
     verdict: Literal["pass", "review", "fail"]
     reason: str
@@ -77,9 +77,9 @@ def ask_gate(
 
 
 def _standing(ledger: Ledger, registry: AliasRegistry, history: ModelHistory, name: str, alias: str, version: str) -> Answer:
-    """Of what stands already: whether an emergency rollback waits for its review, and whether its report was changed.
+    """The answer about the version that has the alias: its report may be changed, or an emergency rollback open.
 
-    What was promoted through the gate since is not red itself; the answer names the review that is still open.
+    A version that was promoted through the gate since does not fail for an open review; the answer names that review.
     """
     report = history.decided_on(alias, version)
     changed = changed_pages(page_states(registry, name, report)) if report is not None else {}
@@ -101,10 +101,10 @@ def _sentence(text: str) -> str:
 
 
 def record_report(ledger: Ledger, report: ChangeReport) -> dict[str, bytes]:
-    """Record a report with the bytes of its files, unless the newest one on the same change is the same and of this hour.
+    """Record a report with its files, unless the newest one on this change is the same and less than an hour old.
 
     Returns the files by name, to be attached. A report that was recorded before keeps the pages that were recorded with it,
-    and the decisions about it: what they bind is the digest of the report.
+    and its decisions: these bind the digest of the report.
     """
     subject = report.document.subject
     candidate, champion = subject.candidate, subject.champion

@@ -107,9 +107,10 @@ class Guard:
         new_name: str | None = None,
         tag: str | None = None,
     ) -> None:
-        """`RefusedError`, recorded, if the operation would bypass the gate.
+        """Raise `RefusedError`, and record that, if the operation would bypass the gate.
 
-        Raises `ForeignRegistryError`, unrecorded, if a guarded name is concerned and the ledger belongs to another registry.
+        Raises `ForeignRegistryError`, and records nothing, if a guarded name is concerned and the ledger belongs to another
+        registry.
         """
         if any(self.is_guarded(each) for each in (name, new_name) if each is not None):
             check_belongs(self.ledger, registry, name)
@@ -119,10 +120,12 @@ class Guard:
                 raise RefusedError(reason)
 
     def registered(self, registry: AliasRegistry, name: str, version: str, actor: Actor) -> None:
-        """Record a new version and, if so configured, make its report. Never fails: it just cannot be promoted then.
+        """Record a new version and, if so configured, make its report. Never fails.
 
-        Of a model that was created again, which no policy-admin has adopted yet, it is recorded who registered a version:
-        otherwise a registration of the old model would seem to be about it. Of another registry nothing is recorded.
+        If anything goes wrong, the version just cannot be promoted.
+
+        A version of a model that was created again is recorded even before a policy-admin has adopted the new model:
+        otherwise a registration of the old model would seem to be about it. For another registry nothing is recorded.
         """
         try:
             created_again: ForeignRegistryError | None = None

@@ -123,7 +123,7 @@ class ModelHistory:
         return {entry.hash: facts for entry, facts in self.of(Intent)}
 
     def decided_on(self, alias: str, version: str) -> ReportMade | None:
-        """The report on which the newest promotion of a version to an alias was decided; None for any other standing."""
+        """The report on which the newest promotion of a version to an alias was decided; None if there was none."""
         for _, promotion in reversed([*self.of(Promotion)]):
             if (promotion.alias, promotion.to_version) == (alias, version):
                 intent = self.intents.get(promotion.intent)
@@ -132,7 +132,7 @@ class ModelHistory:
         return None
 
     def stands_by(self, version: str, champion: str | None) -> ReportMade | None:
-        """The report on exactly this change by which the version was promoted to where it stands now; None if it was not."""
+        """The report on exactly this change by which a version got the alias that it has now; None if there is none."""
         for alias in sorted(self.aliases):
             report = self.decided_on(alias, version) if self.standing(alias).version == version else None
             if report is not None and report.champion == champion:
@@ -187,10 +187,10 @@ class ModelHistory:
         return self.kept(version) is None and any(facts.version == version for _, facts in self.of(VersionRetired))
 
     def since_validation(self, alias: str) -> tuple[tuple[str, ...], str | None]:
-        """Reports of the promotions since the last one that was a full validation, and when that was.
+        """Reports of the promotions since the last full validation, and when that was.
 
-        What was adopted without standing there before is no change that anybody measured: nothing is validated then. An
-        emergency rollback takes back what came after the version that it puts back, and with it what that added up to.
+        Adopting other files starts again with no validation, because nobody measured that change. An emergency rollback
+        removes the changes after the version that it puts back.
         """
         intents = self.intents
         emergencies = {entry.hash for entry, _ in self.of(Emergency)}

@@ -32,8 +32,8 @@ _SAME_TO_THE_EYE = str.maketrans("01l|", "oiii")
 def looks_like(alias: str, guarded: Iterable[str]) -> bool:
     """Whether a person might take ``alias`` for one of the guarded aliases.
 
-    A foreign letter that we have no plain letter for could look like anything: among plain letters it fits every place. A
-    small sign could pass for a letter, or for nothing.
+    Among plain letters, a foreign letter without a known plain letter counts as a match for any letter. A small sign counts
+    as a letter, or as nothing.
     """
     shapes = {_shape(alias), _shape("".join(char for char in _apart(alias) if not _is_small_sign(char)))}
     return any(_fits(shape, _shape(each)) for each in guarded for shape in shapes)

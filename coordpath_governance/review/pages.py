@@ -27,7 +27,7 @@ def recorded_files(ledger: Ledger, report: ReportMade) -> dict[str, bytes] | Non
 
 
 def page_states(registry: AliasRegistry, name: str, report: ReportMade) -> dict[str, PageState] | None:
-    """Of each file of a report whether the attached one is the recorded one; None if no pages are on record."""
+    """For each file of a report, whether the attached one is the recorded one; None if no pages are on record."""
     if report.pages is None:
         return None
     recorded = _digests(report, report.pages)

@@ -83,7 +83,7 @@ def adopted_policies(ledger: Ledger) -> tuple[AdoptedPolicy, ...]:
 
 
 def guarding_policies(ledger: Ledger) -> tuple[AdoptedPolicy, ...]:
-    """Of every policy name the newest, also if it was retired: what it guarded stays guarded."""
+    """The newest policy of every name, also a retired one: its models stay guarded."""
     newest = {record.name: record for record in policy_records(ledger.entries())}
     return _read(ledger, newest.values())
 
@@ -146,7 +146,7 @@ def _sign(
     head: int,
     blob: bytes | None = None,
 ) -> Entry:
-    """The one place where an event about a policy is recorded or, where two policy-admins are asked for, proposed."""
+    """Record an event about a policy or, where two policy-admins are needed, propose it."""
     try:
         return record_or_propose(ledger, event, body, key, blob=blob, since=head)
     except LedgerConflictError as error:

@@ -62,7 +62,7 @@ def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, ac
 
 
 def _was_finished(ledger: Ledger, name: str, alias: str, intent: Entry) -> bool:
-    """Wait while an intent is young; True as soon as somebody has finished it, False if it was left behind."""
+    """Wait while an intent is young. True as soon as it is finished, False if nobody finishes it."""
     while moment(ledger.now()) - moment(intent.at) < _GRACE:
         waiting = ModelHistory(ledger.entries(name)).open_intent(alias)
         if waiting is None or waiting[0] != intent:
@@ -167,7 +167,7 @@ def busy(name: str) -> RefusedError:
 
 
 def _can_be_finished(registry: AliasRegistry, name: str, binding: Move) -> bool:
-    """Whether the alias is where the promotion found or put it, and the version is still the one that was approved."""
+    """Whether the alias still has the old or the new version, and the new one still has the approved files."""
     if registry.aliases(name).get(binding.alias) not in (binding.from_version, binding.to_version):
         return False
     try:
@@ -199,9 +199,10 @@ def _put_back(registry: AliasRegistry, name: str, alias: str, history: ModelHist
 
 
 def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, version: str, actor: Actor) -> None:
-    """Move the alias if the gate passes; `RefusedError` or `ReviewNeededError` with the reason if it does not.
+    """Move the alias if the gate passes.
 
-    The intent is recorded only if neither policies nor keys nor anything about the model changed since it was judged.
+    Raises `RefusedError` or `ReviewNeededError` with the reason if it does not. The intent is recorded only if neither
+    policies nor keys nor anything about the model changed since it was judged.
     """
     for _ in range(_TURNS):
         head = ledger.head()
