@@ -32,7 +32,7 @@ _EXIT_CODES = {"moved": EXIT_NO, "failed": EXIT_UNKNOWN}
 
 @dataclass(frozen=True)
 class ModelTaken:
-    """What happened to one alias of a model: adopted now, guarded before, moved and left alone, failed, or no version there."""
+    """What happened to one alias of a model: adopted now, guarded before, moved, failed, or no version there."""
 
     kind: Literal["adopted", "guarded", "moved", "failed", "nothing"]
     name: str

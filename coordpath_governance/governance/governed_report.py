@@ -193,15 +193,15 @@ class GovernedModel:
     def _verdict(self, answer: Answer) -> Verdict:
         readiness = answer.readiness
         if readiness is None:
-            return Verdict(answer.verdict, answer.reason, None, self.adopted.sha256, answer.alias)
+            return Verdict(answer.verdict, answer.reason, policy_sha256=self.adopted.sha256, alias=answer.alias)
         return Verdict(
             answer.verdict,
             answer.reason,
-            readiness.judgement.materiality,
-            self.adopted.sha256,
-            answer.alias,
-            readiness.facts().rules,
-            readiness.missing,
+            materiality=readiness.judgement.materiality,
+            policy_sha256=self.adopted.sha256,
+            alias=answer.alias,
+            rules=readiness.facts().rules,
+            missing=readiness.missing,
         )
 
     def _attested(self, report: ChangeReport, verdict: Verdict, key: PrivateKey, digests: dict[str, str], now: str) -> bytes:

@@ -179,14 +179,30 @@ def _state(
         }
         filled = fill(places, yes)
         if len(filled) == len(places) and all(opinion.decision == "approve" for _, opinion in newest.values()):
-            return EmergencyState(entry, facts, True, (), (), moved_on, carried_out)
+            return EmergencyState(
+                entry,
+                facts,
+                approved=True,
+                missing=(),
+                rejected_by=(),
+                moved_on=moved_on,
+                carried_out=carried_out,
+            )
     missing = tuple(place for at, place in enumerate(places) if at not in filled)
     rejected = tuple(
         f"{keys.keys[reviewed.key].facts.owner}: {opinion.comment}"
         for reviewed, opinion in newest.values()
         if opinion.decision == "reject"
     )
-    return EmergencyState(entry, facts, False, missing, rejected, moved_on, carried_out)
+    return EmergencyState(
+        entry,
+        facts,
+        approved=False,
+        missing=missing,
+        rejected_by=rejected,
+        moved_on=moved_on,
+        carried_out=carried_out,
+    )
 
 
 def rejected_since(

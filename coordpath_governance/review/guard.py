@@ -115,7 +115,7 @@ class Guard:
         if any(self.is_guarded(each) for each in (name, new_name) if each is not None):
             check_belongs(self.ledger, registry, name)
         with self._refusals(operation, name, actor, alias, version):
-            reason = self._objection(registry, operation, name, alias, version, new_name, tag)
+            reason = self._objection(registry, operation, name, alias=alias, version=version, new_name=new_name, tag=tag)
             if reason is not None:
                 raise RefusedError(reason)
 
@@ -189,6 +189,7 @@ class Guard:
         registry: AliasRegistry,
         operation: str,
         name: str,
+        *,
         alias: str | None,
         version: str | None,
         new_name: str | None,
