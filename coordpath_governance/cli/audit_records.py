@@ -83,7 +83,7 @@ def log(
     TIME is a date or a date and time, in UTC unless it says otherwise. Both ends are included: --since 2026-01-01 --until
     2026-03-31 is the first quarter. An export is audited first; one that is not intact is shown with a warning, and exits 1.
     """
-    selection = _Wanted(name, events, *_period(since, until))
+    selection = _Selection(name, events, *_period(since, until))
     records = _records(export, anchors, where)
     entries = [entry for entry in records.entries if selection.has(entry)]
     most = limit or (len(entries) if as_json else _NEWEST)
@@ -159,7 +159,7 @@ def keys(export: Path | None, anchors: tuple[Path, ...], as_json: bool, **where:
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _Selection:
     """Which entries of a log are asked for; times as the ledger writes them, both ends included."""
 
     name: str | None

@@ -14,7 +14,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from coordpath_governance.cli.answers import answer_document, print_json
+from coordpath_governance.cli.answers import answer_document, print_json, show_answer, show_readiness, tell_emergencies
+from coordpath_governance.cli.screen import say
 from coordpath_governance.models.formats import recalled_from
 from coordpath_governance.numbers import CostColumn, cost_column, is_within_noise, pair, significant
 from coordpath_governance.rendering.caps import HTML_CAPS
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from coordpath_governance.rendering.change_report import ChangeReport
     from coordpath_governance.review.gate import Answer
 
-__all__ = ["REPORT_SCHEMA", "print_report", "show_overview"]
+__all__ = ["REPORT_SCHEMA", "print_report", "show_attached", "show_overview"]
 
 _NAME_WIDTH = 40
 _DIGITS = 12
@@ -172,6 +173,28 @@ def _delta(step: StepFacts, column: CostColumn, *, error_below: bool) -> str:
     error = "" if step.delta_se is None else f"{between}± {significant(column.scaled(step.delta_se), 2)}"
     noise = f"{_NOISE} " if is_within_noise(step.delta, step.delta_se) else ""
     return f"{noise}{mark}{column.delta(step.delta)}{error}"
+
+
+def show_attached(
+    governed: GovernedModel | None,
+    answer: Answer | None,
+    report: ChangeReport,
+    candidate: ModelPointer,
+    attached: Attached,
+    action: str,
+) -> int:
+    """Where the report is, and what the gate says; the verdict's exit code, 0 if it was not asked."""
+    say(f"\n{action} {visible(candidate.uri)} under {attached.folder}")
+    if attached.replaced is not None:
+        say(f"It replaces the report with SHA-256 {attached.replaced}")
+    say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
+    if answer is None or governed is None:
+        return 0
+    tell_emergencies(governed.ledger, str(candidate.name))
+    show_answer(answer, governed.adopted, str(candidate.name), str(candidate.version))
+    if answer.readiness is not None:
+        show_readiness(answer.readiness, governed.adopted, governed.ledger)
+    return int(answer.exit_code)
 
 
 def print_report(

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from coordpath_governance.cli.answers import say_line, show_answer, show_readiness, tell_emergencies
+from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.clock import utc_now
 from coordpath_governance.cli.governed import alias_option, chosen_alias
 from coordpath_governance.cli.options import check_text, ledger_options
-from coordpath_governance.cli.report_answer import print_report, show_overview
+from coordpath_governance.cli.report_answer import print_report, show_attached, show_overview
 from coordpath_governance.cli.screen import progress_line, say, speaking_aside
 from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.files import writing
@@ -23,13 +23,11 @@ from coordpath_governance.reports.stated_facts import DATE_FACTS, TAGGABLE_FACTS
 from coordpath_governance.text import visible
 
 if TYPE_CHECKING:
-    from coordpath_governance.governance.attach import Attached
     from coordpath_governance.governance.governed_report import GovernedModel
     from coordpath_governance.registry.ports import RegistryClient
     from coordpath_governance.registry.versions import ModelPointer
     from coordpath_governance.rendering.change_report import ChangeReport
     from coordpath_governance.reports.make import Reference
-    from coordpath_governance.review.gate import Answer
 
 __all__ = ["command"]
 
@@ -189,30 +187,8 @@ def command(
         code = answer.exit_code if answer is not None and gate else 0
         return finish(exit_code=code, attached=attached, answer=answer, governed=governed)
     action = "Attached to" if attached.new else "Already attached to"
-    code = _tell_where(governed, answer, report, candidate, attached, action)
+    code = show_attached(governed, answer, report, candidate, attached, action)
     return code if gate else 0
-
-
-def _tell_where(
-    governed: GovernedModel | None,
-    answer: Answer | None,
-    report: ChangeReport,
-    candidate: ModelPointer,
-    attached: Attached,
-    action: str,
-) -> int:
-    """Where the report is, and what the gate says; the verdict's exit code, 0 if it was not asked."""
-    say(f"\n{action} {visible(candidate.uri)} under {attached.folder}")
-    if attached.replaced is not None:
-        say(f"It replaces the report with SHA-256 {attached.replaced}")
-    say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
-    if answer is None or governed is None:
-        return 0
-    tell_emergencies(governed.ledger, str(candidate.name))
-    show_answer(answer, governed.adopted, str(candidate.name), str(candidate.version))
-    if answer.readiness is not None:
-        show_readiness(answer.readiness, governed.adopted, governed.ledger)
-    return int(answer.exit_code)
 
 
 def _shaping_options() -> bool:
@@ -240,7 +216,7 @@ def _mend(governed: GovernedModel, name: str, alias: str, options: dict[str, Any
         say(f"\nWritten to {visible(str(out))}")
     unchanged = "It stands by this report. Already attached to"
     action = "Other files were in its place. Attached again to" if attached.new else unchanged
-    return _tell_where(governed, answer, report, candidate, attached, action)
+    return show_attached(governed, answer, report, candidate, attached, action)
 
 
 def _check_dates(options: dict[str, Any]) -> None:
