@@ -71,7 +71,7 @@ def test_a_champion_that_moved_since_the_report(champion_world):
     world.approve("2")
     world.approve("3")
     world.promote("2")
-    with pytest.raises(RefusedError, match="explains the change from version 1, but version 2 stands"):
+    with pytest.raises(RefusedError, match="explains the change from version 1, but version 2 has the alias"):
         world.promote("3")
     assert world.registry.set[NAME]["champion"] == "2"
 
@@ -80,7 +80,7 @@ def test_rollback_is_a_promotion_like_any_other(champion_world):
     world = champion_world
     world.approve("2")
     world.promote("2")
-    with pytest.raises(RefusedError, match="explains the change from nothing, but version 2 stands"):
+    with pytest.raises(RefusedError, match="explains the change from nothing, but version 2 has the alias"):
         world.promote("1")
     world.report("1", "2")
     world.approve("1")
