@@ -195,12 +195,10 @@ def certificate_sentence(path: PathFacts) -> str:
             "No other order of these steps keeps the in-between models more accurate on these rows (proved); it says "
             "nothing about causes."
         )
-    if path.status == "bounded":
-        return (
-            f"No order can be better by more than {significant(path.gap_per_step, 2)} per step on average "
-            f"({percent(path.gap)} of what an order could still change)."
-        )
-    return "How much better another order could be is not known."
+    return (
+        f"No order can be better by more than {significant(path.gap_per_step, 2)} per step on average "
+        f"({percent(path.gap)} of what an order could still change)."
+    )
 
 
 def limits(
