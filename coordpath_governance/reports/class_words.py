@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from coordpath_governance.models.sklearn_calibration import CALIBRATED
+from coordpath_governance.models.sklearn_wrappers import CALIBRATED
 from coordpath_governance.numbers import percent
 from coordpath_governance.reports.document import DataFacts
 from coordpath_governance.reports.editions import EDITION, Edition, is_before
