@@ -94,7 +94,10 @@ def present_beside(lookup: Any, version: ModelPointer, folder: str, files: Itera
 
 
 def read_beside(version: ModelPointer, folder: str, files: Iterable[str]) -> dict[str, bytes]:
-    """These files of ``folder`` as they can be read back now; empty if they are not all there."""
+    """These files of ``folder`` as they can be read back now; empty if they are not all there.
+
+    Raises `AttachError` if a folder is in the place of one of them: no upload replaces it.
+    """
     import mlflow
 
     base = version.location if version.model_id is not None else f"runs:/{version.run_id}"
@@ -106,5 +109,10 @@ def read_beside(version: ModelPointer, folder: str, files: Iterable[str]) -> dic
                     path = mlflow.artifacts.download_artifacts(artifact_uri=f"{base}/{folder}/{name}", dst_path=local)
             except (NotFoundError, RegistryError):
                 return {}
+            if Path(path).is_dir():
+                raise AttachError(
+                    f"{folder}/{name} beside {version.uri} is a folder, where a file of ours belongs: find out who put it "
+                    "there, and remove it from the artifact store"
+                )
             content[name] = Path(path).read_bytes()
     return content
