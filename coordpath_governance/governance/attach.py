@@ -17,7 +17,15 @@ from typing import Any, Literal
 from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import AttachError, ReportFormatError, UsageError
-from coordpath_governance.governance.shown import VERDICT_TAG, conclusion_of, described, status_tags
+from coordpath_governance.governance.shown import (
+    COMPLETENESS_TAG,
+    PLACE_TAG,
+    VERDICT_TAG,
+    conclusion_of,
+    described,
+    report_tags,
+    status_tags,
+)
 from coordpath_governance.registry.beside import attaching, folder_between, folder_name, read_beside, write_beside
 from coordpath_governance.registry.guarded_registry import guard_behind
 from coordpath_governance.registry.versions import ModelPointer
@@ -43,8 +51,6 @@ REPORT_FILES = (REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE)
 Attest = Callable[[dict[str, str], str], bytes]
 """Makes attestation.json over the SHA-256 of each of the report's files, at a time: same files and time, same bytes."""
 
-_TAG_OF_COMPLETENESS = "coordpath.report_sha256"
-_TAG_OF_PLACE = "coordpath.report_path"
 _BEING_REPLACED = "being replaced"
 
 VERDICT_SCHEMA = "coordpath.verdict/1"
@@ -103,7 +109,8 @@ def attach(
     files[VERDICT_FILE] = given.to_bytes(report.document, digests, now)
     if attest is not None:
         files[ATTESTATION_FILE] = attest(digests, now)
-    tags = _tags(report, given, champion, candidate, folder)
+    explained_from = None if champion is None else str(champion.version or champion.uri)
+    tags = {VERDICT_TAG: given.verdict, **report_tags(report, folder, explained_from)}
     new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
     if new:
@@ -114,7 +121,7 @@ def attach(
     with attaching(f"tagging {candidate.uri}"):
         if status is not None:
             stored = client.get_model_version(candidate.name, candidate.version).tags
-            tags = {**tags, **status_tags(status, stored), _TAG_OF_COMPLETENESS: tags.pop(_TAG_OF_COMPLETENESS)}
+            tags = {**tags, **status_tags(status, stored), COMPLETENESS_TAG: tags.pop(COMPLETENESS_TAG)}
         for key, value in tags.items():
             client.set_model_version_tag(candidate.name, candidate.version, key, value)
         current = client.get_model_version(candidate.name, candidate.version).description or ""
@@ -156,9 +163,9 @@ def put_again(
     with attaching(f"reading the tags of {candidate.uri}"):
         tags = client.get_model_version(candidate.name, candidate.version).tags
     replaced = put_files(client, champion, candidate, recorded)
-    named = digest if tags.get(_TAG_OF_PLACE) == folder else tags.get(_TAG_OF_COMPLETENESS, digest)
+    named = digest if tags.get(PLACE_TAG) == folder else tags.get(COMPLETENESS_TAG, digest)
     with attaching(f"tagging {candidate.uri}"):
-        client.set_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS, named)
+        client.set_model_version_tag(candidate.name, candidate.version, COMPLETENESS_TAG, named)
     return Attached(folder, digest, new=True, replaced=replaced)
 
 
@@ -188,22 +195,6 @@ def _check_place(candidate: ModelPointer) -> None:
         )
 
 
-def _tags(
-    report: ChangeReport, verdict: Verdict, champion: ModelPointer | None, candidate: ModelPointer, folder: str
-) -> dict[str, str]:
-    """The version tags, the one that tells a whole report last."""
-    document = report.document
-    return {
-        VERDICT_TAG: verdict.verdict,
-        _TAG_OF_PLACE: folder,
-        "coordpath.champion_version": "none" if champion is None else str(champion.version or champion.uri),
-        "coordpath.status": document.path.status,
-        "coordpath.steps": str(len(document.path.steps)),
-        "coordpath.subject": f"{candidate.name}/{candidate.version}@sha256:{document.subject.candidate.digest}",
-        _TAG_OF_COMPLETENESS: report.sha256,
-    }
-
-
 def _is_attached(
     client: Any,  # noqa: ANN401 - MlflowClient
     candidate: ModelPointer,
@@ -214,7 +205,7 @@ def _is_attached(
     """Whether all of it is there, whatever the time at which it was put there; ``attested`` signs for that time again."""
     with attaching(f"reading the tags of {candidate.uri}"):
         tags = client.get_model_version(candidate.name, candidate.version).tags
-    if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files[REPORT_FILE]):
+    if tags.get(COMPLETENESS_TAG) != sha256_hex(files[REPORT_FILE]):
         return False
     stored = read_beside(candidate, folder, files)
     if any(stored.get(name) != files[name] for name in REPORT_FILES):
@@ -241,12 +232,12 @@ def _replaced(before: bytes | None, wanted: bytes) -> str | None:
 def _tell_that_it_is_being_replaced(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 - MlflowClient
     name, version = candidate.name or "", candidate.version
     with attaching(f"untagging {candidate.uri}"):
-        if _TAG_OF_COMPLETENESS not in client.get_model_version(name, version).tags:
+        if COMPLETENESS_TAG not in client.get_model_version(name, version).tags:
             return
         if guard_behind(client, name) is None:
-            client.delete_model_version_tag(name, version, _TAG_OF_COMPLETENESS)
+            client.delete_model_version_tag(name, version, COMPLETENESS_TAG)
         else:
-            client.set_model_version_tag(name, version, _TAG_OF_COMPLETENESS, _BEING_REPLACED)
+            client.set_model_version_tag(name, version, COMPLETENESS_TAG, _BEING_REPLACED)
 
 
 def check_same_question(uri: str, attached_bytes: bytes, report: ChangeReport) -> None:
