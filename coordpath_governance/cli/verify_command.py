@@ -214,6 +214,8 @@ def _check_model(result: Verification, document: ChangeReportDocument, who: Who,
 @contextmanager
 def _model_files(where: str) -> Iterator[Path]:
     """The folder of a model's files; MLflow is imported only for a URI."""
+    if not where.strip():
+        raise UsageError("--model or --champion-model: an empty name is no model; give a folder or a URI")
     if not (where.startswith(_SCHEMES) or "://" in where):
         yield Path(where)
         return

@@ -229,6 +229,8 @@ def test_wrong_use(coordpath, price, tmp_path):
     files, report = price["2"]
     done = coordpath("verify", report, "--model", tmp_path / "none")
     assert (done.code, "there is no model at" in done.plain) == (2, True)
+    done = coordpath("verify", report, "--model", "")
+    assert (done.code, "an empty name is no model" in done.plain) == (2, True)
     done = coordpath("verify", report, "--anchor", ANCHOR)
     assert (done.code, "--anchor is for --ledger" in done.plain) == (2, True)
     frame = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) % 7})
