@@ -24,7 +24,7 @@ from coordpath_governance.ledger.words import entry_line, signer_words
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import REPORT_FILE, ChangeReportDocument
 from coordpath_governance.text import visible
-from coordpath_governance.verification.folder import check_folder, read_folder
+from coordpath_governance.verification.folder import check_folder, foreign_files, read_folder
 from coordpath_governance.verification.verify import Verification, verify_report
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ def command(
         folder_check = check_folder(files, opened)
         result.checks += folder_check.checks
         result.not_rechecked += folder_check.not_rechecked if ledger is None else ()
+        result.not_rechecked += foreign_files(report)
         result.unchecked = folder_check.unchecked
     if model is not None:
         _check_model(result, opened.document, "candidate", model)
@@ -199,7 +200,7 @@ def command(
     if recorded is not None:
         show_recorded(recorded)
     for missing in result.not_rechecked:
-        say(f"not rechecked: {missing}")
+        say(visible(f"not rechecked: {missing}"))
     say(result.conclusion)
     return 0 if result.passed else EXIT_MISMATCH
 
@@ -214,6 +215,8 @@ def _check_model(result: Verification, document: ChangeReportDocument, who: Who,
 @contextmanager
 def _model_files(where: str) -> Iterator[Path]:
     """The folder of a model's files; MLflow is imported only for a URI."""
+    if not where.strip():
+        raise UsageError("--model or --champion-model: an empty name is no model; give a folder or a URI")
     if not (where.startswith(_SCHEMES) or "://" in where):
         yield Path(where)
         return

@@ -17,7 +17,15 @@ from typing import Literal
 from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import AttachError, ReportFormatError, UsageError
-from coordpath_governance.governance.shown import VERDICT_TAG, conclusion_of, described, status_tags
+from coordpath_governance.governance.shown import (
+    COMPLETENESS_TAG,
+    PLACE_TAG,
+    VERDICT_TAG,
+    conclusion_of,
+    described,
+    report_tags,
+    status_tags,
+)
 from coordpath_governance.registry.attachments import (
     attaching,
     folder_between,
@@ -50,8 +58,6 @@ REPORT_FILES = (REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE)
 Attest = Callable[[dict[str, str], str], bytes]
 """Makes attestation.json over the SHA-256 of each of the report's files, at a time: same files and time, same bytes."""
 
-_TAG_OF_COMPLETENESS = "coordpath.report_sha256"
-_TAG_OF_PLACE = "coordpath.report_path"
 _BEING_REPLACED = "being replaced"
 
 VERDICT_SCHEMA = "coordpath.verdict/1"
@@ -110,7 +116,8 @@ def attach(
     files[VERDICT_FILE] = conclusion.to_bytes(report.document, digests, now)
     if attest is not None:
         files[ATTESTATION_FILE] = attest(digests, now)
-    tags = _tags(report, conclusion, champion, candidate, folder)
+    explained_from = None if champion is None else str(champion.version or champion.uri)
+    tags = {VERDICT_TAG: conclusion.verdict, **report_tags(report, folder, explained_from)}
     new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
     if new:
@@ -121,7 +128,7 @@ def attach(
     with attaching(f"tagging {candidate.uri}"):
         if status is not None:
             stored = client.get_model_version(*candidate.registered).tags
-            tags = {**tags, **status_tags(status, stored), _TAG_OF_COMPLETENESS: tags.pop(_TAG_OF_COMPLETENESS)}
+            tags = {**tags, **status_tags(status, stored), COMPLETENESS_TAG: tags.pop(COMPLETENESS_TAG)}
         for key, value in tags.items():
             client.set_model_version_tag(*candidate.registered, key, value)
         current = client.get_model_version(*candidate.registered).description or ""
@@ -160,9 +167,9 @@ def put_again(
     with attaching(f"reading the tags of {candidate.uri}"):
         tags = client.get_model_version(*candidate.registered).tags
     replaced = put_files(client, champion, candidate, recorded)
-    tagged = digest if tags.get(_TAG_OF_PLACE) == folder else tags.get(_TAG_OF_COMPLETENESS, digest)
+    tagged = digest if tags.get(PLACE_TAG) == folder else tags.get(COMPLETENESS_TAG, digest)
     with attaching(f"tagging {candidate.uri}"):
-        client.set_model_version_tag(*candidate.registered, _TAG_OF_COMPLETENESS, tagged)
+        client.set_model_version_tag(*candidate.registered, COMPLETENESS_TAG, tagged)
     return Attached(folder, digest, new=True, replaced=replaced)
 
 
@@ -192,22 +199,6 @@ def _check_place(candidate: ModelPointer) -> None:
         )
 
 
-def _tags(
-    report: ChangeReport, verdict: Verdict, champion: ModelPointer | None, candidate: ModelPointer, folder: str
-) -> dict[str, str]:
-    """The version tags; the last one says that the report is complete."""
-    document = report.document
-    return {
-        VERDICT_TAG: verdict.verdict,
-        _TAG_OF_PLACE: folder,
-        "coordpath.champion_version": "none" if champion is None else str(champion.version or champion.uri),
-        "coordpath.status": document.path.status,
-        "coordpath.steps": str(len(document.path.steps)),
-        "coordpath.subject": f"{candidate.name}/{candidate.version}@sha256:{document.subject.candidate.digest}",
-        _TAG_OF_COMPLETENESS: report.sha256,
-    }
-
-
 def _is_attached(
     client: RegistryClient,
     candidate: ModelPointer,
@@ -218,7 +209,7 @@ def _is_attached(
     """Whether all files are attached already, at any time; ``attested`` signs for the time of the attached verdict."""
     with attaching(f"reading the tags of {candidate.uri}"):
         tags = client.get_model_version(*candidate.registered).tags
-    if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files[REPORT_FILE]):
+    if tags.get(COMPLETENESS_TAG) != sha256_hex(files[REPORT_FILE]):
         return False
     stored = read_attachments(candidate, folder, files)
     if any(stored.get(name) != files[name] for name in REPORT_FILES):
@@ -245,12 +236,12 @@ def _replaced(before: bytes | None, new: bytes) -> str | None:
 def _tell_that_it_is_being_replaced(client: RegistryClient, candidate: ModelPointer) -> None:
     name, version = candidate.registered
     with attaching(f"untagging {candidate.uri}"):
-        if _TAG_OF_COMPLETENESS not in client.get_model_version(name, version).tags:
+        if COMPLETENESS_TAG not in client.get_model_version(name, version).tags:
             return
         if registry_guard(client, name) is None:
-            client.delete_model_version_tag(name, version, _TAG_OF_COMPLETENESS)
+            client.delete_model_version_tag(name, version, COMPLETENESS_TAG)
         else:
-            client.set_model_version_tag(name, version, _TAG_OF_COMPLETENESS, _BEING_REPLACED)
+            client.set_model_version_tag(name, version, COMPLETENESS_TAG, _BEING_REPLACED)
 
 
 def check_same_question(uri: str, attached_bytes: bytes, report: ChangeReport) -> None:

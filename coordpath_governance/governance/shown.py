@@ -11,12 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from coordpath_governance.governance.decision_files import put_decisions
-from coordpath_governance.registry.attachments import attaching, folder_between
+from coordpath_governance.registry.attachments import attaching, folder_between, present_attachments
+from coordpath_governance.registry.versions import point_at_version
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.rendering.render import Conclusion, render_conclusion_markdown, render_summary_markdown
-from coordpath_governance.reports.document import HTML_PAGE
+from coordpath_governance.reports.document import HTML_PAGE, REPORT_FILE
 from coordpath_governance.review.gate import ask_gate
 from coordpath_governance.review.history import ModelHistory
+from coordpath_governance.review.pages import recorded_files
 from coordpath_governance.review.policies import policy_for
 from coordpath_governance.review.ports import AliasRegistry
 from coordpath_governance.review.status import VersionStatus, version_status
@@ -27,10 +29,13 @@ if TYPE_CHECKING:
     from coordpath_governance.review.gate import Answer
 
 __all__ = [
+    "COMPLETENESS_TAG",
     "DECISION_TAG",
+    "PLACE_TAG",
     "VERDICT_TAG",
     "conclusion_of",
     "described",
+    "report_tags",
     "show_after_promotion",
     "show_version",
     "status_tags",
@@ -38,7 +43,10 @@ __all__ = [
 
 VERDICT_TAG = "coordpath.verdict"
 DECISION_TAG = "coordpath.decision"
+PLACE_TAG = "coordpath.report_path"
+COMPLETENESS_TAG = "coordpath.report_sha256"
 _NO_DECISION = "none"
+_NO_CHAMPION = "none"
 _MARKS = {"pass": "✔", "review": "◆", "fail": "✖", None: "▷"}
 
 BEGIN, END = "<!-- coordpath:begin -->", "<!-- coordpath:end -->"
@@ -73,7 +81,8 @@ def show_version(
         return
     with attaching(f"refreshing the tags and the description of version {version} of '{name}'"):
         stored = client.get_model_version(name, version)
-        for key, value in status_tags(status, stored.tags).items():
+        tags = status_tags(status, stored.tags) | _tags_of_report(client, ledger, name, status, stored.tags)
+        for key, value in tags.items():
             if stored.tags.get(key) != value:
                 client.set_model_version_tag(name, version, key, value)
         current = stored.description or ""
@@ -106,6 +115,45 @@ def status_tags(status: VersionStatus, current: Mapping[str, str]) -> dict[str, 
     if status.decision is not None or DECISION_TAG in current:
         tags[DECISION_TAG] = status.decision or _NO_DECISION
     return tags
+
+
+def report_tags(report: ChangeReport, folder: str, champion: str | None) -> dict[str, str]:
+    """The tags that lead to a report in ``folder`` and tell what it is about, the one that tells a whole report last.
+
+    ``champion`` is the version, or the URI, of the model that the change starts from.
+    """
+    document = report.document
+    candidate = document.subject.candidate
+    return {
+        PLACE_TAG: folder,
+        "coordpath.champion_version": champion or _NO_CHAMPION,
+        "coordpath.status": document.path.status,
+        "coordpath.steps": str(len(document.path.steps)),
+        "coordpath.subject": f"{candidate.name}/{candidate.version}@sha256:{candidate.digest}",
+        COMPLETENESS_TAG: report.sha256,
+    }
+
+
+def _tags_of_report(
+    client: VersionClient,
+    ledger: Ledger,
+    name: str,
+    status: VersionStatus,
+    current: Mapping[str, str],
+) -> dict[str, str]:
+    """The tags of the report that a status is about, if they say something else and it lies whole where they lead."""
+    made = status.report
+    if made is None or ModelHistory(ledger.entries(name)).retired(made.version):
+        return {}
+    folder = folder_between(name, made.champion, made.version)
+    tags = report_tags(ChangeReport.from_bytes(ledger.blob(made.report)), folder, made.champion)
+    if tags.items() <= current.items():
+        return {}
+    pointer = point_at_version(client, name, made.version)
+    if pointer.gone is not None:
+        return {}
+    recorded = recorded_files(ledger, made) or {REPORT_FILE: ledger.blob(made.report)}
+    return tags if present_attachments(client, pointer, folder, recorded) == recorded else {}
 
 
 def conclusion_of(status: VersionStatus) -> Conclusion:

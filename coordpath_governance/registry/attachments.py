@@ -99,7 +99,10 @@ def present_attachments(client: VersionClient, version: ModelPointer, folder: st
 
 
 def read_attachments(version: ModelPointer, folder: str, files: Iterable[str]) -> dict[str, bytes]:
-    """These files of ``folder``, downloaded now, contents by name; empty if not all of them are there."""
+    """These files of ``folder``, downloaded now, contents by name; empty if not all of them are there.
+
+    Raises `AttachError` if a folder is in the place of one of them: no upload replaces it.
+    """
     import mlflow
 
     base = version.location if version.model_id is not None else f"runs:/{version.run_id}"
@@ -111,5 +114,10 @@ def read_attachments(version: ModelPointer, folder: str, files: Iterable[str]) -
                     path = mlflow.artifacts.download_artifacts(artifact_uri=f"{base}/{folder}/{name}", dst_path=local)
             except (NotFoundError, RegistryError):
                 return {}
+            if Path(path).is_dir():
+                raise AttachError(
+                    f"{folder}/{name} beside {version.uri} is a folder, where a file of ours belongs: find out who put it "
+                    "there, and remove it from the artifact store"
+                )
             content[name] = Path(path).read_bytes()
     return content

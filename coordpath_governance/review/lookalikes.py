@@ -8,15 +8,15 @@ from collections.abc import Iterable
 __all__ = ["looks_like", "same_to_a_database"]
 
 _SAME_SHAPE = str.maketrans(
-    "авеёєіїјкмнорсѕтухһԁԛԝӏҁզոսցհքօյѵґ"
-    "αβγδεζηικλμνορςστυφχωϲϳ"
+    "авеёєіїјкморсѕтухһԁԛԝӏҁզոսցհքօյѵґ"
+    "αβγδεζηικλμνορςτυφχωϲϳ"
     "ⲁⲃⲅⲇⲉⲍⲏⲓⲕⲗⲙⲛⲟⲡⲣⲥⲧⲩⲫⲭⲱ"
     "ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"
     "ᎠᎡᎢᎥᎩᎪᎬᎳᎷᎻᎾᏀᏁᏃᏐᏒᏙᏚᏞᏟᏢᏦᏫᏴ"
     "ᐯᑌᑎᑕᑭᒍᒪᓰᔕᕼᖇᖴᗅᗩᗝᗪᗯᗰᗷ᙭"
     "ıɑɡɩⅼƖɭʟʜɴʀʏᴀᴄᴇᴏᴘᴠᴡᴢłøðþđħŋ",
-    "abeeeiijkmhopcstyxhdqwlcznughpojvr"
-    "abydezniklmvopcstuoxwcj"
+    "abeeeiijkmopcstyxhdqwlcznughpojvr"
+    "abydezniklmvopctuoxwcj"
     "abrdezhiklmnonpctyoxw"
     "bpddtgkjczfmnlsrvhwxyaeiou"
     "driiyaewmhognzirvslcpkob"
@@ -24,7 +24,12 @@ _SAME_SHAPE = str.maketrans(
     "iagiiiilhnryaceopvwzlodpdhn",
 )
 """Letters of Cyrillic, Armenian, Greek, Coptic, Lisu, Cherokee, Canadian syllabics and rarer Latin ones, each with the
-plain letter that it looks like."""
+plain letter that it looks like. A letter that could be taken for more than one, such as н or σ, is not among them."""
+
+_SAME_AS_TWO = str.maketrans({"ю": "io", "ы": "bi", "æ": "ae", "œ": "oe"})
+"""Letters that look like two."""
+
+_DOTS = ("ARABIC-INDIC DIGIT ZERO", "EXTENDED ARABIC-INDIC DIGIT ZERO")
 
 _SAME_TO_THE_EYE = str.maketrans("01l|", "oiii")
 
@@ -51,7 +56,7 @@ def _shape(alias: str) -> str:
     Accents go before capitals: of the iota below a Greek letter, a capital makes a letter.
     """
     plain = _apart(same_to_a_database(_apart(alias).translate(_SAME_SHAPE))).translate(_SAME_SHAPE)
-    return plain.translate(_SAME_TO_THE_EYE).replace("rn", "m").replace("vv", "w")
+    return plain.translate(_SAME_AS_TWO).translate(_SAME_TO_THE_EYE).replace("rn", "m").replace("vv", "w")
 
 
 def _apart(alias: str) -> str:
@@ -64,8 +69,9 @@ def _apart(alias: str) -> str:
 
 
 def _is_small_sign(char: str) -> bool:
-    """An apostrophe or another small sign that counts as a letter."""
-    return unicodedata.name(char, "").startswith("MODIFIER LETTER ")
+    """An apostrophe or another small sign that counts as a letter, or a zero that is drawn as a dot."""
+    name = unicodedata.name(char, "")
+    return name.startswith("MODIFIER LETTER ") or name in _DOTS
 
 
 def _fits(shape: str, guarded: str) -> bool:

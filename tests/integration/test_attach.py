@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -187,6 +188,20 @@ def test_a_damaged_file_is_written_again(case, damage, how):
         file.write_bytes(content[:-20])
     assert case.attach().new
     assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["change_report.html", "change_report.json", "verdict.json"])
+def test_a_folder_in_the_place_of_a_file_is_named(case, coordpath, name):
+    """Whoever may write artifacts can put one there, before the report or instead of it."""
+    (case.folder / name / "inside").mkdir(parents=True)
+    said = coordpath("report", case.name, "--champion", "1", *case.store.rows.args)
+    assert said.code == 4, said.plain
+    assert f"{name} beside models:/{case.name}/2 is a folder" in said.plain
+    assert "unexpected" not in said.plain
+    assert COMPLETE not in case.tags()
+    shutil.rmtree(case.folder / name)
+    assert case.attach().new
+    assert case.is_whole()
 
 
 class Crash(BaseException):
