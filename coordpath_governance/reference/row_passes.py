@@ -1,4 +1,4 @@
-"""The rows that a cost reads over and over: the coordinates of a change as columns, kept in memory if they fit."""
+"""Rows as costs and measures read them: the columns of a change, again and again, from memory where they fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from coordpath_governance.reference.encode import EncodedRows, ReadingPlan, Tall
 from coordpath_governance.reference.read_columns import Levels
 from coordpath_governance.reference.sources import RowSource
 
-__all__ = ["GlmRows", "RowCoordinates", "SegmentedRows"]
+__all__ = ["RowCoordinates", "RowPasses", "SegmentedRows"]
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ _OTHER_NUMBERS = 3
 
 
 class RowCoordinates(Protocol):
-    """Turns the design columns of rows into the columns of a change's coordinates."""
+    """Turns the design columns of rows into the columns of a change: its coordinates, or its units."""
 
     @property
     def width(self) -> int:
@@ -43,20 +43,27 @@ class SegmentedRows(RowChunk):
     segments: tuple[Levels, ...]
 
 
-class GlmRows:
-    """The rows of a source that count, in chunks; every iteration is one pass over all of them.
+class RowPasses:
+    """The rows of a source that count, in chunks, as often as asked.
 
-    Columns are computed once and kept if they fit, otherwise computed in every pass. ``kept`` are the rows that
-    `collect_moments` has kept (None if it has not); they are removed from that list, so that no row is held twice.
+    Columns are computed once and kept if they fit, otherwise anew in every pass; with ``once`` they are read once more only,
+    and none are kept. The rows in ``kept`` (those that `collect_moments` kept, None if it did not) are taken out of that
+    list, so that they are not held twice.
     """
 
     def __init__(
-        self, source: RowSource, plan: ReadingPlan, columns: RowCoordinates, kept: list[EncodedRows] | None = None
+        self,
+        source: RowSource,
+        plan: ReadingPlan,
+        columns: RowCoordinates,
+        kept: list[EncodedRows] | None = None,
+        *,
+        once: bool = False,
     ) -> None:
         self.source = source
         self.plan = plan
         self._columns = columns
-        self._fits = True
+        self._fits = not once
         self._chunks: list[SegmentedRows] | None = None
         if kept is not None:
             kept.reverse()

@@ -1,4 +1,4 @@
-"""How one version of a generalised linear model performs on the rows: calibration, AUC, Gini, class balance."""
+"""How one version does on the rows: its absolute error, calibration, AUC, Gini, class balance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from coordpath_governance.reference.rank_figures import CalibrationMeasures, area_under_curve, calibration, concentration
 from coordpath_governance.reference.ranked import SCORE_DIGITS, RankedSums
 
-__all__ = ["MOST_CLASSES", "BestOrder", "ClassMeasures", "ClassSums", "ScoreSums", "VersionMeasures", "log_odds"]
+__all__ = [
+    "MOST_CLASSES",
+    "BestOrder",
+    "ClassMeasures",
+    "ClassSums",
+    "ErrorSums",
+    "ScoreSums",
+    "VersionMeasures",
+    "log_odds",
+]
 
 Array = NDArray[np.float64]
 
@@ -74,18 +83,32 @@ class BestOrder:
         return highest if highest > _NO_SPREAD else None
 
 
-class ScoreSums:
-    """Sums of a version with one score per row; ``error`` is Σ w·|target − prediction|."""
+class ErrorSums:
+    """Sums of a version with one score per row: ``error`` is Σ w·|target − prediction|, and nothing else is told of it."""
 
     def __init__(self) -> None:
         self.error = 0.0
+
+    def add(self, score: Array, prediction: Array, target: Array, weight: Array) -> None:  # noqa: ARG002 - as `ScoreSums`
+        """Take in one chunk; scores and predictions are rows × 1."""
+        self.error += float(weight @ np.abs(target - prediction[:, 0]))
+
+    def result(self, classes: Sequence[str], best: float | None) -> VersionMeasures | None:  # noqa: ARG002 - as `ScoreSums`
+        """No figures."""
+        return None
+
+
+class ScoreSums(ErrorSums):
+    """The same with what the order of the rows by their score tells."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._ranked = RankedSums(4, SCORE_DIGITS)
 
     def add(self, score: Array, prediction: Array, target: Array, weight: Array) -> None:
-        """Add one chunk; scores and predictions are rows × 1."""
-        expected = prediction[:, 0]
-        self.error += float(weight @ np.abs(target - expected))
-        self._ranked.add(score[:, 0], np.ones(len(weight)), weight, weight * expected, weight * target)
+        """Take in one chunk; scores and predictions are rows × 1."""
+        super().add(score, prediction, target, weight)
+        self._ranked.add(score[:, 0], np.ones(len(weight)), weight, weight * prediction[:, 0], weight * target)
 
     def result(self, classes: Sequence[str], best: float | None) -> VersionMeasures:
         """The figures; ``best`` is the concentration of the target in its own order, None if there are classes."""

@@ -16,19 +16,19 @@ from coordpath_governance._version import __version__
 from coordpath_governance.alignment.change import Change, align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
-from coordpath_governance.alignment.row_columns import RowColumns
-from coordpath_governance.alignment.unit_scores import UnitScores
+from coordpath_governance.alignment.row_columns import RowColumns, UnitColumns
+from coordpath_governance.costs.squared_error import SquaredError
 from coordpath_governance.errors import ProblemError, UsageError
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution, solve_problem
-from coordpath_governance.paths.how_far import how_far
+from coordpath_governance.paths.patience import how_far
 from coordpath_governance.reference.collect import CollectedRows, InputRange, collect_moments
-from coordpath_governance.reference.glm_rows import measure_glm_rows
+from coordpath_governance.reference.decisions import CutOff
 from coordpath_governance.reference.logged import LoggedMoments, Role, moments_for_design
+from coordpath_governance.reference.measure_path import PathOnRows, UnitScores, measure_path
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.plan import ReadingPlan
-from coordpath_governance.reference.row_passes import GlmRows
-from coordpath_governance.reference.rows import PathOnRows, measure_rows
+from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reference.sources import RowSource
 from coordpath_governance.reports.compose import ReportFacts, compose
 from coordpath_governance.reports.document import (
@@ -53,7 +53,7 @@ from coordpath_governance.reports.impact import shift_moments
 from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
 from coordpath_governance.reports.problem import problem_on_moments, problem_on_rows
 from coordpath_governance.reports.replay import Replay
-from coordpath_governance.reports.row_evidence import glm_row_evidence, row_evidence
+from coordpath_governance.reports.row_evidence import row_evidence
 from coordpath_governance.reports.steps import Labels, steps_as_units
 from coordpath_governance.reports.transformed_target import predicted_function, score_threshold
 from coordpath_governance.reports.version_parts import Environments
@@ -277,27 +277,29 @@ class _Flow:
             return self._generalised(source, plan, collected, change, replay)
         problem = problem_on_moments(change, self.settings)
         solution = self._solve(problem)
-        on_rows = _path_on_rows(change, problem, solution, score_threshold(self.pair, self.settings))
-        scores = UnitScores.of(self.pair, collected.moments, change)
-        measures = measure_rows(source, plan, scores, on_rows, lambda n: self.told("measuring rows", n), collected.kept)
-        rows = row_evidence(measures, self.settings.threshold, counted=self._counted)
-        return _Findings(collected.moments, collected.rows_dropped, change, problem, solution, rows, inputs=collected.inputs)
+        columns = UnitColumns.of(self.pair, collected.moments, change)
+        rows = RowPasses(source, plan, columns, collected.kept, once=True)
+        path = _path_of_units(change, problem, solution, columns.units, score_threshold(self.pair, self.settings))
+        measures = measure_path(rows, SquaredError(), path, lambda n: self.told("measuring rows", n))
+        threshold = self.settings.threshold
+        evidence = row_evidence(measures, path, (threshold, threshold), counted=self._counted)
+        return _Findings(
+            collected.moments, collected.rows_dropped, change, problem, solution, evidence, inputs=collected.inputs
+        )
 
     def _generalised(
         self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, replay: Replay | None
     ) -> _Findings:
         pair, settings = self.pair, self.settings
-        rows = GlmRows(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
+        rows = RowPasses(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
         cost = cost_on_rows(pair, change, rows, plan.target)
         problem = problem_on_rows(change, settings, cost)
         labels = Labels.of(change)
         solution = self._solve(problem) if replay is None else replay.solution(problem, labels)
         path = glm_path_on_rows(pair, problem, solution, labels, settings)
-        measures = measure_glm_rows(rows, cost.family, path, lambda n: self.told("measuring rows", n))
+        measures = measure_path(rows, cost.family, path, lambda n: self.told("measuring rows", n))
         glm = glm_facts(pair, cost.constant_cost(), change.gram.tolist())
-        evidence = glm_row_evidence(
-            measures, path, thresholds(pair, settings), settings.threshold_class, counted=self._counted
-        )
+        evidence = row_evidence(measures, path, thresholds(pair, settings), settings.threshold_class, counted=self._counted)
         return _Findings(
             collected.moments, collected.rows_dropped, change, problem, solution, evidence, glm, collected.inputs
         )
@@ -310,16 +312,22 @@ class _Flow:
         )
 
 
-def _path_on_rows(change: Change, problem: PathProblem, solution: Solution, threshold: float | None) -> PathOnRows:
-    """The path in the form that the rows are measured along."""
-    mean, sd = shift_moments(change, problem)
+def _path_of_units(
+    change: Change, problem: PathProblem, solution: Solution, units: Sequence[str], threshold: float | None
+) -> PathOnRows:
+    """The path under the squared error, as it is measured on rows: which of the ``units`` each step moves."""
+    labels, path = Labels.of(change), solution.path
+    cut = None if threshold is None else CutOff(threshold)
     return PathOnRows(
-        steps=steps_as_units(solution.path, Labels.of(change)),
-        deltas=tuple(step.delta for step in solution.path.steps),
-        start_cost=solution.path.start_cost,
-        shift_mean=mean,
-        shift_sd=sd,
-        threshold=threshold,
+        scores=UnitScores.of(units, steps_as_units(path, labels)),
+        costs=(path.start_cost, *(step.cost for step in path.steps)),
+        deltas=tuple(step.delta for step in path.steps),
+        size=problem.quadratic.constant,
+        steps=tuple(labels.title(step) for step in path.steps),
+        champion_cut=cut,
+        candidate_cut=cut,
+        shift_grid=shift_moments(change, problem),
+        by_version=False,
     )
 
 

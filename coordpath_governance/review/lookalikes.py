@@ -32,11 +32,11 @@ _SAME_TO_THE_EYE = str.maketrans("01l|", "oiii")
 def looks_like(alias: str, guarded: Iterable[str]) -> bool:
     """Whether a person might take ``alias`` for one of the guarded aliases.
 
-    A foreign letter that we have no plain letter for could look like anything: among plain letters it fits every place. A
-    small sign could pass for a letter, or for nothing.
+    Among plain letters, a foreign letter without a known plain letter counts as a match for any letter. A small sign counts
+    as a letter, or as nothing.
     """
     shapes = {_shape(alias), _shape("".join(char for char in _apart(alias) if not _is_small_sign(char)))}
-    return any(_fits(mine, _shape(each)) for each in guarded for mine in shapes)
+    return any(_fits(shape, _shape(each)) for each in guarded for shape in shapes)
 
 
 def same_to_a_database(alias: str) -> str:
@@ -68,8 +68,8 @@ def _is_small_sign(char: str) -> bool:
     return unicodedata.name(char, "").startswith("MODIFIER LETTER ")
 
 
-def _fits(mine: str, theirs: str) -> bool:
-    if len(mine) != len(theirs):
+def _fits(shape: str, guarded: str) -> bool:
+    if len(shape) != len(guarded):
         return False
-    mixed = any(char.isascii() and char.isalpha() for char in mine)
-    return all(one == other or (mixed and not one.isascii()) for one, other in zip(mine, theirs, strict=True))
+    mixed = any(char.isascii() and char.isalpha() for char in shape)
+    return all(first == second or (mixed and not first.isascii()) for first, second in zip(shape, guarded, strict=True))

@@ -43,7 +43,7 @@ from coordpath_governance.reports.class_words import class_weights
 from coordpath_governance.reports.coefficients import merged_levels
 from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose, document_digest
 from coordpath_governance.reports.document import Assessment, ChangeReportDocument
-from coordpath_governance.reports.editions import EDITION, later_fields
+from coordpath_governance.reports.editions import later_fields
 from coordpath_governance.reports.glm import glm_facts
 from coordpath_governance.reports.make import Progress, ReferenceData, Request, make_report
 from coordpath_governance.reports.replay import Replay
@@ -185,7 +185,7 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
     result.checks.append(Check("arithmetic", "the report is as it was written (digest)", findings))
     evidence = evidence_of(document)
     result.checks.append(_check_arithmetic(document, evidence))
-    if document.edition == EDITION:
+    if document.edition is not None:
         result.checks.append(_check_words(document, evidence))
     else:
         result.checks += [_check_edition(document)]
@@ -267,7 +267,8 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     labels = (champion.label if champion else None, document.subject.candidate.label)
     parts = (document.data, document.counts, document.path, document.impact, document.glm)
     own = own_thresholds(document.models, document.settings.threshold_class)
-    summary = summarise(labels, *parts, own, document.settings, class_weights(document.models))
+    weights = class_weights(document.models, document.edition)
+    summary = summarise(labels, *parts, own, document.settings, weights, document.edition)
     try:
         pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
         merged = merged_levels(align(pair, evidence.moments))
@@ -275,7 +276,7 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
         return Check("arithmetic", _WORDS, (f"limits: cannot be laid out again: {str(error)[:300]}",))
     told = (document.data, document.counts, document.path, document.impact)
     remarks = training_remarks(document.subject, document.data)
-    stated = (*limits(pair, *told, merged, document.rows is not None, document.glm), *remarks)
+    stated = (*limits(pair, *told, merged, document.rows is not None, document.glm, weights, document.edition), *remarks)
     findings = [] if summary == document.summary else ["summary: the sentences do not say what the figures say"]
     findings += [] if stated == document.limits else ["limits: the list is not the one that follows from models and data"]
     return Check("arithmetic", _WORDS, tuple(findings))

@@ -44,10 +44,12 @@ class Case:
     def make(self, reason=None):
         reference = ReferenceData(open_source(self.store.rows.csv), TARGET)
         facts = ChangeFacts(reason=reason)
-        return report_on_versions(self.store.client, self.champion, self.candidate, reference, facts, settings_for())
+        return report_on_versions(
+            self.store.client, self.champion, self.candidate, reference, facts=facts, settings=settings_for()
+        )
 
     def attach(self, report=None, now=NOW):
-        return attach(self.store.client, self.champion, self.candidate, report or self.report, now)
+        return attach(self.store.client, self.champion, self.candidate, report or self.report, now=now)
 
     @property
     def folder(self):
@@ -288,7 +290,7 @@ def test_a_file_cut_off_on_its_way_is_an_error_and_no_tag(case, monkeypatch):
 
 def test_the_command_ends_with_4_when_nothing_can_be_read_back(store, coordpath, monkeypatch):
     name = store.two_versions()
-    monkeypatch.setattr(attaching, "read_beside", lambda *_: {})
+    monkeypatch.setattr(attaching, "read_attachments", lambda *_: {})
     outcome = coordpath("report", name, "--champion", "1", *store.rows.args)
     assert outcome.code == 4
     assert "did not read back as it was written; attach it again" in outcome.plain
@@ -456,7 +458,7 @@ def test_a_version_with_neither_logged_model_nor_run(store, coordpath, tmp_path)
 
 def test_only_a_registered_version_can_have_a_report(case):
     with pytest.raises(AttachError, match="not a registered version"):
-        attach(case.store.client, None, ModelPointer(uri="models:/m-1"), case.report, NOW)
+        attach(case.store.client, None, ModelPointer(uri="models:/m-1"), case.report, now=NOW)
 
 
 def pointer(name, version="2"):

@@ -233,7 +233,13 @@ def test_the_worst_order_is_not_optimal_however_small_the_change(rows):
     orders = [evaluate_order(evidence.problem, o) for o in itertools.permutations(range(len(evidence.problem.changed)))]
     worst = max(orders, key=lambda s: s.certificate.objective)
     objective = worst.certificate.objective
-    claimed = Solution(evidence.problem, worst.path, Certificate(objective, objective, 0.0, 0.0, "optimal", "lattice"))
+    claimed = Solution(
+        evidence.problem,
+        worst.path,
+        Certificate(
+            objective=objective, lower_bound=objective, gap=0.0, gap_per_step=0.0, status="optimal", solver="lattice"
+        ),
+    )
     told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
     forged = ChangeReport(compose(told, pair, change, evidence.problem, claimed, document.rows))
     assert verify_report(report).passed

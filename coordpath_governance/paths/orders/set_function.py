@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.costs.twofold import difference
 from coordpath_governance.errors import ProblemError
 
@@ -27,9 +28,16 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["Apart", "Lifts", "SetFunction", "build_set_function", "order_chain", "positive"]
-
-EPS = float(np.finfo(np.float64).eps)
+__all__ = [
+    "Apart",
+    "Lifts",
+    "SetFunction",
+    "backward_order",
+    "build_set_function",
+    "forward_order",
+    "order_chain",
+    "positive",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +66,11 @@ class Lifts:
         sums = np.cumsum(self.slopes[:, list(order)], axis=1) + self.constants[:, None]
         return np.array([positive(sums[self.of_level[k], k - 1]) for k in range(1, len(order) + 1)])
 
-    def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> Lifts:
-        """The same functions of the units ``kept`` after ``moved`` have moved."""
+    def restrict(self, moved: Sequence[int], remaining: Sequence[int]) -> Lifts:
+        """The same functions of the units ``remaining`` after ``moved`` have moved."""
         constants = self.constants + self.slopes[:, list(moved)].sum(axis=1)
         first = len(moved)
-        return Lifts(constants, self.slopes[:, list(kept)], self.of_level[first:], self.of_step[first:])
+        return Lifts(constants, self.slopes[:, list(remaining)], self.of_level[first:], self.of_step[first:])
 
 
 def positive(functions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -86,9 +94,9 @@ class Apart:
         """No e(S) − e(T) is wrong by more than twice this."""
         return float(self.linear.sum() + self.quadratic.sum())
 
-    def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> Apart:
-        """The same for sets of the units ``kept``, after ``moved`` have moved."""
-        gone, stay = list(moved), list(kept)
+    def restrict(self, moved: Sequence[int], remaining: Sequence[int]) -> Apart:
+        """The same for sets of the units ``remaining``, after ``moved`` have moved."""
+        gone, stay = list(moved), list(remaining)
         linear = self.linear[stay] + 2.0 * self.quadratic[np.ix_(gone, stay)].sum(axis=0)
         return Apart(linear, self.quadratic[np.ix_(stay, stay)])
 
@@ -156,12 +164,12 @@ class SetFunction:
         total: NDArray[np.float64] = np.sum(steps * steps, axis=0)
         return total
 
-    def restrict(self, moved: Sequence[int], kept: Sequence[int]) -> SetFunction:
-        """The same function of the units ``kept`` after ``moved`` have moved; all others stay."""
+    def restrict(self, moved: Sequence[int], remaining: Sequence[int]) -> SetFunction:
+        """The same function of the units ``remaining`` after ``moved`` have moved; all others stay."""
         base = self.base + self.columns[:, list(moved)].sum(axis=1)
-        apart = None if self.apart is None else self.apart.restrict(moved, kept)
-        lifts = None if self.lifts is None else self.lifts.restrict(moved, kept)
-        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(kept)]), self.exponent, apart, lifts)
+        apart = None if self.apart is None else self.apart.restrict(moved, remaining)
+        lifts = None if self.lifts is None else self.lifts.restrict(moved, remaining)
+        return SetFunction(base, np.ascontiguousarray(self.columns[:, list(remaining)]), self.exponent, apart, lifts)
 
     def complement(self) -> SetFunction:
         """The same excess as a function of the units that have not moved; only without lifts."""
@@ -194,3 +202,25 @@ def order_chain(order: Sequence[int], size: int) -> tuple[int, ...]:
     """A complete order that begins with the given units; the others follow as they are listed."""
     chosen = set(order)
     return tuple(order) + tuple(u for u in range(size) if u not in chosen)
+
+
+def forward_order(function: SetFunction) -> list[int]:
+    """From the empty set, always the unit that leaves the least excess; the first listed among equals."""
+    residual = function.base.copy()
+    lengths = np.sum(function.columns * function.columns, axis=0)
+    left = np.ones(function.size, dtype=bool)
+    order: list[int] = []
+    for _ in range(function.size):
+        change = np.where(left, 2.0 * (function.columns.T @ residual) + lengths, np.inf)
+        chosen = int(np.argmin(change))
+        order.append(chosen)
+        left[chosen] = False
+        residual += function.columns[:, chosen]
+    return order
+
+
+def backward_order(function: SetFunction) -> list[int]:
+    """From the full set, always take out the unit whose absence leaves the least excess; read backwards."""
+    whole = function.base + function.columns.sum(axis=1)
+    reverse = type(function)(whole, -function.columns[:, ::-1])
+    return [function.size - 1 - u for u in reversed(forward_order(reverse))]

@@ -1,4 +1,4 @@
-"""The last pass over rows of generalised linear models: every figure against sklearn or its definition."""
+"""A path measured on the rows of generalised linear models: every figure against sklearn or its definition."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from sklearn.metrics import accuracy_score, log_loss, mean_gamma_deviance, mean_
 
 from coordpath_governance.costs import GlmCost
 from coordpath_governance.errors import ReferenceDataError
-from coordpath_governance.reference import encode, glm_rows, ranked
+from coordpath_governance.reference import encode, measure_path, ranked
 from coordpath_governance.reference.decisions import MOST_CLASS_FLIPS, THRESHOLD_STEP, CutOff, DecisionSums
-from coordpath_governance.reference.glm_rows import GlmPathOnRows, measure_glm_rows
-from coordpath_governance.reference.row_passes import GlmRows
+from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reference.segments import SMALL_CELLS
 from coordpath_governance.reference.sources import TableSource, open_source
 from coordpath_governance.reference.versions import MOST_CLASSES, ClassSums, log_odds
@@ -26,7 +25,7 @@ ALL = [*ONE_SCORE, "multinomial"]
 
 
 def measured(on: OnRows, champion: float | None = None, candidate: float | None = None, **options: object):
-    return measure_glm_rows(on.rows(**options), on.family, on.path(champion, candidate))
+    return measure_path.measure_path(on.rows(**options), on.family, on.path(champion, candidate))
 
 
 def sample(kind: str, seed: int, weight: str | None) -> OnRows:
@@ -75,7 +74,7 @@ def test_errors_shifts_and_segments_by_their_definitions(kind, seed, weight):
 def test_two_classes_by_sklearn(seed, weight):
     on = sample("logistic", seed, weight)
     path = on.path()
-    found = measure_glm_rows(on.rows(), on.family, path)
+    found = measure_path.measure_path(on.rows(), on.family, path)
     for metrics, version in ((found.champion_metrics, 0), (found.candidate_metrics, -1)):
         probability = on.predictions[:, 0, version]
         assert path.costs[version] == pytest.approx(log_loss(on.y, probability, sample_weight=on.w), rel=1e-9)
@@ -93,7 +92,7 @@ def test_two_classes_by_sklearn(seed, weight):
 def test_rates_by_their_definitions(kind, seed):
     on = sample(kind, seed, "w")
     path = on.path()
-    found = measure_glm_rows(on.rows(), on.family, path)
+    found = measure_path.measure_path(on.rows(), on.family, path)
     deviance = {"poisson": mean_poisson_deviance, "gamma": mean_gamma_deviance}.get(kind)
     exposure = np.ones(len(on.y)) if on.exposure is None else on.frame[on.exposure].to_numpy()
     rate, insured = on.y / exposure, on.w * exposure
@@ -236,8 +235,8 @@ def test_quantiles_of_very_many_shifts_stay_between_the_rows(seed, monkeypatch):
     on.frame["a"] = np.minimum(on.frame["a"], 0.0)
     on = OnRows("poisson", on.frame)
     on.betas = np.vstack([np.zeros(4), [0.0, 0.7123 + seed / 7, 0.0, 0.0], [0.35 / 3, 0.7123 + seed / 7, 0.0, 0.0]])
-    path = GlmPathOnRows(on.betas, ("a", "b"), tuple(GlmCost(on.family, on.rows()).values(on.betas)), on.classes)
-    found = measure_glm_rows(on.rows(), on.family, path)
+    path = on.path_of(on.betas, ("a", "b"), tuple(GlmCost(on.family, on.rows()).values(on.betas)))
+    found = measure_path.measure_path(on.rows(), on.family, path)
     shift = 0.35 / 3 + (0.7123 + seed / 7) * on.frame["a"]
     assert shift.min() <= found.shift_p05 <= found.shift_p50 <= found.shift_p95 <= shift.max()
 
@@ -246,8 +245,8 @@ def test_a_prediction_at_the_threshold_decides_yes():
     on = OnRows("logistic", rows("logistic"))
     on.betas = np.vstack([np.zeros(4), [-1.0, 0.0, 0.0, 0.0]])
     costs = (np.log(2.0), on.mean(np.logaddexp(0.0, -1.0) + on.y))
-    path = GlmPathOnRows(on.betas, ("down",), costs, on.classes, CutOff(0.5), CutOff(0.5))
-    found = measure_glm_rows(on.rows(), on.family, path)
+    path = on.path_of(on.betas, ("down",), costs, CutOff(0.5), CutOff(0.5))
+    found = measure_path.measure_path(on.rows(), on.family, path)
     assert (found.flips.up, found.flips.down) == (0.0, 1.0)
 
 
@@ -298,8 +297,8 @@ def test_a_target_that_is_the_same_in_all_rows_has_no_gini():
 
 def test_a_path_without_steps():
     on = OnRows("poisson", rows("poisson"))
-    path = GlmPathOnRows(on.betas[:1], (), on.path().costs[:1], (), CutOff(1.0), CutOff(2.0))
-    found = measure_glm_rows(on.rows(), on.family, path)
+    path = on.path_of(on.betas[:1], (), on.path().costs[:1], CutOff(1.0), CutOff(2.0))
+    found = measure_path.measure_path(on.rows(), on.family, path)
     assert (found.step_se, found.total_se, found.shift_largest, found.shift_p50) == ((), 0.0, 0.0, 0.0)
     assert [step.feature for step in found.flips.steps] == [THRESHOLD_STEP]
     assert found.champion_metrics == found.candidate_metrics
@@ -311,8 +310,8 @@ def test_chunks_and_parts_change_no_figure(kind, monkeypatch):
     whole = measured(on, 0.5, 0.5, segments=("region",))
     told: list[int] = []
     monkeypatch.setattr(encode, "_CELLS_PER_CHUNK", 500)
-    monkeypatch.setattr(glm_rows, "_ROWS_AT_ONCE", 17)
-    parts = measure_glm_rows(on.rows(segments=("region",)), on.family, on.path(0.5, 0.5), told.append)
+    monkeypatch.setattr(measure_path, "_ROWS_AT_ONCE", 17)
+    parts = measure_path.measure_path(on.rows(segments=("region",)), on.family, on.path(0.5, 0.5), told.append)
     assert told == [100, 200]
     assert parts.step_se == pytest.approx(whole.step_se, rel=1e-9)
     assert (parts.flips.up, parts.shift_p05) == pytest.approx((whole.flips.up, whole.shift_p05), rel=1e-9)
@@ -328,18 +327,18 @@ def test_rows_that_disagree_with_the_costs_of_the_path_are_found_out(step):
     costs = list(path.costs)
     costs[step] *= 1 + 1e-5
     with pytest.raises(ReferenceDataError, match="the rows and the path disagree on the cost of the steps"):
-        measure_glm_rows(on.rows(), on.family, GlmPathOnRows(path.betas, path.steps, tuple(costs), path.classes))
+        measure_path.measure_path(on.rows(), on.family, on.path_of(on.betas, path.steps, tuple(costs)))
 
 
 def test_a_file_that_changed_since_it_was_read_is_found_out(tmp_path):
     on = OnRows("logistic", rows("logistic"))
     on.frame.to_csv(tmp_path / "rows.csv", index=False)
     source = open_source(tmp_path / "rows.csv")
-    passes = GlmRows(source, on.plan(), PlainColumns())
-    assert measure_glm_rows(passes, on.family, on.path()).champion_mae > 0
+    passes = RowPasses(source, on.plan(), PlainColumns())
+    assert measure_path.measure_path(passes, on.family, on.path()).champion_mae > 0
     on.frame.assign(region="elsewhere").to_csv(tmp_path / "rows.csv", index=False)
     with pytest.raises(ReferenceDataError, match=r"'rows\.csv' changed while it was being read"):
-        measure_glm_rows(passes, on.family, on.path())
+        measure_path.measure_path(passes, on.family, on.path())
 
 
 def test_rows_of_weight_zero_say_nothing():
@@ -355,5 +354,5 @@ def test_missing_values_that_are_dropped_are_dropped_in_every_pass():
     frame = rows("poisson")
     frame["e"] = frame["e"].mask(frame.index % 9 == 0)
     whole = OnRows("poisson", frame.dropna().reset_index(drop=True), exposure="e")
-    passes = GlmRows(TableSource(frame), whole.plan(missing="drop"), PlainColumns())
-    assert measure_glm_rows(passes, whole.family, whole.path()) == measured(whole)
+    passes = RowPasses(TableSource(frame), whole.plan(missing="drop"), PlainColumns())
+    assert measure_path.measure_path(passes, whole.family, whole.path()) == measured(whole)

@@ -1,7 +1,7 @@
 """Bounds on the rest of a chain, with some units integral and chained and the others relaxed step by step.
 
 Let I be some units and J the others. For a step from level k with S_k ∩ I = x that moves a unit of J, or i ∈ I∖x, let
-c(k, x) and cᵢ(k, x) be what it costs at least (`relaxed_steps`). Then
+c(k, x) and cᵢ(k, x) be what it costs at least (`RelaxedSteps`). Then
 
     T(k, x) = min( c(k, x) + T(k+1, x),  min over i ∈ I∖x of cᵢ(k, x) + T(k+1, x ∪ i) )
 
@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.node_index import NodeIndex
-from coordpath_governance.paths.chains.relaxed_steps import RelaxedSteps
-from coordpath_governance.paths.chains.step_pairs import pair_steps
+from coordpath_governance.paths.orders.masks import NodeIndex
+from coordpath_governance.paths.orders.steps import RelaxedSteps, pair_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.chains.set_function import SetFunction
+    from coordpath_governance.paths.orders.set_function import SetFunction
 
 __all__ = ["ChainedBounds", "Refinement"]
 
@@ -44,7 +43,7 @@ _CHUNK = 1 << 15
 """Numbers of a batch: it stays in the cache, and the deadline is looked at after each."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ChainedBounds:
     """On Σ_{j>k} αⱼ e(S_j): after(k, x) + Σ_{u∈S} slopes[k, u] − before[k]·e(S), with x = S ∩ I as a bit mask.
 
@@ -65,8 +64,8 @@ class ChainedBounds:
 
     def after(self, level: int, words: NDArray[np.int64]) -> NDArray[np.float64]:
         """The constant for level k and some x, infinite where (k, x) was given up."""
-        found: NDArray[np.float64] = self.rest[self.index.find(level, words)]
-        return found
+        rest: NDArray[np.float64] = self.rest[self.index.find(level, words)]
+        return rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +106,7 @@ class Refinement:
         self,
         function: SetFunction,
         alphas: NDArray[np.float64],
+        *,
         target: float,
         capacity: int,
         expired: Callable[[], bool],
@@ -131,7 +131,9 @@ class Refinement:
         """
         fraction = self.steps * np.mean(self.nodes.point * (1.0 - self.nodes.point), axis=0)
         worth = np.maximum(fraction - 0.25, 0.01)
-        steps = RelaxedSteps(self.function, self.pairs, self.integral, self.relaxed, worth, self.expired)
+        steps = RelaxedSteps(
+            self.function, self.pairs, integral=self.integral, relaxed=self.relaxed, worth=worth, expired=self.expired
+        )
         end = 0.0
         if self.pairs.whole:
             excess = self.function.lifted_excess(range(self.function.size))
@@ -201,10 +203,10 @@ class Refinement:
         index = self._index()
         for i in range(len(self.integral)):
             to = nodes.word | (1 << i)
-            there = index.find(nodes.level + 1, to) < index.missing
+            present = index.find(nodes.level + 1, to) < index.missing
             if self.pairs.whole:
-                there |= (nodes.level + 1 == self.steps) & (to == self._everything)
-            free = np.flatnonzero((nodes.word >> i & 1 == 0) & there)
+                present |= (nodes.level + 1 == self.steps) & (to == self._everything)
+            free = np.flatnonzero((nodes.word >> i & 1 == 0) & present)
             for rows in self._chunks(free):
                 if self.expired():
                     return None
@@ -236,13 +238,13 @@ class Refinement:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Halfway through steps that move a unit of I: a point of J between those of (k, x) and (k, x ∪ i), and x̄."""
         level, word = self.nodes.level[rows], self.nodes.word[rows]
-        other = index.find(level, word | (np.int64(1) << units))
+        paired = index.find(level, word | (np.int64(1) << units))
         share = self.pairs.share[level]
-        mix = np.where(other < index.missing, share, 0.0)[:, None]
-        other = np.minimum(other, index.missing - 1)
+        mix = np.where(paired < index.missing, share, 0.0)[:, None]
+        paired = np.minimum(paired, index.missing - 1)
         inside = self._inside(word)
         inside[np.arange(len(rows)), units] = share
-        return (1.0 - mix) * point[rows] + mix * point[other], inside
+        return (1.0 - mix) * point[rows] + mix * point[paired], inside
 
     def _entry(
         self,
@@ -293,13 +295,13 @@ class Refinement:
         reach[-1] = np.inf
         for k in range(self.steps - 1):
             rows, word = rows_of[k], nodes.word[rows_of[k]]
-            here = reach[rows]
+            so_far = reach[rows]
             to = index.find(k + 1, word)
-            reach[to] = here + costs.stay[rows]
+            reach[to] = so_far + costs.stay[rows]
             for i, bit in enumerate(bits):
                 free = word & bit == 0
                 to = index.find(k + 1, word[free] | bit)
-                reach[to] = np.minimum(reach[to], here[free] + costs.enter[rows[free], i])
+                reach[to] = np.minimum(reach[to], so_far[free] + costs.enter[rows[free], i])
             reach[-1] = np.inf
         return reach, after
 
@@ -342,7 +344,17 @@ class Refinement:
             slopes -= before[:, None] * own_slopes[:, units]
         after[:-1][(nodes.level == self.steps - 1) & np.isfinite(after[:-1])] = 0.0
         slopes[-1], before[-1] = 0.0, 0.0
-        return ChainedBounds(units, integral, index, after, slopes, before, root, self.target, int(np.count_nonzero(left)))
+        return ChainedBounds(
+            units=units,
+            integral=integral,
+            index=index,
+            rest=after,
+            slopes=slopes,
+            before=before,
+            root=root,
+            reach=self.target,
+            nodes=int(np.count_nonzero(left)),
+        )
 
 
 def _lower(least: NDArray[np.float64], level: NDArray[np.int64], rows: NDArray[np.float64]) -> None:

@@ -1,8 +1,9 @@
-"""The second pass: standard errors, shifts, flips and segments, each against its definition on all rows at once."""
+"""A path measured on rows under the squared error: each figure against its definition on all rows at once."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,16 @@ from hypothesis import strategies as st
 
 from coordpath_governance.alignment.change import align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
-from coordpath_governance.alignment.unit_scores import UnitScores
+from coordpath_governance.alignment.row_columns import UnitColumns
+from coordpath_governance.costs.squared_error import SquaredError
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.paths.problem import BASELINE
 from coordpath_governance.reference.collect import collect_moments
+from coordpath_governance.reference.decisions import CutOff
 from coordpath_governance.reference.encode import ReadingPlan
-from coordpath_governance.reference.rows import PathOnRows, measure_rows
+from coordpath_governance.reference.measure_path import PathOnRows, UnitScores, measure_path
+from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reference.segments import SMALL_CELLS
 from coordpath_governance.reference.sources import TableSource, open_source
 
@@ -47,6 +51,22 @@ def score(frame: pd.DataFrame, intercept: float, slope: float, effect: float) ->
     return (intercept + slope * frame["a"] + frame["still"] + effect * (frame["c"] == "v")).to_numpy()
 
 
+def path_of(columns, units, start_cost, deltas, shift_grid, threshold=None) -> PathOnRows:
+    """A path that moves one unit per step."""
+    cut = None if threshold is None else CutOff(threshold)
+    return PathOnRows(
+        scores=UnitScores.of(columns.units, [(unit,) for unit in units]),
+        costs=(start_cost, *(start_cost + np.cumsum(deltas)).tolist()),
+        deltas=tuple(deltas),
+        size=start_cost,
+        steps=tuple(units),
+        champion_cut=cut,
+        candidate_cut=cut,
+        shift_grid=shift_grid,
+        by_version=False,
+    )
+
+
 class Measured:
     """The path a → c → baseline, measured, and the same by hand."""
 
@@ -68,11 +88,13 @@ class Measured:
         shift = self.scores[3] - self.scores[0]
         self.shift = shift
         mean, sd = self.mean(shift), math.sqrt(self.mean((shift - self.mean(shift)) ** 2))
-        path = PathOnRows((("a",), ("c",), (BASELINE,)), tuple(self.deltas), self.mean(self.losses[0]), mean, sd, threshold)
+        columns = UnitColumns.of(pair, moments, change)
+        path = path_of(columns, ("a", "c", BASELINE), self.mean(self.losses[0]), self.deltas, (mean, sd), threshold)
         if tamper is not None:
             path = tamper(path)
         self.told: list[int] = []
-        self.found = measure_rows(source, plan, UnitScores.of(pair, moments, change), path, self.told.append)
+        rows = RowPasses(source, plan, columns, once=True)
+        self.found = measure_path(rows, SquaredError(), path, self.told.append)
 
     def mean(self, values: np.ndarray) -> float:
         return float(self.w @ values / self.w.sum())
@@ -160,14 +182,14 @@ def test_progress_is_told_the_rows_read(monkeypatch):
 def test_rows_that_disagree_with_the_moments_are_found_out():
     frame = rows(5)
 
-    def other_delta(path: PathOnRows) -> PathOnRows:
-        return PathOnRows(path.steps, (path.deltas[0] + 1e-3, *path.deltas[1:]), path.start_cost, 0.0, 1.0, None)
+    def other_step(path: PathOnRows) -> PathOnRows:
+        return replace(path, costs=(path.costs[0], path.costs[1] + 1e-3, *path.costs[2:]))
 
     def other_start(path: PathOnRows) -> PathOnRows:
-        return PathOnRows(path.steps, path.deltas, path.start_cost * 1.001, 0.0, 1.0, None)
+        return replace(path, costs=(path.costs[0] * 1.001, *path.costs[1:]))
 
-    for tamper in (other_delta, other_start):
-        with pytest.raises(ReferenceDataError, match="the rows and their moments disagree"):
+    for tamper in (other_step, other_start):
+        with pytest.raises(ReferenceDataError, match="the rows and the path disagree"):
             Measured(TableSource(frame), frame, tamper=tamper)
 
 
@@ -206,9 +228,10 @@ def test_an_empty_path_is_measured_too():
     plan = ReadingPlan(lay_out(pair), "y")
     source = TableSource(frame)
     moments = collect_moments(source, plan).moments
-    scores = UnitScores.of(pair, moments, align(pair, moments))
+    columns = UnitColumns.of(pair, moments, align(pair, moments))
     cost = float(np.mean((frame["y"] - score(frame, 0.5, 1.0, 1.0)) ** 2))
-    found = measure_rows(source, plan, scores, PathOnRows((), (), cost, 0.0, 0.0, 1.0))
+    rows_again = RowPasses(source, plan, columns, once=True)
+    found = measure_path(rows_again, SquaredError(), path_of(columns, (), cost, (), (0.0, 0.0), 1.0))
     assert (found.step_se, found.total_se, found.shift_largest) == ((), 0.0, 0.0)
     assert (found.flips.up, found.flips.down) == (0.0, 0.0)
     assert found.shift_p50 == pytest.approx(0.0, abs=1e-200)
