@@ -248,7 +248,7 @@ def forged(change):
         ),
         (
             lambda model, pair, sigmoid: setattr(pair, "estimator", fit(prepared(LogisticRegression()), KINDS)),
-            "no classifier of two classes",
+            "not a classifier of two classes",
         ),
         (
             lambda model, pair, sigmoid: setattr(pair, "estimator", fit(prepared(RidgeClassifier()), KINDS)),
