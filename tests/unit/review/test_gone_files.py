@@ -228,7 +228,10 @@ def test_what_nobody_knows_is_adopted_as_unknown_and_the_next_version_explained_
     world.register("2")
     assert "no report" in world.ask("2").reason
     world.report("2", "1")
-    assert "explains the change from version 1, but version 1, of which nothing is known, has the alias" in world.ask("2").reason
+    assert (
+        "explains the change from version 1, but version 1, of which nothing is known, has the alias"
+        in world.ask("2").reason
+    )
     world.report("2")
     world.approve("2")
     binding = world.ask("2").readiness.binding
