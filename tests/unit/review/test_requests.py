@@ -185,8 +185,8 @@ def test_two_workers_with_the_same_request_use_it_once(champion_world, monkeypat
     text = signed(world)
     check = guard.requested_by
 
-    def slow(*arguments):
-        asked = check(*arguments)
+    def slow(*arguments, **names):
+        asked = check(*arguments, **names)
         monkeypatch.setattr(guard, "requested_by", check)
         with pytest.raises(RefusedError, match="may not become 'champion' yet"):
             promote(world, text)
