@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from coordpath_governance.numbers import count, pair, signed, significant
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
-from coordpath_governance.rendering.charts import Dumbbell, DumbbellRow, Picture, dumbbell
+from coordpath_governance.rendering.dumbbell import Dumbbell, DumbbellRow, dumbbell
 from coordpath_governance.rendering.family import FamilyWords, arrow, family_words, ratios, standing_for
 from coordpath_governance.rendering.functions_view import FunctionView, functions_view
 from coordpath_governance.rendering.path_view import end_label, start_label
+from coordpath_governance.rendering.svg import Picture
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts, DataFacts, RawChange
 
 __all__ = ["CoefficientRow", "CoefficientTable", "CoefficientsView", "NameList", "RawRow", "coefficients_view"]
@@ -104,7 +105,6 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
     stands_for = standing_for(document)
     rows = [_row(c, stands_for.get(c.label), caps) for c in exercised[: caps.rows]]
     chart = _chart(document, exercised, caps)
-    raw = [_raw_row(r, caps) for r in sorted(document.raw, key=lambda r: not r.differs)[: caps.rows]]
     return CoefficientsView(
         sentence=(
             f"{count(counts.changed)} of {count(counts.coefficients)} coefficients differ in the coordinates both models "
@@ -117,7 +117,7 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
         ),
         not_exercised_total=len(idle),
         lists=_lists(document, caps),
-        raw=Shown(tuple(raw), len(document.raw) - len(raw)),
+        raw=Shown.first(sorted(document.raw, key=lambda raw: not raw.differs), caps.rows, lambda raw: _raw_row(raw, caps)),
         raw_sentence=(
             f"{count(counts.raw_changed)} of {count(counts.raw_coefficients)} numbers in the models' own coefficient "
             "vectors differ. The same function can be coded in several ways, so these may differ where the common "
@@ -231,10 +231,7 @@ def _lists(document: ChangeReportDocument, caps: Caps) -> tuple[NameList, ...]:
         ("Levels added", counts.levels_added),
         ("Levels dropped", counts.levels_dropped),
     )
-    return tuple(
-        NameList(title, Shown(tuple(caps.label(n) for n in names[: caps.entries]), max(len(names) - caps.entries, 0)))
-        for title, names in named
-    )
+    return tuple(NameList(title, Shown.first(names, caps.entries, caps.label)) for title, names in named)
 
 
 def _drawable(coordinates: list[CoordinateFacts]) -> list[CoordinateFacts]:

@@ -125,11 +125,12 @@ def _shares(flips: FlipStep | Flips, several: bool) -> tuple[str, ...]:
 
 def _class_flips(flips: Flips, caps: Caps) -> Shown[ClassFlipRow]:
     """The most frequent changes of class."""
-    ranked = sorted(flips.classes, key=lambda each: -each.flips)
-    rows = [
-        ClassFlipRow(caps.label(each.before), caps.label(each.after), percent(each.flips, 2)) for each in ranked[:MOST_MOVES]
-    ]
-    return Shown(tuple(rows), len(ranked) - len(rows))
+    ranked = sorted(flips.classes, key=lambda flip: -flip.flips)
+    return Shown.first(
+        ranked,
+        MOST_MOVES,
+        lambda flip: ClassFlipRow(caps.label(flip.before), caps.label(flip.after), percent(flip.flips, 2)),
+    )
 
 
 def _move(flips: Flips) -> str:

@@ -14,6 +14,7 @@ from coordpath_governance.rendering.calibration_view import CalibrationView, cal
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.family import family_words
 from coordpath_governance.rendering.flips_view import FlipsView, flips_view
+from coordpath_governance.rendering.path_view import path_column
 from coordpath_governance.rendering.wording import by_weight, rate_unit
 from coordpath_governance.reports.document import ChangeReportDocument, ComparedOrder
 from coordpath_governance.reports.impact_parts import GlmMetrics, Impact, ModelMetrics, ScoreShift, SegmentImpact
@@ -215,7 +216,6 @@ def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
     of = f" of {predicted}" if predicted else ""
     title = f"{SQUARED_ERROR}{of}" if words is None else wording.sentence_start(wording.cost_name(document))
     column = _segment_column(impact.segments)
-    known = impact.segments[: caps.entries]
     return ImpactView(
         metrics=metric_rows(impact, title, rate_unit(document, caps), predicted),
         weighted=by_weight(document, caps),
@@ -223,7 +223,7 @@ def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
         score=predicted if words is None else words.own_score,
         shift=_shift(impact.shift, moments=document.glm is None or document.glm.link != "softmax"),
         flips=flips_view(document, caps),
-        segments=Shown(tuple(_segment(s, column, caps) for s in known), len(impact.segments) - len(known)),
+        segments=Shown.first(impact.segments, caps.entries, lambda segment: _segment(segment, column, caps)),
         no_segments=NO_SEGMENTS if document.rows is not None or document.settings.segments == () else NO_ROWS,
         cost_title=title,
         error="error" if words is None else words.loss,
@@ -269,8 +269,9 @@ def _segment(s: SegmentImpact, column: CostColumn, caps: Caps) -> SegmentRow:
     )
 
 
-def orders_view(document: ChangeReportDocument, caps: Caps, column: CostColumn) -> OrdersView:
-    """Section 6 of the report: the orders side by side, place by place."""
+def orders_view(document: ChangeReportDocument, caps: Caps) -> OrdersView:
+    """The view of the section "orders": the orders side by side, place by place."""
+    column = path_column(document)
     orders = document.comparison
     names = {BASELINE: wording.coefficient_name(BASELINE)}
     names |= {step.feature: wording.step_name(step) for step in document.path.steps}

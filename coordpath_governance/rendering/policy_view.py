@@ -112,8 +112,7 @@ def _said_at_gate(assessment: Assessment, caps: Caps) -> str | None:
 def rule_rows(rules: Iterable[RuleFacts], caps: Caps) -> Shown[RuleRow]:
     """The rules as a table shows them: what is not met comes first."""
     ordered = sorted(rules, key=lambda rule: _URGENCY.index(rule.result))
-    rows = [_row(rule, caps) for rule in ordered[: caps.rows]]
-    return Shown(tuple(rows), len(ordered) - len(rows))
+    return Shown.first(ordered, caps.rows, lambda rule: _row(rule, caps))
 
 
 def _row(rule: RuleFacts, caps: Caps) -> RuleRow:

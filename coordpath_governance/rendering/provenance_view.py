@@ -14,7 +14,7 @@ from coordpath_governance.reports.document import ChangeReportDocument, DataFact
 from coordpath_governance.reports.impact_parts import GlmFacts
 from coordpath_governance.reports.stated_facts import ASKED_FACTS, DATE_FACTS
 from coordpath_governance.reports.training_remarks import training_remarks
-from coordpath_governance.reports.version_parts import EnvironmentFacts, pin_changes
+from coordpath_governance.reports.version_parts import EnvironmentFacts, PinChange, pin_changes
 
 __all__ = [
     "EnvironmentView",
@@ -105,7 +105,7 @@ def provenance_view(document: ChangeReportDocument, caps: Caps) -> ProvenanceVie
         people=people,
         people_sentence=_filled_in(people),
         training_note=DIGEST_NOTE if has_mlflow_digest(champion, candidate) else "",
-        training_remarks=tuple(caps.sentence(each) for each in training_remarks(document.subject, document.data)),
+        training_remarks=tuple(caps.sentence(remark) for remark in training_remarks(document.subject, document.data)),
         environment=_environment(document, caps),
     )
 
@@ -115,21 +115,22 @@ def _environment(document: ChangeReportDocument, caps: Caps) -> EnvironmentView 
     if both is None or both.candidate is None:
         return None
     changes = pin_changes(both)
-    rows = [
-        SideRow(caps.label(each.package), _asked(each.old, caps), _asked(each.new, caps), code=False) for each in changes
-    ]
     remarks = [
         *(f"{damage}." for damage in both.candidate.damaged),
         *(
-            f"{each.file}{'' if each.line is None else f', line {each.line}'}: {each.what}"
-            for each in both.candidate.remarks
+            f"{remark.file}{'' if remark.line is None else f', line {remark.line}'}: {remark.what}"
+            for remark in both.candidate.remarks
         ),
     ]
     return EnvironmentView(
         sentence=caps.sentence(_told(both.champion, both.candidate, len(changes))),
-        changes=Shown.first(rows, caps.entries),
-        remarks=Shown.first([caps.sentence(remark) for remark in remarks], caps.entries),
+        changes=Shown.first(changes, caps.entries, lambda change: _pin_row(change, caps)),
+        remarks=Shown.first(remarks, caps.entries, caps.sentence),
     )
+
+
+def _pin_row(change: PinChange, caps: Caps) -> SideRow:
+    return SideRow(caps.label(change.package), _asked(change.old, caps), _asked(change.new, caps), code=False)
 
 
 def _asked(version: str | None, caps: Caps) -> str:
@@ -271,10 +272,10 @@ def recheck_view(document: ChangeReportDocument, caps: Caps) -> RecheckView:
     """Section 11 of the report; the problem stands here only while it is small."""
     problem = problem_text(document.problem)
     settings = document.settings
-    versions = [(caps.label(name), caps.label(value)) for name, value in sorted(document.recheck.versions.items())]
+    versions = sorted(document.recheck.versions.items())
     return RecheckView(
         command=caps.sentence(document.recheck.command),
-        versions=Shown.first(versions, caps.entries),
+        versions=Shown.first(versions, caps.entries, lambda version: (caps.label(version[0]), caps.label(version[1]))),
         settings=(
             FactRow("Digest of this report", caps.label(document.digest), code=True),
             FactRow("Seed", str(document.recheck.seed)),

@@ -10,6 +10,7 @@ from html import escape
 from coordpath_governance.text import visible
 
 __all__ = [
+    "Picture",
     "Scale",
     "attributes",
     "circle",
@@ -101,6 +102,14 @@ def document(identifier: str, class_: str, size: tuple[float, float], title: str
         f'<title id="{escape(identifier)}-title">{escape(visible(title))}</title>'
         f'<desc id="{escape(identifier)}-desc">{escape(visible(desc))}</desc>{"".join(parts)}</svg>'
     )
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One chart in a wide and in a narrow layout; the style sheet shows the one that fits."""
+
+    wide: str
+    narrow: str
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ __all__ = [
     "MODEL_WORDS",
     "NO_POLICY",
     "ROLE_WORDS",
-    "SECTIONS",
     "VERDICT_MARKS",
     "VERDICT_WORDS",
     "by_weight",
@@ -33,20 +32,6 @@ __all__ = [
     "step_name",
     "version_label",
 ]
-
-SECTIONS = (
-    ("verdict", "Verdict"),
-    ("summary", "Summary"),
-    ("path", "The path, step by step"),
-    ("reading", "How to read this"),
-    ("coefficients", "Coefficients, old and new"),
-    ("orders", "Other orders beside ours"),
-    ("impact", "Impact on the reference data"),
-    ("policy", "Policy rules"),
-    ("provenance", "Provenance"),
-    ("limits", "What this cannot tell you"),
-    ("recheck", "How to recheck"),
-)
 
 VERDICT_WORDS = {"not assessed": "Not assessed", "pass": "Pass", "review": "Needs review", "fail": "Fail"}
 
