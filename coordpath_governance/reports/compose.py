@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from coordpath_governance._version import __version__
 from coordpath_governance.alignment.change import Change
 from coordpath_governance.alignment.layout import ModelPair
-from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.models.coefficients_json import to_document
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution
@@ -30,6 +29,7 @@ from coordpath_governance.reports.document import (
     Settings,
     Subject,
     Tool,
+    document_digest,
 )
 from coordpath_governance.reports.editions import EDITION, Edition
 from coordpath_governance.reports.impact import impact_facts
@@ -41,7 +41,7 @@ from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.reports.version_parts import Environments
 from coordpath_governance.reports.words import limits, summarise
 
-__all__ = ["NOT_ASSESSED", "ReportFacts", "compose", "document_digest"]
+__all__ = ["NOT_ASSESSED", "ReportFacts", "compose"]
 
 NOT_ASSESSED = Assessment(
     verdict="not assessed", reason="No policy was applied to this change, so nothing here is an approval.", materiality=None
@@ -115,13 +115,6 @@ def compose(
         edition=told.edition,
     )
     return document.model_copy(update={"digest": document_digest(document)})
-
-
-def document_digest(document: ChangeReportDocument) -> str:
-    """SHA-256 of the canonical JSON of everything but the digest itself."""
-    content = document.model_dump(mode="json", by_alias=True)
-    content.pop("digest")
-    return sha256_hex(canonical_bytes(content))
 
 
 def _model_document(model: LinearModel) -> dict[str, object]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.reference.design import ColumnKind
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
 from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
@@ -45,6 +46,7 @@ __all__ = [
     "Summary",
     "Tool",
     "VersionFacts",
+    "document_digest",
 ]
 
 REPORT_SCHEMA = "coordpath.change_report/1"
@@ -412,3 +414,10 @@ class ChangeReportDocument(Sparse, serialize_by_alias=True):
     functions: tuple[FunctionFacts, ...] = ()
     environments: Environments | None = None
     edition: Literal[2] | None = None
+
+
+def document_digest(document: ChangeReportDocument) -> str:
+    """SHA-256 of the canonical JSON of everything but the digest itself."""
+    content = document.model_dump(mode="json", by_alias=True)
+    content.pop("digest")
+    return sha256_hex(canonical_bytes(content))

@@ -32,7 +32,7 @@ from coordpath_governance.errors import (
 from coordpath_governance.paths import Certificate, PathProblem, Solution, evaluate_order, solve_problem
 from coordpath_governance.paths.certificate import OPTIMAL_GAP
 from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
-from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.judge import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.logged import LoggedReference, read_reference
@@ -41,8 +41,8 @@ from coordpath_governance.reference.sources import open_source
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.class_words import class_weights
 from coordpath_governance.reports.coefficients import merged_levels
-from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose, document_digest
-from coordpath_governance.reports.document import Assessment, ChangeReportDocument
+from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose
+from coordpath_governance.reports.document import Assessment, ChangeReportDocument, document_digest
 from coordpath_governance.reports.editions import EDITION, later_fields
 from coordpath_governance.reports.glm import glm_facts
 from coordpath_governance.reports.make import Progress, Reference, Request, make_report

@@ -15,7 +15,7 @@ from coordpath_governance.ledger.records import read_records
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.formats import DECLARED, vouched_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, Provenance
-from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.judge import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.rendering.change_report import ChangeReport
 

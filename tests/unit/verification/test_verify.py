@@ -17,7 +17,8 @@ from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.paths import Certificate, Solution, evaluate_order, solve_problem
 from coordpath_governance.reference.logged import collect_reference, read_reference
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import ReportFacts, compose, document_digest
+from coordpath_governance.reports.compose import ReportFacts, compose
+from coordpath_governance.reports.document import document_digest
 from coordpath_governance.reports.make import Reference, Request, make_report
 from coordpath_governance.reports.problem import problem_on_moments
 from coordpath_governance.verification.evidence import evidence_of
