@@ -25,7 +25,8 @@ from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import REPORT_FILE, ChangeReportDocument
 from coordpath_governance.text import visible
 from coordpath_governance.verification.folder import check_folder, read_folder
-from coordpath_governance.verification.verify import Verification, verify_report
+from coordpath_governance.verification.result import Verification
+from coordpath_governance.verification.verify import verify_report
 
 if TYPE_CHECKING:
     from coordpath_governance.verification.model_files import Who

@@ -12,8 +12,8 @@ from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.origin_view import DIGEST_NOTE, SideRow, has_mlflow_digest, origin_rows
 from coordpath_governance.reports.document import ChangeReportDocument, DataFacts, VersionFacts
 from coordpath_governance.reports.impact_parts import GlmFacts
+from coordpath_governance.reports.limits import training_remarks
 from coordpath_governance.reports.stated_facts import ASKED_FACTS, DATE_FACTS
-from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.reports.version_parts import EnvironmentFacts, PinChange, pin_changes
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordpath_governance.attestation.decision import DECISION_ATTESTATION, attest_decision
+from coordpath_governance.attestation.attest import DECISION_ATTESTATION, attest_decision
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import LedgerConflictError
 from coordpath_governance.ledger.decided import decided

@@ -11,7 +11,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["differences", "rounding_of"]
+from coordpath_governance.reports.document import ChangeReportDocument
+
+__all__ = ["comparable", "differences", "document_differences", "rounding_of"]
 
 Place = tuple[str | int, ...]
 Allowance = Callable[[Place], float]
@@ -190,3 +192,18 @@ def differences(recorded: Any, again: Any, allowance: Allowance, place: Place = 
 
 def _spelled(place: Place) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+
+
+def document_differences(document: ChangeReportDocument, again: ChangeReportDocument) -> list[str]:
+    """Leaves that differ by more than their rounding, which is judged by the recomputed document."""
+    recomputed = comparable(again)
+    return list(differences(comparable(document), recomputed, rounding_of(recomputed)))
+
+
+def comparable(document: ChangeReportDocument) -> dict[str, Any]:
+    """What must come out the same: all but sentences and verdict (checked apart), the digest and the tool's own facts."""
+    content = document.model_dump(mode="json", by_alias=True)
+    for key in ("digest", "summary", "limits", "tool", "assessment"):
+        content.pop(key)
+    content["recheck"].pop("versions")
+    return content

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from coordpath_governance._version import __version__
-from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
-from coordpath_governance.attestation.decision import DECISION_ATTESTATION
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, DECISION_ATTESTATION, VERDICT_FILE
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import NotFoundError, ReportFormatError, SignatureError, UsageError
 from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
 from coordpath_governance.reports.decision import DecisionDocument
 from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE
-from coordpath_governance.verification.verify import Check
+from coordpath_governance.verification.result import Check
 
 __all__ = [
     "DECISION_FILE",

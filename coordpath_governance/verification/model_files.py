@@ -16,7 +16,7 @@ from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
 from coordpath_governance.reports.version_parts import EnvironmentFacts, environments_of
 from coordpath_governance.verification.compare import differences
-from coordpath_governance.verification.verify import Check, Verification
+from coordpath_governance.verification.result import Check, Verification
 
 __all__ = ["Who", "check_model_files"]
 

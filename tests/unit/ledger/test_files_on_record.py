@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from coordpath_governance.attestation.attest import attest
-from coordpath_governance.attestation.decision import attest_decision
+from coordpath_governance.attestation.attest import attest, attest_decision
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.cli.verify_command import command
 from coordpath_governance.ledger.export import export_lines

@@ -17,7 +17,7 @@ from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.paths import Certificate, Solution, evaluate_order, solve_problem
 from coordpath_governance.reference.logged import collect_reference, read_reference
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import ReportFacts, compose
+from coordpath_governance.reports.compose import ReportInputs, compose
 from coordpath_governance.reports.document import document_digest
 from coordpath_governance.reports.make import Reference, Request, make_report
 from coordpath_governance.reports.problem import problem_on_moments
@@ -214,8 +214,10 @@ def test_a_hidden_coordinate_is_found(report, hidden):
     pair = ModelPair(evidence.champion, evidence.candidate)
     change = align(pair, moments)
     problem = problem_on_moments(change, document.settings)
-    told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
-    forged = ChangeReport(compose(told, pair, change, problem, solve_problem(problem), None))
+    inputs = ReportInputs(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
+    forged = ChangeReport(
+        compose(inputs, pair=pair, change=change, problem=problem, solution=solve_problem(problem), rows=None)
+    )
     result = verify_report(forged)
     assert not result.passed
     assert any(f"{hidden}" in finding and "not there" in finding for check in result.checks for finding in check.findings)
@@ -233,8 +235,10 @@ def test_the_worst_order_is_not_optimal_however_small_the_change(rows):
     worst = max(orders, key=lambda s: s.certificate.objective)
     objective = worst.certificate.objective
     claimed = Solution(evidence.problem, worst.path, Certificate(objective, objective, 0.0, 0.0, "optimal", "lattice"))
-    told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
-    forged = ChangeReport(compose(told, pair, change, evidence.problem, claimed, document.rows))
+    inputs = ReportInputs(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
+    forged = ChangeReport(
+        compose(inputs, pair=pair, change=change, problem=evidence.problem, solution=claimed, rows=document.rows)
+    )
     assert verify_report(report).passed
     failed = [check.level for check in verify_report(forged).checks if not check.passed]
     assert "certificate" in failed
