@@ -209,8 +209,8 @@ def _sentences(
     if doubtful and not needs:
         sentences.append("The policy names nobody who could decide that.")
     elif (needs or extra_need) and not failed:
-        asked = [f"{need.count} × {need.role}" for need in needs]
-        sentences.append(f"Approval needed: {', '.join([*asked, extra_need] if extra_need else asked)}.")
+        approvals = [f"{need.count} × {need.role}" for need in needs]
+        sentences.append(f"Approval needed: {', '.join([*approvals, extra_need] if extra_need else approvals)}.")
     elif not failed:
         sentences.append(f"Changes of class '{own_class.class_}' need no approval.")
     return sentences

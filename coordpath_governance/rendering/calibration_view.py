@@ -87,7 +87,7 @@ class BalanceRow:
 
 @dataclass(frozen=True)
 class CalibrationView:
-    """Part of section 7; ``folded``: whether the classes' own tables are hidden at first."""
+    """Part of the section "impact"; ``folded``: whether the classes' own tables are hidden at first."""
 
     tenths: Tenths
     caption: str
@@ -109,7 +109,7 @@ def calibration_view(document: ChangeReportDocument, caps: Caps) -> CalibrationV
     column = _column(old.calibration, new.calibration)
     tenths = _tenths(old.calibration, new.calibration, column, caps)
     by_class = _by_class(old.classes, new.classes, caps)
-    by, has_auc = by_weight_and_exposure(document, caps), any(each.auc is not None for each in (*old.classes, *new.classes))
+    by, has_auc = by_weight_and_exposure(document, caps), any(side.auc is not None for side in (*old.classes, *new.classes))
     return CalibrationView(
         tenths=tenths,
         caption=_caption(tenths, by, "the order of its own predictions"),

@@ -1,7 +1,7 @@
 """How much of everything a page shows, so that no document makes it too large.
 
-A page is made with the most generous caps first; if it comes out too large, with the next ones. What a cap leaves out is
-counted on the page and stands in change_report.json.
+A page is made with the largest caps first; if it is too large, with the next smaller ones. What is left out is counted on
+the page, and is in change_report.json.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class CoefficientRow:
 
 @dataclass(frozen=True)
 class CoefficientTable:
-    """Rows of coefficients; ``remarked``: whether there is anything to say of one, and a column for it."""
+    """Rows of coefficients; ``remarked``: whether any row has remarks, and the table a column for them."""
 
     rows: tuple[CoefficientRow, ...]
     remarked: bool
@@ -53,7 +53,7 @@ class CoefficientTable:
 
     @classmethod
     def of(cls, rows: list[CoefficientRow], left_out: int = 0) -> CoefficientTable:
-        """A table of these rows, which leaves out so many."""
+        """A table of ``rows`` that leaves out ``left_out`` others."""
         return cls(tuple(rows), any(row.remarks for row in rows), left_out)
 
 
@@ -77,7 +77,7 @@ class NameList:
 
 @dataclass(frozen=True)
 class CoefficientsView:
-    """Section 5."""
+    """The view of the section "coefficients"."""
 
     sentence: str
     lead: CoefficientTable
@@ -96,11 +96,11 @@ class CoefficientsView:
 
 
 def coefficients_view(document: ChangeReportDocument, caps: Caps) -> CoefficientsView:
-    """Section 5 of the report: largest standardised change first, the baseline before all."""
+    """The section "coefficients": the baseline first, then by the size of the standardised change."""
     counts = document.counts
-    told = [c for c in document.coordinates if not (c.exercised and c.kind in ("function", "function-change"))]
-    exercised = sorted((c for c in told if c.exercised), key=_rank)
-    idle = [c for c in told if not c.exercised]
+    single = [c for c in document.coordinates if not (c.exercised and c.kind in ("function", "function-change"))]
+    exercised = sorted((c for c in single if c.exercised), key=_rank)
+    idle = [c for c in single if not c.exercised]
     words = family_words(document, caps)
     stands_for = standing_for(document)
     rows = [_row(c, stands_for.get(c.label), caps) for c in exercised[: caps.rows]]
@@ -198,7 +198,7 @@ def _idle(row: CoefficientRow) -> CoefficientRow:
 
 
 def _not_drawn(number: int) -> str:
-    """What the chart has no room for."""
+    """A sentence on how many coefficients the chart has no room for; "" if none."""
     if not number:
         return ""
     return "The other one is in the table." if number == 1 else f"The other {count(number)} are in the table."

@@ -20,7 +20,7 @@ from coordpath_governance.reports.decision import ApprovalGiven, DecisionDocumen
 __all__ = ["DECISION_LAYOUT", "DecisionView", "decision_view", "render_decision_html", "render_decision_markdown"]
 
 DECISION_LAYOUT = 1
-"""Counts up with every change of a byte in these pages, by which the audit knows what it can lay out again."""
+"""Increased with every change of a byte in these pages: the audit lays out again only pages of the same number."""
 _SIZES = (
     Caps(name=120, prose=4000, rows=120, lead_rows=0, steps=0, moves=0, entries=60, chart_rows=0, problem=0),
     Caps(name=80, prose=600, rows=60, lead_rows=0, steps=0, moves=0, entries=30, chart_rows=0, problem=0),
@@ -33,7 +33,7 @@ _MINUTE = len("2026-01-31T10:20")
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One signed word: what it is about (a rule, for a waiver), who gave it, what they wrote, until when it held."""
+    """One signed statement: the rule that a waiver is about, who signed it, what they wrote, and until when it held."""
 
     about: str
     by: str
@@ -142,8 +142,8 @@ def _nobody_approved(document: DecisionDocument) -> str:
     """What the page says where there is no approval."""
     if document.emergency is not None:
         return "Nobody approved this beforehand."
-    asked = ": its policy asked for no approval" if document.decision == "promoted" else ""
-    return f"Nobody approved this change{asked}."
+    reason = ": its policy asked for no approval" if document.decision == "promoted" else ""
+    return f"Nobody approved this change{reason}."
 
 
 def _people(statements: tuple[ApprovalGiven | WaiverGiven | RejectionGiven, ...], caps: Caps) -> Shown[PersonRow]:

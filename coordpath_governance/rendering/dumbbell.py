@@ -108,5 +108,5 @@ def _row(row: DumbbellRow, layout: Layout, scale: Scale, top: float) -> str:
 def _one_sided(row: DumbbellRow) -> str:
     """Words for a coefficient that only one model has."""
     value = row.new if row.old is None else row.old
-    shown = pair(value, value, 3)[0] if value is not None else "none"
-    return f"new only: {shown}" if row.old is None else f"old only: {shown}"
+    text = pair(value, value, 3)[0] if value is not None else "none"
+    return f"new only: {text}" if row.old is None else f"old only: {text}"

@@ -57,9 +57,9 @@ def _axes(across: Scale, up: Scale) -> str:
 
 
 def _line(places: Sequence[float], values: Sequence[float | None], across: Scale, up: Scale, class_: str) -> str:
-    known = [(place, value) for place, value in zip(places, values, strict=True) if value is not None]
-    commands = [f"{'L' if i else 'M'}{svg.number(across(x))} {svg.number(up(y))}" for i, (x, y) in enumerate(known)]
-    return svg.path("".join(commands), class_) if len(known) > 1 else ""
+    points = [(place, value) for place, value in zip(places, values, strict=True) if value is not None]
+    commands = [f"{'L' if i else 'M'}{svg.number(across(x))} {svg.number(up(y))}" for i, (x, y) in enumerate(points)]
+    return svg.path("".join(commands), class_) if len(points) > 1 else ""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class BracketView:
 
 @dataclass(frozen=True)
 class PathView:
-    """Section 3."""
+    """The view of the section "path"."""
 
     empty: bool
     empty_text: str
@@ -121,19 +121,19 @@ def path_column(document: ChangeReportDocument) -> CostColumn:
 
 
 def path_view(document: ChangeReportDocument, caps: Caps) -> PathView:
-    """Section 3 of the report."""
+    """The section "path": every step with its cost, and the waterfall."""
     path = document.path
     column = path_column(document)
     cost = wording.cost_name(document)
-    shown = path.steps[: caps.steps]
+    drawn = path.steps[: caps.steps]
     chart = _chart(document, caps, column)
     low, high = chart.domain() if chart else (0.0, 0.0)
     end = path.steps[-1].cost if path.steps else path.start_cost
     views: list[StepView] = []
     before = path.start_cost
-    for index, step in enumerate(shown):
+    for index, step in enumerate(drawn):
         text_bar = bar(before, step.cost, low, high)
-        views.append(_step_view(step, _place(shown, index), text_bar, caps, column))
+        views.append(_step_view(step, _place(drawn, index), text_bar, caps, column))
         before = step.cost
     return PathView(
         empty=not path.steps,
@@ -143,7 +143,7 @@ def path_view(document: ChangeReportDocument, caps: Caps) -> PathView:
         order_free=wording.order_free(document)[0],
         suffix=column.suffix,
         steps=tuple(views),
-        left_out=len(path.steps) - len(shown),
+        left_out=len(path.steps) - len(drawn),
         start_label=start_label(document, caps),
         start_cost=column.cost(path.start_cost),
         end_label=end_label(document, caps),

@@ -84,7 +84,7 @@ def group(class_: str, *parts: str) -> str:
 
 
 def hatch(identifier: str, class_: str) -> str:
-    """A pattern of slanting lines, so that a worsening bar is told apart without colour."""
+    """A pattern of slanting lines, so that a worsening bar differs without colour."""
     stripe = f'<rect width="6" height="6" class="{class_}-ground"/><line x1="0" y1="0" x2="0" y2="6" class="{class_}"/>'
     return (
         f'<defs><pattern id="{escape(identifier)}" width="6" height="6" patternUnits="userSpaceOnUse" '

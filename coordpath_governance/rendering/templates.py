@@ -50,14 +50,14 @@ ESCAPES = str.maketrans(
         "$": "<span>$</span>",
     }
 )
-"""``@`` would call people, ``$`` opens a formula, both after Markdown's own escapes are gone: so they get company."""
+"""``@`` calls people and ``$`` opens a formula even where they are escaped, so both are kept apart from their neighbours."""
 
 REFERENCES = re.compile(r"(?i)(#|\bgh-)(?=\d)")
 EMOJI = re.compile(r":(?=[a-z0-9_+-]{1,40}:)", re.IGNORECASE)
 LINK_STARTS = re.compile(r"(?i)(\w:|\bwww)(?=//|\.)")
 LINE_STARTS = re.compile(r"^(\s*)(=|[-+](?=[\s+-]|$))|^(\s*\d+)([.)](?=\s|$))")
 BREAK = "\ue000"
-"""Stands for a zero-width space while escaping; `visible` leaves none of these in user text."""
+"""Stands for a zero-width space while text is escaped; `visible` removes it from user text."""
 
 BREAKS = re.compile(r"(?<=\w[_/=])(?=\w)|(?<=[^\W\d]\.)(?=[^\W\d])")
 """Where a long name may go on to the next line."""

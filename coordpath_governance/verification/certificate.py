@@ -1,4 +1,4 @@
-"""The certificate level: the recorded solution, and whether its optimality or its bound can be proved again."""
+"""The certificate level: the recorded solution, and whether its optimality or its bound can be proved proved."""
 
 from __future__ import annotations
 
@@ -52,23 +52,23 @@ def check_certificate(document: ChangeReportDocument, problem: PathProblem) -> C
     """Solve again: what the report claims must not be more than what is proved now."""
     recorded = document.path
     source = "moments" if document.glm is None else "recorded evaluations of the cost"
-    what = f"status '{recorded.status}' and lower bound are re-established from the {source}"
+    claim = f"status '{recorded.status}' and lower bound are re-established from the {source}"
     try:
-        again = solve_problem(problem).certificate
+        proved = solve_problem(problem).certificate
     except UnknownSetError as error:
-        return Check("certificate", what, (str(error),))
+        return Check("certificate", claim, (str(error),))
     weight = float(problem.alphas(problem.most_terms).sum()) if problem.most_terms else 0.0
-    excess = again.objective - weight * problem.cost.minimum()
-    tolerance = OPTIMAL_GAP * max(excess, 0.0) + _LAST_PLACES * abs(again.objective)
+    excess = proved.objective - weight * problem.cost.minimum()
+    tolerance = OPTIMAL_GAP * max(excess, 0.0) + _LAST_PLACES * abs(proved.objective)
     findings = []
-    if recorded.lower_bound > again.lower_bound + tolerance:
-        findings.append(f"lower bound {recorded.lower_bound!r} is higher than the {again.lower_bound!r} that can be proved")
-    if recorded.objective > again.objective + tolerance and recorded.status == "optimal":
-        findings.append(f"called optimal at {recorded.objective!r}, but {again.objective!r} is possible")
-    if recorded.objective < again.lower_bound - tolerance:
-        findings.append(f"objective {recorded.objective!r} is below what any path can reach, {again.lower_bound!r}")
-    if document.glm is not None and recorded.solver != again.solver:
-        findings.append(f"called found by '{recorded.solver}', but it is '{again.solver}' that finds it")
-    if recorded.status == "optimal" and again.status != "optimal":
-        findings.append(f"called optimal, but only '{again.status}' can be re-established")
-    return Check("certificate", what, tuple(findings))
+    if recorded.lower_bound > proved.lower_bound + tolerance:
+        findings.append(f"lower bound {recorded.lower_bound!r} is higher than the {proved.lower_bound!r} that can be proved")
+    if recorded.objective > proved.objective + tolerance and recorded.status == "optimal":
+        findings.append(f"called optimal at {recorded.objective!r}, but {proved.objective!r} is possible")
+    if recorded.objective < proved.lower_bound - tolerance:
+        findings.append(f"objective {recorded.objective!r} is below what any path can reach, {proved.lower_bound!r}")
+    if document.glm is not None and recorded.solver != proved.solver:
+        findings.append(f"called found by '{recorded.solver}', but it is '{proved.solver}' that finds it")
+    if recorded.status == "optimal" and proved.status != "optimal":
+        findings.append(f"called optimal, but only '{proved.status}' can be re-established")
+    return Check("certificate", claim, tuple(findings))

@@ -50,14 +50,14 @@ def check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, p
         exposure=facts.exposure,
     )
     request = Request(document.subject, document.facts, document.settings, document.environments, document.edition)
-    what = "moments, standard errors and impact follow from the data"
+    claim = "moments, standard errors and impact follow from the data"
     try:
         search = _recorded_search(document, evidence.problem)
-        again = make_report(evidence.champion, evidence.candidate, reference, request, progress, search)
+        recomputed = make_report(evidence.champion, evidence.candidate, reference, request, progress, search)
     except (ReferenceDataError, ProblemError) as error:
-        return [*checks, Check("data", what, (str(error),))]
-    differing = [text for text in document_differences(document, again) if not text.startswith(_HOW_THE_FILE_IS_CALLED)]
-    return [*checks, Check("data", what, tuple(differing))]
+        return [*checks, Check("data", claim, (str(error),))]
+    differing = [text for text in document_differences(document, recomputed) if not text.startswith(_HOW_THE_FILE_IS_CALLED)]
+    return [*checks, Check("data", claim, tuple(differing))]
 
 
 def _recorded_search(document: ChangeReportDocument, problem: PathProblem) -> Search | None:
@@ -111,10 +111,12 @@ def _ask_for_curvature(record: RecordedCost, sets: EvaluatedSets) -> None:
 def _logged(document: ChangeReportDocument, path: Path) -> LoggedReference:
     """The moments in a reference.json that a run logged: the data of a report on logged moments."""
     run = document.subject.candidate.run_id
-    what = f"this report was made from logged moments: give coordpath/reference.json of the run {run or 'that logged them'}"
+    advice = (
+        f"this report was made from logged moments: give coordpath/reference.json of the run {run or 'that logged them'}"
+    )
     try:
         return read_reference(path.read_bytes())
     except OSError as error:
-        raise NotFoundError(f"cannot read '{path}' ({error.strerror}); {what}") from error
+        raise NotFoundError(f"cannot read '{path}' ({error.strerror}); {advice}") from error
     except ReferenceDataError as error:
-        raise UsageError(f"'{path}' holds no logged moments; {what}") from error
+        raise UsageError(f"'{path}' holds no logged moments; {advice}") from error

@@ -21,7 +21,7 @@ class Check:
     """One thing that was rechecked, at which level, and the mismatches that were found."""
 
     level: str
-    what: str
+    claim: str
     findings: tuple[str, ...] = ()
 
     @property

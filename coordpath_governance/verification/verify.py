@@ -97,15 +97,15 @@ def _has_origin(document: ChangeReportDocument) -> bool:
 
 
 def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Check:
-    what = "every figure follows from the evidence in the report"
+    claim = "every figure follows from the evidence in the report"
     try:
         pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
         hidden = _hidden(pair, evidence.moments)
         if hidden:
-            return Check("arithmetic", what, tuple(f"coordinates: {label} of the models is not there" for label in hidden))
+            return Check("arithmetic", claim, tuple(f"coordinates: {label} of the models is not there" for label in hidden))
         change = align(pair, evidence.moments)
         if [c.label for c in change.exercised] != list(evidence.problem.features):
-            return Check("arithmetic", what, ("coordinates: are not those that follow from the models and the data",))
+            return Check("arithmetic", claim, ("coordinates: are not those that follow from the models and the data",))
         solution = recorded_solution(document, evidence.problem, Labels.of(change))
         inputs = ReportInputs(
             subject=document.subject,
@@ -118,14 +118,14 @@ def _check_arithmetic(document: ChangeReportDocument, evidence: Evidence) -> Che
             edition=document.edition,
         )
         problem = evidence.problem
-        again = compose(inputs, pair=pair, change=change, problem=problem, solution=solution, rows=document.rows)
+        recomputed = compose(inputs, pair=pair, change=change, problem=problem, solution=solution, rows=document.rows)
     except (CoordpathError, ValidationError) as error:
-        return Check("arithmetic", what, (f"the report cannot be recomputed: {str(error)[:300]}",))
-    found = document_differences(document, again)
+        return Check("arithmetic", claim, (f"the report cannot be recomputed: {str(error)[:300]}",))
+    findings = document_differences(document, recomputed)
     if document.glm is not None:
         gram = [list(row) for row in document.glm.gram]
-        found += differences(gram, change.gram.tolist(), rounding_of(comparable(again)), ("glm", "gram"))
-    return Check("arithmetic", what, tuple(found))
+        findings += differences(gram, change.gram.tolist(), rounding_of(comparable(recomputed)), ("glm", "gram"))
+    return Check("arithmetic", claim, tuple(findings))
 
 
 def _hidden(pair: ModelPair, moments: Moments) -> list[str]:
@@ -163,26 +163,26 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
 
 
 def _check_edition(document: ChangeReportDocument) -> Check:
-    """Nobody chooses to have sentences and rules judged as of old: what came later is not in a report from before."""
+    """Whether the report has no part that is later than its edition: nobody can choose to be judged by older rules."""
     findings = tuple(f"{field}: reports of the first edition do not have it" for field in later_fields(document))
     return Check("arithmetic", "nothing in it is later than its edition", findings)
 
 
 def _check_assessment(document: ChangeReportDocument) -> Check:
     """The verdict follows from the recorded figures and the policy in the report, to the letter."""
-    what = "verdict, class and rules follow from the policy and the figures"
-    again = document.model_copy(update={"assessment": NOT_ASSESSED})
+    claim = "verdict, class and rules follow from the policy and the figures"
+    recomputed = document.model_copy(update={"assessment": NOT_ASSESSED})
     applied = document.assessment.policy
     if applied is not None:
         try:
             policy = read_policy(canonical_bytes(applied.document), "the policy in the report")
-            again = assess(again, policy, document.assessment.gate)
+            recomputed = assess(recomputed, policy, document.assessment.gate)
             if document.assessment.materiality_reason is None:
-                again = again.model_copy(update={"assessment": _without_reason(again.assessment)})
+                recomputed = recomputed.model_copy(update={"assessment": _without_reason(recomputed.assessment)})
         except (PolicyError, ReportFormatError) as error:
-            return Check("arithmetic", what, (str(error),))
-    recorded, recomputed = ({"facts": d.facts, **dict(d.assessment)} for d in (document, again))
-    return Check("arithmetic", what, tuple(_assessed_otherwise(recorded, recomputed)))
+            return Check("arithmetic", claim, (str(error),))
+    recorded, expected = ({"facts": d.facts, **dict(d.assessment)} for d in (document, recomputed))
+    return Check("arithmetic", claim, tuple(_assessed_otherwise(recorded, expected)))
 
 
 def _without_reason(assessment: Assessment) -> Assessment:
