@@ -123,7 +123,7 @@ def test_an_entry_that_is_not_sound_records_nothing(book, recorded, look):
     found = look(recorded)
     assert found.entry is None
     assert wrong(found)[0].startswith("entry 6: ")
-    assert found.checks[0].what == "the export is NOT intact"
+    assert found.checks[0].claim == "the export is NOT intact"
 
 
 def test_the_policy_in_the_report_had_been_adopted(book, recorded, look):

@@ -110,7 +110,7 @@ def test_untouched_reports_hold_and_with_the_rows_they_are_verified(name, made, 
     alone = verify_report(made[name])
     assert alone.passed
     assert "not rechecked" in alone.conclusion
-    assert any("recorded evaluations" in check.what for check in alone.checks)
+    assert any("recorded evaluations" in check.claim for check in alone.checks)
     assert verify_report(made[name], glm_file).conclusion.startswith("verified against the data; ")
 
 
@@ -332,7 +332,7 @@ def test_the_same_rows_in_another_file_or_order_are_other_bytes(made, glm_file, 
         rows.to_parquet(path)
         for report in made.values():
             checks = [check for check in verify_report(report, path).checks if not check.passed]
-            assert [check.what for check in checks] == ["these are the data that the report names (SHA-256)"]
+            assert [check.claim for check in checks] == ["these are the data that the report names (SHA-256)"]
 
 
 def test_a_report_on_a_table_is_verified_by_a_file_of_any_kind(glm_file, tmp_path):
@@ -360,6 +360,6 @@ def test_other_rows_are_found(made, glm_file, tmp_path, change, says):
     path = tmp_path / "other.csv"
     change(pd.read_csv(glm_file)).to_csv(path, index=False)
     result = verify_report(made["logistic"], path)
-    inputs = " ".join(f"{check.what} {' '.join(check.findings)}" for check in result.checks if not check.passed)
+    inputs = " ".join(f"{check.claim} {' '.join(check.findings)}" for check in result.checks if not check.passed)
     assert not result.passed
     assert says in inputs

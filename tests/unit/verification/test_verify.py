@@ -151,7 +151,7 @@ def test_row_evidence_is_found_out_by_the_data(file_report, data_file):
 def test_other_data_are_found(file_report, data_file, rows):
     rows.assign(y=rows["y"] * 1.01).to_csv(data_file, index=False)
     result = verify_report(file_report, data_file)
-    failed = {check.what for check in result.checks if not check.passed}
+    failed = {check.claim for check in result.checks if not check.passed}
     assert any("SHA-256" in what for what in failed)
     assert any("follow from the data" in what for what in failed)
 
