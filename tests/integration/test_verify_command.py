@@ -15,7 +15,7 @@ import coordpath_governance as cg
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import document_digest
+from coordpath_governance.reports.document import document_digest
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "governance-0.1"
 LEDGER, ANCHOR, DATA = GOLDEN / "ledger.jsonl", GOLDEN / "anchor.json", GOLDEN / "price.csv"
