@@ -57,7 +57,7 @@ Role = Literal["training", "holdout", "out-of-time", "not stated"]
 
 PathStatus = Literal["optimal", "bounded"]
 KindOfStep = Literal["coordinate", "group", "function", "interaction", "baseline", "rest"]
-"""What `paths` calls a path and a step. MLflow loads this module where the solvers must stay out, so they are listed here."""
+"""What `paths` calls a path and a step. MLflow loads this module where the solvers must stay out, so they stand here too."""
 
 
 class Tool(Part):
