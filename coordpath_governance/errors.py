@@ -92,7 +92,7 @@ class ModelReadError(CoordpathError, ValueError):
 
 
 class UnsupportedModelError(ModelReadError):
-    """A model we can open but not explain: another flavour, a pickle, something that is not linear."""
+    """A model we can open but not explain: another flavour, a forest, something that is not linear."""
 
 
 class ReaderPluginError(ModelReadError):

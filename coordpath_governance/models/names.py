@@ -13,6 +13,8 @@ __all__ = [
     "FUNCTIONS",
     "KNOWN",
     "NUMPY_FUNCTIONS",
+    "TREE",
+    "TREES",
     "TYPES",
     "UFUNC_HOMES",
     "class_of",
@@ -190,6 +192,11 @@ FUNCTIONS = class_paths(
 
 KNOWN = class_paths(_UNDERSTOOD) | class_paths(_TOLD) | class_paths(_REBUILT) | TYPES | FUNCTIONS
 
+TREE = "sklearn.tree._tree.Tree"
+_TREE_CLASSES = class_paths({"sklearn.tree._classes": ("DecisionTreeRegressor", "DecisionTreeClassifier")})
+TREES = _TREE_CLASSES | {TREE}
+"""What only a decision tree may hold; in a linear model these names are not known."""
+
 _CLASS_NAMES = {path: path.rpartition(".")[2] for path in class_paths(_UNDERSTOOD)}
 
 
@@ -209,7 +216,8 @@ _SKOPS: Mapping[str, frozenset[str]] = {
     "FunctionNode": FUNCTIONS,
     "LossNode": class_paths(dict.fromkeys(("_loss", "sklearn._loss._loss"), _LOSSES) | {_SGD: _TOLD[_SGD]}),
     "ConstructorFromReduceNode": class_paths({_SGD: _TOLD[_SGD]}),
-    "ObjectNode": class_paths(_UNDERSTOOD) | class_paths(_TOLD),
+    "ObjectNode": class_paths(_UNDERSTOOD) | class_paths(_TOLD) | _TREE_CLASSES,
+    "TreeNode": frozenset((TREE,)),
 }
 """Which names each kind of node of a skops archive may have; JsonNode holds plain values whatever its class says."""
 
@@ -218,7 +226,7 @@ def skops_name(loader: str, path: str) -> str:
     """The name that a node of a skops archive brings: itself, or with its kind where such nodes have no such name."""
     if loader == "CachedNode":
         return "builtins.str"
-    return path if path in _SKOPS.get(loader, frozenset()) and path in KNOWN else f"{path} ({loader})"
+    return path if path in _SKOPS.get(loader, frozenset()) and path in KNOWN | TREES else f"{path} ({loader})"
 
 
 def class_of(path: str) -> str | None:
@@ -226,6 +234,6 @@ def class_of(path: str) -> str | None:
     return _CLASS_NAMES.get(path)
 
 
-def unknown_names(names: Iterable[str]) -> list[str]:
+def unknown_names(names: Iterable[str], known: frozenset[str] = KNOWN) -> list[str]:
     """Those that are not on the list, in order."""
-    return sorted(set(names) - KNOWN)
+    return sorted(set(names) - known)

@@ -9,24 +9,26 @@ states is declared, not read, and the gate does not take it for known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from coordpath_governance.errors import CoordpathError, ModelReadError, ReaderPluginError, UnsupportedModelError
 from coordpath_governance.models.coefficients_json import read_coefficients
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.models.model_files import ModelFiles, open_model_files
 from coordpath_governance.models.plugin_readers import plugin_readers
 
-__all__ = ["ModelReader", "read_model", "register_reader"]
+__all__ = ["ModelReader", "read_model", "read_version", "register_reader"]
 
 _COEFFICIENTS = "coefficients.json"
 _MAX_MESSAGE = 1_000
+_Wanted = TypeVar("_Wanted", bound="LinearModel | DecisionTree")
 
 
 class ModelReader(Protocol):
@@ -36,7 +38,7 @@ class ModelReader(Protocol):
         """Tell from the flavours whether this reader knows the model; must not open it."""
         ...
 
-    def read(self, files: ModelFiles) -> LinearModel:
+    def read(self, files: ModelFiles) -> LinearModel | DecisionTree:
         """Return the model, or raise a `ModelReadError` that says what is wrong and what to do."""
         ...
 
@@ -60,12 +62,25 @@ def register_reader(reader: ModelReader) -> None:
 
 
 def read_model(folder: Path, provenance: Provenance | None = None) -> LinearModel:
-    """Read a model's folder, or a ``coefficients.json`` itself.
+    """Read a linear model's folder, or a ``coefficients.json`` itself.
+
+    Every failure is a `ModelReadError`; so is a decision tree, which `read_version` reads.
+    """
+    return replace(_safely(lambda: _read(Path(folder), _linear), folder), provenance=provenance or Provenance())
+
+
+def read_version(folder: Path, provenance: Provenance | None = None) -> LinearModel | DecisionTree:
+    """Read a model's folder, whichever of the models that we read it is, or a ``coefficients.json`` itself.
 
     Every failure is a `ModelReadError`; its message may quote the model, and is made safe to print.
     """
+    return replace(_safely(lambda: _read(Path(folder), _any_model), folder), provenance=provenance or Provenance())
+
+
+def _safely(read: Callable[[], _Wanted], folder: Path) -> _Wanted:
+    """What was read; every failure becomes a `ModelReadError` whose message is safe to print."""
     try:
-        model = _read(Path(folder))
+        return read()
     except ModelReadError as error:
         raise type(error)(_printable(str(error))) from error
     except CoordpathError:
@@ -76,10 +91,22 @@ def read_model(folder: Path, provenance: Provenance | None = None) -> LinearMode
             f"{folder}: reading the model failed in a way that we did not foresee ({said}). If it is not damaged or forged, "
             "this is a fault of coordpath: please report it, and log the model again meanwhile."
         ) from error
-    return replace(model, provenance=provenance or Provenance())
 
 
-def _read(folder: Path) -> LinearModel:
+def _linear(model: LinearModel | DecisionTree, folder: Path) -> LinearModel:
+    if isinstance(model, LinearModel):
+        return model
+    raise UnsupportedModelError(
+        f"{folder}: the model is a {model.estimator} with {model.leaves} leaves, which is read, but a linear model is "
+        "needed here; a tree can only be compared with a tree."
+    )
+
+
+def _any_model(model: LinearModel | DecisionTree, _: Path) -> LinearModel | DecisionTree:
+    return model
+
+
+def _read(folder: Path, wanted: Callable[[LinearModel | DecisionTree, Path], _Wanted]) -> _Wanted | LinearModel:
     if folder.is_file():
         if folder.suffix != ".json":
             raise ModelReadError(f"{folder}: this is neither a model's folder nor a {_COEFFICIENTS}; give one of them.")
@@ -91,7 +118,7 @@ def _read(folder: Path) -> LinearModel:
     try:
         for reader in _readers(files):
             if reader.can_read(files):
-                return reader.read(files)
+                return wanted(reader.read(files), folder)
         return _read_by_plugin(files)
     except (UnsupportedModelError, ReaderPluginError):
         if not declared:

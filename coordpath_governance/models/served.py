@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coordpath_governance.errors import UnsupportedModelError
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.tree import brief
@@ -133,7 +134,7 @@ def check_settings(files: ModelFiles, flavour: ServedFlavour) -> None:
             )
 
 
-def check_interface(files: ModelFiles, model: LinearModel, flavour: ServedFlavour) -> None:
+def check_interface(files: ModelFiles, model: LinearModel | DecisionTree, flavour: ServedFlavour) -> None:
     """Refuse a folder that serves another method than the model's prediction, or gives it columns without their names.
 
     Of a classifier its probabilities may be served too. Columns that MLflow has made an array of go by their position,

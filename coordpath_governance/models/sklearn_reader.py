@@ -9,12 +9,14 @@ from types import MappingProxyType
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.archive import read_archive
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.formats import source_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.pickle_stream import read_pickle
 from coordpath_governance.models.served import SKLEARN, check_interface, served_file
 from coordpath_governance.models.sklearn_folding import fold_stored
+from coordpath_governance.models.sklearn_trees import is_tree, read_tree
 from coordpath_governance.models.tree import StoredTree
 
 __all__ = ["SklearnReader"]
@@ -31,7 +33,7 @@ class SklearnReader:
         """Tell whether this is a scikit-learn model."""
         return SKLEARN.name in files.flavours
 
-    def read(self, files: ModelFiles) -> LinearModel:
+    def read(self, files: ModelFiles) -> LinearModel | DecisionTree:
         """Return the model; every name in the file must be known, and nothing else may decide what is served."""
         path, form = served_file(files, SKLEARN)
         if form not in _FORMATS:
@@ -41,7 +43,7 @@ class SklearnReader:
             )
         stored = _FORMATS[form](path)
         try:
-            model = fold_stored(stored, files.columns)
+            model = (read_tree if is_tree(stored.root) else fold_stored)(stored, files.columns)
         except UnsupportedModelError as error:
             told = "" if form == "skops" else f" ({form})"
             raise UnsupportedModelError(f"{path}{told}: {error}") from error
