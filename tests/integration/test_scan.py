@@ -49,7 +49,7 @@ def test_every_model_and_why_not(names, coordpath):
     assert lines["read"].startswith("read ")
     assert "version 1 (champion): Ridge" in lines["read"] or "version 1 (champion): LinearRegression" in lines["read"]
     assert "version 1 (latest): LassoCV, 2 columns, read from the model's files (a cloudpickle, as data)" in lines["pickled"]
-    assert "version 1 (latest): DecisionTreeRegressor, 2 columns, read from the model's files (a cloudp" in lines["tree"]
+    assert "version 1 (latest): DecisionTreeRegressor, 1 columns, read from the model's files (a cloudp" in lines["tree"]
     assert "note: a tree with 4 leaves; reports tell changes of linear models only" in outcome.out
     assert lines["refused"].startswith("NOT READ")
     assert (
@@ -68,6 +68,7 @@ def test_the_same_as_json(names, coordpath):
     assert {what: models[name]["outcome"] for what, name in names.items()} == {
         "read": "read",
         "pickled": "read",
+        "tree": "read",
         "refused": "refused",
         "declared": "declared",
         "empty": "empty",
