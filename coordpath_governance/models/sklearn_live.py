@@ -6,16 +6,20 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.models.names import class_of
+from coordpath_governance.models.names import TREE, class_of
 from coordpath_governance.models.sklearn_folding import fold_model
-from coordpath_governance.models.tree import ArchivedObject, Named, Opaque
+from coordpath_governance.models.sklearn_trees import is_tree, read_tree
+from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
 
-__all__ = ["from_estimator"]
+__all__ = ["from_estimator", "tree_from_estimator"]
 
+_IN_MEMORY = "a fitted estimator in memory"
 _MAX_DEPTH = 100
 _BSPLINE = "scipy.interpolate._bsplines.BSpline"
 
@@ -30,7 +34,15 @@ def from_estimator(estimator: object, feature_names: Sequence[str] | None = None
     is_glum = model.library == "glum"
     version = getattr(sys.modules.get("glum" if is_glum else "sklearn"), "__version__", None)
     library = f"{'glum' if is_glum else 'scikit-learn'} {version}" if version else model.library
-    return replace(model, source="a fitted estimator in memory", library=library)
+    return replace(model, source=_IN_MEMORY, library=library)
+
+
+def tree_from_estimator(estimator: object, feature_names: Sequence[str] | None = None) -> DecisionTree | None:
+    """Return a fitted decision tree of scikit-learn, alone or at the end of a pipeline; None if the estimator is none."""
+    root = _View().of(estimator, 0)
+    if not is_tree(root):
+        return None
+    return replace(read_tree(StoredTree(root, frozenset(), "memory"), feature_names), source=_IN_MEMORY)
 
 
 def _stored_version() -> dict[str, object]:
@@ -77,6 +89,9 @@ class _View:
             return np.asarray(value.toarray())
         if path == _BSPLINE or (path.startswith("glum.") and class_of(path) is not None):
             return ArchivedObject(path, {str(name): self.of(item, depth + 1) for name, item in vars(value).items()})
+        if path == TREE:
+            reduced: Any = value.__reduce__()
+            return ArchivedObject(path, reduced[2], reduced[1], called=True)
         if path.startswith("sklearn.") and hasattr(value, "__dict__"):
             attributes = {str(name): self.of(item, depth + 1) for name, item in vars(value).items()}
             return ArchivedObject(path, {**_stored_version(), **attributes} if attributes else {})

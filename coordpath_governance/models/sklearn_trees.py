@@ -202,7 +202,7 @@ def _check_shape(fitted: Fitted, nodes: NDArray[Any], columns: int) -> None:
     parents = np.concatenate([places[inner], places[inner]])
     if (children <= parents).any() or (children >= len(nodes)).any():
         raise fitted.error("a child of the tree lies in front of its parent, or is no node")
-    if sorted(children.tolist()) != list(range(1, len(nodes))):
+    if not np.array_equal(np.sort(children), places[1:]):
         raise fitted.error("a node of the tree has two parents, or none")
     if ((feature[inner] < 0) | (feature[inner] >= columns)).any():
         raise fitted.error(f"a node of the tree compares a column that is none of its {columns}")

@@ -21,7 +21,8 @@ from coordpath_governance.paths.splits.strings import String, module_strings, su
 __all__ = ["Beginning", "best_beginning"]
 
 MOST_SETS = 400
-"""So many sets of one size are followed; where there are more, those with the best bounds."""
+MOST_WAYS = 10_000
+"""So many sets of one size are followed, and so many ways to make each of them longer; those with the best bounds."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,10 @@ def best_beginning(units: SplitUnits, loss: Additive, alphas: NDArray[np.float64
             for done, state in reached.items()
         )
         kept = [(bound, done) for bound, done in bounded if bound < incumbent.value]
-        if len(kept) > MOST_SETS:
-            dropped = min(dropped, kept[MOST_SETS][0])
-        level = {done: reached[done] for _, done in kept[:MOST_SETS]}
+        followed = max(1, min(MOST_SETS, MOST_WAYS // max((len(state.free) for state in reached.values()), default=1)))
+        if len(kept) > followed:
+            dropped = min(dropped, kept[followed][0])
+        level = {done: reached[done] for _, done in kept[:followed]}
     for state in level.values():
         if state.value < incumbent.value:
             incumbent = Beginning(state.order, state.value, state.value)

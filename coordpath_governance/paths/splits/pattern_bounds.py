@@ -22,7 +22,8 @@ from coordpath_governance.paths.splits.strings import module_strings
 __all__ = ["MOST_MOVES", "pattern_bound"]
 
 MOST_MOVES = 8
-"""Patterns of so many thresholds are listed: those whose rows matter most."""
+MOST_WORK = 200_000
+"""Patterns of so many thresholds are listed, those whose rows matter most; fewer where there are many steps."""
 
 
 def pattern_bound(loss: SplitLoss, alphas: NDArray[np.float64]) -> float:
@@ -52,7 +53,9 @@ def _weightiest(loss: SplitLoss) -> tuple[int, ...]:
     for term in loss.terms:
         for unit, _ in term.condition:
             weights[unit] = weights.get(unit, 0.0) + abs(term.base) + math.fsum(abs(gain) for _, gain in term.gains)
-    return tuple(sorted(sorted(weights, key=lambda unit: (-weights[unit], unit))[:MOST_MOVES]))
+    affordable = max(0, int(math.log2(MOST_WORK / (1 + loss.size))))
+    heaviest = sorted(weights, key=lambda unit: (-weights[unit], unit))[: min(MOST_MOVES, affordable)]
+    return tuple(sorted(heaviest))
 
 
 def _floor(

@@ -20,8 +20,8 @@ from coordpath_governance.paths.splits.strings import best_order
 
 __all__ = ["RoughOrder", "rough_order"]
 
-MOST_ORDERS = 4_000
-"""So many orders are tried."""
+MOST_WORK = 3_000_000
+"""So many gains are added up in trying orders."""
 
 
 @dataclass(frozen=True)
@@ -92,18 +92,20 @@ class _Value:
 
 def _improved(loss: SplitLoss, value: _Value, order: list[int]) -> list[int]:
     """The order after moving one unit at a time for as long as it helps."""
-    best, tried, helps = value.of(order), 0, True
-    while helps and tried < MOST_ORDERS:
+    best, left, helps = value.of(order), MOST_WORK // (1 + loss.size), True
+    while helps and left > 0:
         helps = False
         for unit in range(len(order)):
             without = [other for other in order if other != unit]
             lowest, highest = _room(loss, without, unit)
-            for position in range(lowest, highest + 1):
+            for position in range(lowest, min(highest, lowest + left) + 1):
                 moved = [*without[:position], unit, *without[position:]]
-                tried += 1
+                left -= 1
                 reached = value.of(moved)
                 if reached < best - abs(best) * 1e-15:
                     order, best, helps = moved, reached, True
+            if left <= 0:
+                break
     return order
 
 

@@ -81,9 +81,8 @@ def _certified(
 ) -> Certificate:
     """The certificate if no order is better by more than ``difference``; ``least`` is the least loss on any way."""
     weight = math.fsum(alphas)
-    size = sum(1 + len(term.gains) for term in loss.terms)
     scale = math.fsum(abs(part) for term in loss.terms for part in (term.base, *(gain for _, gain in term.gains)))
-    rounding = _ROUNDINGS * _EPSILON * weight * scale * math.log2(2 + size)
+    rounding = _ROUNDINGS * _EPSILON * weight * scale * math.log2(2 + loss.size)
     return certify(
         objective=math.fsum(alpha * cost for alpha, cost in zip(alphas, costs[1:], strict=True)),
         excess=math.fsum(alpha * (cost - least) for alpha, cost in zip(alphas, costs[1:], strict=True)),

@@ -84,6 +84,11 @@ class SplitLoss:
         return [self.value(frozenset(order[:count])) for count in range(len(order) + 1)]
 
     @cached_property
+    def size(self) -> int:
+        """How many numbers the terms hold."""
+        return sum(1 + len(term.condition) + len(term.gains) for term in self.terms)
+
+    @cached_property
     def additive(self) -> Additive | None:
         """The gains if none depends on another unit: where a condition decides over one base or another, and no more."""
         if any(len(term.condition) > 1 or (term.condition and term.gains) for term in self.terms):

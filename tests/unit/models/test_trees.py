@@ -26,6 +26,7 @@ from coordpath_governance.models.archive import read_archive_bytes
 from coordpath_governance.models.decision_tree import leaf_of_rows, rows_as_compared, single_leaf
 from coordpath_governance.models.pickle_stream import read_pickle_bytes
 from coordpath_governance.models.readers import read_version
+from coordpath_governance.models.sklearn_live import tree_from_estimator
 from coordpath_governance.models.sklearn_trees import is_tree, read_tree
 
 FOLDER = Path(__file__).parents[2] / "golden" / "trees"
@@ -150,6 +151,17 @@ def test_the_tree_before_its_first_split():
     leaf = single_leaf(read_tree(read_pickle_bytes(pickle.dumps(model))))
     assert (leaf.count, leaf.leaves, leaf.columns) == (1, 1, ())
     np.testing.assert_allclose(predict(leaf, frame), frame.price.mean())
+
+
+def test_a_tree_in_memory():
+    frame = training_data()
+    model, columns, target = models()["pipeline"]
+    model.fit(frame[columns], frame[target])
+    live, stored = tree_from_estimator(model), read_tree(read_pickle_bytes(pickle.dumps(model)))
+    for part in ("feature", "threshold", "left", "right", "missing_left", "value"):
+        np.testing.assert_array_equal(getattr(live, part), getattr(stored, part))
+    assert (live.names, live.library, live.source) == (stored.names, stored.library, "a fitted estimator in memory")
+    assert tree_from_estimator(LinearRegression().fit([[1.0], [2.0]], [1.0, 2.0])) is None
 
 
 def test_nobody_can_change_a_tree():
