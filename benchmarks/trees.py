@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 from coordpath_governance.alignment.tree_units import align_trees  # noqa: E402
 from coordpath_governance.models.decision_tree import DecisionTree, rows_as_compared  # noqa: E402
-from coordpath_governance.models.sklearn_live import tree_from_estimator  # noqa: E402
+from coordpath_governance.models.sklearn_reader import tree_from_estimator  # noqa: E402
 from coordpath_governance.paths.splits.measured import measure_splits  # noqa: E402
 from coordpath_governance.paths.splits.row_losses import SQUARED, RowLosses  # noqa: E402
 from coordpath_governance.paths.splits.solve import SplitPath, solve_splits  # noqa: E402

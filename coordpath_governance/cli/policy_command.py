@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -124,7 +124,7 @@ def schema() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @key_option
 @ledger_options
-def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - the options of the ledger
+def adopt(file: Path, key: Path | None, **where: str | None) -> int:
     """Adopt FILE: from now on the gate goes by it. It replaces an adopted policy of the same name.
 
     Signed with the key of a policy-admin. Exits 1 if the policy contradicts its data, a registered model that it matches, or
@@ -137,7 +137,7 @@ def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - 
     sha256 = policy_sha256(policy)
     signer = load_key(key)
     ledger = open_ledger(**where, create=False)
-    seen = ledger.head()
+    head = ledger.head()
     before = {each.policy.name: each for each in adopted_policies(ledger)}.get(policy.name)
     if before is not None and before.sha256 == sha256:
         say_line(f"Policy '{policy.name}', SHA-256 {sha256}, is the adopted one already")
@@ -146,7 +146,7 @@ def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - 
     objections = [remark.text for remark in remarks if remark.certain]
     if objections:
         raise RefusedError(f"policy '{policy.name}' was not adopted. {' '.join(f'{each}.' for each in objections)}")
-    entry = adopt_policy(ledger, policy, signer, seen)
+    entry = adopt_policy(ledger, policy, signer, head)
     if entry.event == "proposal":
         say_line(f"Policy '{policy.name}', SHA-256 {sha256}, is proposed in {ledger.url}")
         return say_proposed(entry)

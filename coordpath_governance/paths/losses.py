@@ -54,8 +54,8 @@ def path_complexity(path: Path | Solution) -> int:
 def path_loss(path: Path | Solution, weights: Weights | Mapping[str, Any]) -> float:
     """L_α(β) = Σₖ αₖ c(βₖ); ``weights`` may be a document such as {"gamma": 0.5}."""
     path = _path(path)
-    asked = weights if hasattr(weights, "alphas") else parse_weights(weights)
-    return math.fsum(a * c for a, c in zip(asked.alphas(path.terms).tolist(), path.costs(), strict=True))
+    parsed = weights if hasattr(weights, "alphas") else parse_weights(weights)
+    return math.fsum(a * c for a, c in zip(parsed.alphas(path.terms).tolist(), path.costs(), strict=True))
 
 
 def cost_sequence(path: Path | Solution, length: int) -> tuple[float, ...]:
@@ -149,12 +149,12 @@ def as_problem(problem: PathProblem | Mapping[str, Any]) -> PathProblem:
     return problem if isinstance(problem, PathProblem) else parse_problem(problem)
 
 
-def _path(given: Path | Solution) -> Path:
-    if isinstance(given, Solution):
-        return given.path
-    if not isinstance(given, Path):
-        raise UsageError(f"path: is a {type(given).__name__}; give a Solution or a Path")
-    return given
+def _path(path: Path | Solution) -> Path:
+    if isinstance(path, Solution):
+        return path.path
+    if not isinstance(path, Path):
+        raise UsageError(f"path: is a {type(path).__name__}; give a Solution or a Path")
+    return path
 
 
 def _finite(bound: float) -> float | None:

@@ -224,11 +224,11 @@ def check_features(features: tuple[str, ...]) -> None:
     """At least one name, and none twice."""
     if not features:
         raise ProblemError("features: is empty; name at least one")
-    seen: set[str] = set()
+    names: set[str] = set()
     for i, name in enumerate(features):
-        if name in seen:
+        if name in names:
             raise ProblemError(f"features[{i}]: {name!r} is there twice; names are unique")
-        seen.add(name)
+        names.add(name)
 
 
 def check_solver(name: str, target: NDArray[np.float64] | None) -> None:

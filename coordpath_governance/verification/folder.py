@@ -28,6 +28,7 @@ __all__ = [
     "VERDICT_FILES",
     "FolderChecks",
     "check_folder",
+    "foreign_files",
     "on_another_report",
     "read_folder",
 ]
@@ -68,6 +69,12 @@ def read_folder(folder: Path) -> dict[str, bytes]:
     if REPORT_FILE not in files:
         raise NotFoundError(f"there is no {REPORT_FILE} in '{folder}'")
     return files
+
+
+def foreign_files(folder: Path) -> tuple[str, ...]:
+    """What to say of the files in a folder that are none of ours: people may take one for a page of the report."""
+    others = sorted(path.name for path in folder.iterdir() if path.name not in _NAMES or not path.is_file())
+    return (f"what is not ours in the folder: {', '.join(others)}",) if others else ()
 
 
 @dataclass(frozen=True)

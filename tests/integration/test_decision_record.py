@@ -10,7 +10,7 @@ from helpers.office import Office
 
 from coordpath_governance.attestation.decision import DECISION_ATTESTATION
 from coordpath_governance.models import model_digest
-from coordpath_governance.registry.beside import folder_name
+from coordpath_governance.registry.attachments import folder_name
 
 FILES = {"decision.json", "decision.html", "decision.md", DECISION_ATTESTATION}
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert) | **b** \u202e"

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.costs.quadratic import Measured
-from coordpath_governance.paths.orders.order_stops import check_order, order_stops
-from coordpath_governance.paths.outcome import Outcome, normalise
+from coordpath_governance.paths.outcome import Outcome, check_order, normalise, order_stops
 from coordpath_governance.paths.row_orders.evaluated_sets import corners, greedy_units, slopes_of
 from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask, diagonal
-from coordpath_governance.paths.row_orders.minorants import EPS
 from coordpath_governance.paths.solvers.protocol import Answer
 from coordpath_governance.paths.solvers.table import choose_order_solver
 
@@ -71,7 +70,7 @@ class EvaluatedOrders:
     def _outcome(self, answer: Answer, *, bounded: bool) -> Outcome:
         """The order with its costs; ``bounded``: the bound is one of Σ over all terms but the last, not just min c.
 
-        Rounding of the mean over rows counts as nothing, also where the order explains nothing beside it.
+        Differences within the rounding of the mean over rows count as zero, even if the order explains no more than that.
         """
         problem = self.problem
         sets, minimum = problem.sets, problem.cost.minimum()
@@ -79,7 +78,7 @@ class EvaluatedOrders:
         stops = order_stops(problem, answer.order)
         moved = [answer.order[:k] for k in range(problem.singles + 1)]
         moved += [answer.order] * (len(stops) - problem.singles)
-        costs = np.array([each.value for each in sets.ask(corners(sets.size, moved), slopes=False)])
+        costs = np.array([evaluation.value for evaluation in sets.ask(corners(sets.size, moved), slopes=False)])
         excess = costs - minimum
         weight = float(alphas.sum())
         last = float(alphas[-1] * excess[-1]) if len(alphas) else 0.0

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs import GlmCost
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.costs.quadratic import Measured
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.outcome import Outcome
 from coordpath_governance.paths.row_orders.evaluated_orders import EvaluatedOrders
-from coordpath_governance.paths.row_orders.minorants import EPS
 from coordpath_governance.paths.row_walks.model_costs import ModelCosts
 from coordpath_governance.paths.row_walks.row_walk_task import RowWalkTask
 from coordpath_governance.paths.row_walks.state_costs import StateCosts, WalkFloors
@@ -144,17 +144,17 @@ class _WalksOnRows:
         )
 
     def conclude(self, lengths: list[Length], exponent: int) -> Outcome:
-        """Rounding of the mean over rows counts as nothing, also where the path explains nothing beside it."""
-        best = min(lengths, key=lambda each: each.value)
+        """Differences within the rounding of the mean over rows count as zero, even if the path explains no more."""
+        best = min(lengths, key=lambda length: length.value)
         stops, floor = best.stops or (), best.weight * self._minimum
         models = np.stack([self._walks.problem.start, *(stop.beta for stop in stops)])
         costs = self._walks.costs.cost.values(models)
-        rounding = max(64.0 * EPS * float(costs.max()) * best.weight, *(each.rounding for each in lengths))
+        rounding = max(64.0 * EPS * float(costs.max()) * best.weight, *(length.rounding for length in lengths))
         return Outcome(
             stops=stops,
             terms=best.terms,
             excess=best.value - floor,
-            difference=best.value - min(each.bound for each in lengths),
+            difference=best.value - min(length.bound for length in lengths),
             rounding=rounding,
             nothing=2.0 * rounding,
             weight=best.weight,

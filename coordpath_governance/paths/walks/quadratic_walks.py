@@ -159,17 +159,17 @@ class _QuadraticWalks:
         along = measure_stops(problem, stops) if best.along is None else best.along
         above = best.value + walks.level * best.weight
         excess = above if above > 0 else best.value
-        heaviest = max(each.weight for each in lengths)
+        heaviest = max(length.weight for length in lengths)
         most = max(above, 0.0) + walks.below_minimum(stops) * heaviest
         if best.value >= 0:
             most = min(most, best.value + walks.unseen(stops) * heaviest)
-        most += max((best.weight - each.weight) * (minimum - walks.level) for each in lengths)
+        most += max((best.weight - length.weight) * (minimum - walks.level) for length in lengths)
         return Outcome(
             stops=stops,
             terms=best.terms,
             excess=excess,
             difference=best.value - bound,
-            rounding=max(each.rounding for each in lengths),
+            rounding=max(length.rounding for length in lengths),
             nothing=nothing_at_all(problem, along, walks.exponent) * best.weight,
             weight=best.weight,
             exponents=(walks.exponent, exponent),

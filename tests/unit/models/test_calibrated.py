@@ -172,8 +172,8 @@ KINDS = np.digitize(DATA.y, DATA.y.quantile([0.3, 0.7]))
         ),
         (prepared(LinearSVC()), TARGET, f"the last step 'linearsvc' is a LinearSVC, whose score is a margin.*{WAY_OUT}"),
         (prepared(Perceptron()), TARGET, f"is a Perceptron, whose score is a margin.*{WAY_OUT}"),
-        (prepared(PassiveAggressiveClassifier()), TARGET, f"the hinge loss and no log-odds.*{WAY_OUT}"),
-        (prepared(RidgeClassifier()), TARGET, f"the squared error against −1 and \\+1 and no log-odds.*{WAY_OUT}"),
+        (prepared(PassiveAggressiveClassifier()), TARGET, f"the hinge loss and not a log-odds.*{WAY_OUT}"),
+        (prepared(RidgeClassifier()), TARGET, f"the squared error against −1 and \\+1 and not a log-odds.*{WAY_OUT}"),
         (prepared(RidgeClassifierCV()), TARGET, f"is a RidgeClassifierCV.*{WAY_OUT}"),
         (prepared(SGDClassifier(loss="modified_huber")), TARGET, f"the loss 'modified_huber'.*loss='log_loss'.*{WAY_OUT}"),
         (FixedThresholdClassifier(prepared(LinearSVC())), TARGET, f"is a LinearSVC.*{WAY_OUT}"),
@@ -248,7 +248,7 @@ def forged(change):
         ),
         (
             lambda model, pair, sigmoid: setattr(pair, "estimator", fit(prepared(LogisticRegression()), KINDS)),
-            "no classifier of two classes",
+            "not a classifier of two classes",
         ),
         (
             lambda model, pair, sigmoid: setattr(pair, "estimator", fit(prepared(RidgeClassifier()), KINDS)),

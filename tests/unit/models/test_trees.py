@@ -26,7 +26,7 @@ from coordpath_governance.models.archive import read_archive_bytes
 from coordpath_governance.models.decision_tree import leaf_of_rows, rows_as_compared, single_leaf
 from coordpath_governance.models.pickle_stream import read_pickle_bytes
 from coordpath_governance.models.readers import read_version
-from coordpath_governance.models.sklearn_live import tree_from_estimator
+from coordpath_governance.models.sklearn_reader import tree_from_estimator
 from coordpath_governance.models.sklearn_trees import is_tree, read_tree
 
 FOLDER = Path(__file__).parents[2] / "golden" / "trees"

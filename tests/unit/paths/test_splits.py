@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.splits import beginnings
+from coordpath_governance.paths.splits import beginnings, pattern_bounds, rough_orders
 from coordpath_governance.paths.splits.beginnings import best_beginning
 from coordpath_governance.paths.splits.pattern_bounds import pattern_bound
 from coordpath_governance.paths.splits.rough_orders import rough_order
@@ -175,6 +175,16 @@ def test_beyond_twenty_steps_a_bound_is_told():
     assert path.certificate.lower_bound < path.certificate.objective
     shorter = solve_splits(chain(11, [0.5] * 11), max_steps=4)
     assert (len(shorter.order), len(shorter.rest)) == (4, 18)
+
+
+def test_the_work_is_limited(monkeypatch):
+    """With less work the order is worse or the same, and never below its bound."""
+    loss = chain(11, np.random.default_rng(2).normal(size=11).tolist())
+    full = rough_order(loss, np.ones(22), 1.0, 22)
+    monkeypatch.setattr(rough_orders, "MOST_WORK", 10 * loss.size)
+    monkeypatch.setattr(pattern_bounds, "MOST_WORK", 4 * loss.size)
+    short = rough_order(loss, np.ones(22), 1.0, 22)
+    assert short.bound <= full.bound <= full.value <= short.value
 
 
 def test_the_bound_lies_below_the_best_order_that_is_known():
