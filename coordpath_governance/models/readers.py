@@ -189,7 +189,10 @@ def _linear(model: LinearModel | DecisionTree, folder: Path) -> LinearModel:
     )
 
 
-def _any_model(model: LinearModel | DecisionTree, _: Path) -> LinearModel | DecisionTree:
+def _any_model(model: LinearModel | DecisionTree, folder: Path) -> LinearModel | DecisionTree:
+    """The model; a tree with coefficients beside it is what its author declares, which counts only if somebody vouches."""
+    if isinstance(model, DecisionTree) and (folder / _COEFFICIENTS).exists():
+        return _linear(model, folder)
     return model
 
 

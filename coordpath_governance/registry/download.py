@@ -64,7 +64,7 @@ def fetch_model(pointer: ModelPointer, declared: DeclaredModel | None = None) ->
 
 
 def fetch_version(pointer: ModelPointer, declared: DeclaredModel | None = None) -> FetchedVersion:
-    """The same for a model that may be a tree; coefficients that somebody declares for a tree do not count here."""
+    """The same for a model that may be a tree; coefficients that people vouch for come before it, as everywhere."""
     return FetchedVersion(*_fetch(pointer, declared, read_version))
 
 
@@ -102,6 +102,9 @@ def _read(
 ) -> _Read | LinearModel:
     try:
         model = read(local, provenance)
+        if isinstance(model, DecisionTree) and declared is not None:
+            vouched = declared(pointer, str(provenance.digest))
+            return model if vouched is None else replace(vouched, provenance=provenance)
     except UnsupportedModelError:
         vouched = None if declared is None else declared(pointer, str(provenance.digest))
         if vouched is None:

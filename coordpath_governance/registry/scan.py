@@ -18,7 +18,7 @@ from coordpath_governance.registry.versions import ModelPointer, find_champion, 
 __all__ = ["SCAN_SCHEMA", "ScanResult", "count_outcomes", "scan", "scan_document"]
 
 SCAN_SCHEMA = "coordpath.scan/1"
-_TREE = "a tree with {leaves} leaves; reports tell changes of linear models only"
+_TREE = "a tree with {leaves} leaves; reports tell it as a sequence of splits"
 _FAILED = "Look into its files: they are missing, out of reach or damaged. Log the model again if they are."
 
 OUTCOMES = ("read", "declared", "refused", "failed", "empty")

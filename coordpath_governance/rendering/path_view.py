@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordpath_governance.numbers import CostColumn, cost_column, count, is_within_noise, pair, percent
+from coordpath_governance.numbers import CostColumn, cost_column, count, is_within_noise, pair, percent, significant
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.charts import Picture, Waterfall, WaterfallStep, waterfall
@@ -89,11 +89,8 @@ class PathView:
 def start_label(document: ChangeReportDocument, caps: Caps) -> str:
     """What the path starts from: the champion, or nothing at all."""
     champion = document.subject.champion
-    return (
-        "No model (all coefficients zero)"
-        if champion is None
-        else wording.version_label("Champion", caps.label(champion.label))
-    )
+    nothing = "No model (all coefficients zero)" if document.tree is None else "One leaf (the value of the tree's root)"
+    return nothing if champion is None else wording.version_label("Champion", caps.label(champion.label))
 
 
 def end_label(document: ChangeReportDocument, caps: Caps) -> str:
@@ -176,7 +173,6 @@ def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: C
     replaced = step.kind in ("function", "interaction")
     moves = Shown.first([] if single or replaced else [_move(move, caps) for move in step.moves[: caps.moves]], caps.moves)
     left_out = 0 if single or replaced else max(len(step.moves) - caps.moves, 0)
-    plain = len(step.moves) == 1
     return StepView(
         number=str(step.k),
         label=caps.label(wording.step_name(step)),
@@ -184,7 +180,7 @@ def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: C
         slug=step.kind,
         move=_texts(step.feature, step.from_, step.to, caps) if single else None,
         moves=Shown(moves.entries, left_out),
-        moves_count="old → new, section 5" if replaced else f"{count(len(step.moves))} coefficient{'' if plain else 's'}",
+        moves_count=_moves_count(step),
         cost=column.cost(step.cost),
         delta=column.delta_with_error(step.delta, step.delta_se),
         direction="worse" if step.delta > 0 else "better" if step.delta < 0 else "same",
@@ -197,6 +193,17 @@ def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: C
         tie=TIES[place],
         bar=text_bar,
     )
+
+
+def _moves_count(step: StepFacts) -> str:
+    """What stands where there is no single coefficient from → to."""
+    if step.split is not None:
+        values = (step.split.old_value, step.split.new_value)
+        texts = [", ".join(significant(number, 4) for number in value) for value in values if value is not None]
+        return " → ".join(texts)
+    if step.kind in ("function", "interaction"):
+        return "old → new, section 5"
+    return f"{count(len(step.moves))} coefficient{'' if len(step.moves) == 1 else 's'}" if step.moves else ""
 
 
 def _texts(label: str, old: float | None, new: float | None, caps: Caps) -> MoveView:

@@ -105,6 +105,7 @@ class ReportView:
     title: str
     name: str
     first_version: bool
+    of_trees: bool
     tool: str
     verdict: VerdictView
     verdict_mark: str
@@ -133,6 +134,7 @@ def report_view(document: ChangeReportDocument, caps: Caps) -> ReportView:
         title=f"Change report: {name}, {old} to {new}" if subject.champion else f"Change report: {name}, {new}",
         name=name,
         first_version=subject.champion is None,
+        of_trees=document.tree is not None,
         tool=f"{document.tool.name} {caps.label(document.tool.version)}",
         verdict=_verdict(document, caps),
         verdict_mark=wording.VERDICT_MARKS[document.assessment.verdict],
@@ -146,7 +148,7 @@ def report_view(document: ChangeReportDocument, caps: Caps) -> ReportView:
         provenance=provenance_view(document, caps),
         limits=Shown.first([caps.sentence(limit) for limit in document.limits[: caps.entries]], caps.entries),
         recheck=recheck_view(document, caps),
-        sections=tuple((number, *section) for number, section in enumerate(wording.SECTIONS, 1)),
+        sections=tuple((number, *section) for number, section in enumerate(wording.sections(document), 1)),
         full_report="change_report.json",
     )
 
@@ -204,9 +206,9 @@ def _figures(document: ChangeReportDocument, caps: Caps, path: PathView) -> tupl
         KeyFigure(path.cost_title + unit, costs, "", ""),
         KeyFigure("Difference" + unit, change, word.get(direction, direction), direction.split()[0]),
         KeyFigure(
-            "Coefficients that differ",
+            "Coefficients that differ" if document.tree is None else "Splits and leaves that differ",
             f"{count(counts.changed)} of {count(counts.coefficients)}",
-            wording.slopes_that_flip(document, caps),
+            wording.slopes_that_flip(document, caps) if document.tree is None else "",
             "",
         ),
         KeyFigure("Rows", count(data.rows), ", ".join(filter(None, (data.role, _period(document, caps)))), ""),

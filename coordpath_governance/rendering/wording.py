@@ -29,6 +29,7 @@ __all__ = [
     "predicted",
     "rate_unit",
     "reading",
+    "sections",
     "sentence_start",
     "step_name",
     "version_label",
@@ -72,6 +73,7 @@ KIND_WORDS = {
     "interaction": "interaction",
     "baseline": "average score",
     "rest": "",
+    "split": "",
 }
 
 MODEL_WORDS = {
@@ -121,6 +123,15 @@ READING_STEPS = (
     ),
 )
 
+TREE_STEPS = (
+    "What a step is",
+    (
+        "Each step removes a split, adds one, moves the threshold of one, or gives a leaf its new value. Nodes at the same "
+        "place that compare the same column are one node. A split comes after those above it and goes after those below it. "
+        "The cost is that of the tree at that point on the reference data; lower is better."
+    ),
+)
+
 ORDER_FREE = (
     "Average over all orders",
     (
@@ -162,6 +173,13 @@ ORDER_OF_AMOUNTS = (
 )
 
 
+def sections(document: ChangeReportDocument) -> tuple[tuple[str, str], ...]:
+    """Slug and title of every section; trees have splits and leaves where linear models have coefficients."""
+    if document.tree is None:
+        return SECTIONS
+    return tuple((slug, "Splits and leaves" if slug == "coefficients" else title) for slug, title in SECTIONS)
+
+
 def order_free(document: ChangeReportDocument) -> tuple[str, str]:
     """What the figure beside a step that knows no order is called, and what it is."""
     return ORDER_FREE if document.glm is None else TOGETHER
@@ -169,6 +187,8 @@ def order_free(document: ChangeReportDocument) -> tuple[str, str]:
 
 def reading(document: ChangeReportDocument, words: FamilyWords | None) -> tuple[tuple[str, str], ...]:
     """Section 4: terms and what they mean."""
+    if document.tree is not None:
+        return (TREE_STEPS, *READING_STEPS[1:], order_free(document), MARKS)
     entries = (*READING_STEPS, order_free(document), MARKS)
     if words is None:
         return (*entries, _transformed(document)) if predicted(document) else entries
@@ -248,6 +268,8 @@ def cost_name(document: ChangeReportDocument) -> str:
     """What the cost is called: by its family, or half the squared error where the problem is scaled so."""
     if document.glm is not None:
         return cut(document.glm.loss, LOSS_LENGTH)
+    if document.tree is not None:
+        return cut(document.tree.loss, LOSS_LENGTH)
     cost = document.problem.get("cost")
     halved = isinstance(cost, dict) and cost.get("scale") == "1/2n"
     name = "half the mean squared error" if halved else "mean squared error"
@@ -262,6 +284,8 @@ def predicted(document: ChangeReportDocument) -> str:
 def certificate(document: ChangeReportDocument, column: CostColumn) -> str:
     """How good the order is, in words; "proved" is kept for an optimal one."""
     path = document.path
+    if path.status == "optimal" and document.tree is not None:
+        return "This order is proved to be the best one on these rows, among these steps and not over all edits of a tree."
     if path.status == "optimal":
         return "This order is proved to be the best one on these rows."
     small = significant(column.scaled(path.gap_per_step), 2) + (f" {column.suffix}" if column.suffix else "")

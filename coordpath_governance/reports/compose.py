@@ -41,7 +41,7 @@ from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.reports.version_parts import Environments
 from coordpath_governance.reports.words import limits, summarise
 
-__all__ = ["NOT_ASSESSED", "ReportFacts", "compose", "document_digest"]
+__all__ = ["NOT_ASSESSED", "ReportFacts", "compose", "data_argument", "document_digest"]
 
 NOT_ASSESSED = Assessment(
     verdict="not assessed", reason="No policy was applied to this change, so nothing here is an approval.", materiality=None
@@ -81,7 +81,6 @@ def compose(
     }
     own = own_thresholds(models, told.settings.threshold_class)
     weights = class_weights(models, told.edition)
-    data_name = shlex.quote(told.data.name) if told.data.kind in ("file", "folder") else "FILE"
     document = ChangeReportDocument(
         schema_=REPORT_SCHEMA,
         tool=Tool(version=__version__),
@@ -116,7 +115,7 @@ def compose(
             *training_remarks(told.subject, told.data),
         ),
         recheck=Recheck(
-            command=f"coordpath verify change_report.json --data {data_name}",
+            command=f"coordpath verify change_report.json --data {data_argument(told.data)}",
             versions=told.versions,
             seed=told.settings.seed,
         ),
@@ -127,6 +126,11 @@ def compose(
         edition=told.edition,
     )
     return document.model_copy(update={"digest": document_digest(document)})
+
+
+def data_argument(data: DataFacts) -> str:
+    """What stands for the data in the command that rechecks a report."""
+    return shlex.quote(data.name) if data.kind in ("file", "folder") else "FILE"
 
 
 def document_digest(document: ChangeReportDocument) -> str:

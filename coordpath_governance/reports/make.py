@@ -17,8 +17,10 @@ from coordpath_governance.alignment.change import Change, align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
 from coordpath_governance.alignment.row_columns import RowColumns, UnitColumns
+from coordpath_governance.alignment.tree_units import align_trees
 from coordpath_governance.costs.squared_error import SquaredError
 from coordpath_governance.errors import ProblemError, UsageError
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution, solve_problem
 from coordpath_governance.paths.patience import how_far
@@ -56,6 +58,7 @@ from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.row_evidence import row_evidence
 from coordpath_governance.reports.steps import Labels, steps_as_units
 from coordpath_governance.reports.transformed_target import predicted_function, score_threshold
+from coordpath_governance.reports.trees import as_trees, compose_trees, measure_trees, tree_plan
 from coordpath_governance.reports.version_parts import Environments
 
 __all__ = [
@@ -138,7 +141,7 @@ def settings_for(
     )
 
 
-def version_facts(model: LinearModel, label: str, aliases: Sequence[str] = ()) -> VersionFacts:
+def version_facts(model: LinearModel | DecisionTree, label: str, aliases: Sequence[str] = ()) -> VersionFacts:
     """One side of the subject, from where the model came."""
     origin = model.provenance
     return VersionFacts(
@@ -153,8 +156,8 @@ def version_facts(model: LinearModel, label: str, aliases: Sequence[str] = ()) -
 
 
 def make_report(
-    champion: LinearModel | None,
-    candidate: LinearModel,
+    champion: LinearModel | DecisionTree | None,
+    candidate: LinearModel | DecisionTree,
     reference: ReferenceData,
     request: Request,
     progress: Progress | None = None,
@@ -164,11 +167,13 @@ def make_report(
 
     ``replay``: a search that need not be done again; for costs that only rows can tell.
     """
-    pair = ModelPair(champion, candidate)
-    check_thresholds(pair, request.settings)
     told = progress or (lambda _stage, _count: None)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
+            if isinstance(champion, DecisionTree) or isinstance(candidate, DecisionTree):
+                return _make_of_trees(*as_trees(champion, candidate), reference, request, told)
+            pair = ModelPair(champion, candidate)
+            check_thresholds(pair, request.settings)
             return _make(reference, request, _Flow(pair, reference, request, told), replay)
     except (ValidationError, OverflowError) as error:
         if isinstance(error, ValidationError) and any(each["type"] != "finite_number" for each in error.errors()):
@@ -183,10 +188,32 @@ def _make(reference: ReferenceData, request: Request, flow: _Flow, replay: Repla
         findings = flow.on_logged_moments(reference.data)
     else:
         findings = flow.on_rows(reference.data, replay)
-    facts = ReportFacts(
+    predicted = predicted_function(flow.pair.candidate, reference.target)
+    data = _data_facts(reference, findings.moments, findings.rows_dropped, predicted, findings.inputs)
+    facts = _report_facts(request, data, findings.glm)
+    return compose(facts, flow.pair, findings.change, findings.problem, findings.solution, findings.rows)
+
+
+def _make_of_trees(
+    champion: DecisionTree | None, candidate: DecisionTree, reference: ReferenceData, request: Request, told: Progress
+) -> ChangeReportDocument:
+    if isinstance(reference.data, LoggedMoments):
+        raise UsageError("decision trees need rows; the reference data are logged moments only: give --data")
+    if reference.offset is not None or reference.exposure is not None:
+        raise UsageError("decision trees have no score that an offset or an exposure is added to; leave it out")
+    change = align_trees(champion, candidate)
+    plan = tree_plan(change, reference.target, reference.weight, request.settings.segments, reference.missing)
+    collected = collect_moments(reference.data, plan, lambda n: told("reading rows", n))
+    found = measure_trees(change, reference.data, plan, collected, request.settings, told)
+    data = _data_facts(reference, collected.moments, collected.rows_dropped, None)
+    return compose_trees(_report_facts(request, data), champion is not None, change, found)
+
+
+def _report_facts(request: Request, data: DataFacts, glm: GlmFacts | None = None) -> ReportFacts:
+    return ReportFacts(
         subject=request.subject,
         facts=request.facts,
-        data=_data_facts(reference, findings, flow.pair.candidate),
+        data=data,
         settings=request.settings,
         versions={
             "coordpath-governance": __version__,
@@ -194,11 +221,10 @@ def _make(reference: ReferenceData, request: Request, flow: _Flow, replay: Repla
             "numpy": installed_version("numpy"),
             "scipy": installed_version("scipy"),
         },
-        glm=findings.glm,
+        glm=glm,
         environments=request.environments,
         edition=request.edition,
     )
-    return compose(facts, flow.pair, findings.change, findings.problem, findings.solution, findings.rows)
 
 
 @dataclass(frozen=True)
@@ -331,8 +357,14 @@ def _path_of_units(
     )
 
 
-def _data_facts(reference: ReferenceData, findings: _Findings, model: LinearModel) -> DataFacts:
-    source, moments = reference.data, findings.moments
+def _data_facts(
+    reference: ReferenceData,
+    moments: Moments,
+    rows_dropped: int,
+    predicted: str | None,
+    inputs: Sequence[InputRange] = (),
+) -> DataFacts:
+    source = reference.data
     logged = isinstance(source, LoggedMoments)
     return DataFacts(
         kind="moments" if isinstance(source, LoggedMoments) else source.kind,
@@ -343,7 +375,7 @@ def _data_facts(reference: ReferenceData, findings: _Findings, model: LinearMode
         role=reference.role,
         period=reference.period,
         rows=moments.rows,
-        rows_dropped=findings.rows_dropped,
+        rows_dropped=rows_dropped,
         missing="fail" if logged else reference.missing,
         weight_sum=moments.weight_sum,
         weight_square_sum=moments.weight_square_sum,
@@ -351,6 +383,6 @@ def _data_facts(reference: ReferenceData, findings: _Findings, model: LinearMode
         target_sd=max(moments.target_variance, 0.0) ** 0.5,
         offset=reference.offset,
         exposure=reference.exposure,
-        predicted=predicted_function(model, reference.target),
-        inputs=tuple(InputFacts(column=each.column, p05=each.p05, p50=each.p50, p95=each.p95) for each in findings.inputs),
+        predicted=predicted,
+        inputs=tuple(InputFacts(column=each.column, p05=each.p05, p50=each.p50, p95=each.p95) for each in inputs),
     )

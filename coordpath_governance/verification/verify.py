@@ -29,6 +29,8 @@ from coordpath_governance.errors import (
     UnknownSetError,
     UsageError,
 )
+from coordpath_governance.models.decision_tree import DecisionTree
+from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import Certificate, PathProblem, Solution, evaluate_order, solve_problem
 from coordpath_governance.paths.certificate import OPTIMAL_GAP
 from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
@@ -54,6 +56,7 @@ from coordpath_governance.reports.words import limits, summarise
 from coordpath_governance.verification.compare import differences, rounding_of
 from coordpath_governance.verification.evidence import Evidence, evidence_of
 from coordpath_governance.verification.row_figures import contradictions
+from coordpath_governance.verification.trees import certificate_findings, composed_again, rounding_of_trees, tree_evidence_of
 
 __all__ = ["Check", "Verification", "verify_report"]
 
@@ -183,6 +186,9 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
         () if digest == document.digest else (f"the report says {document.digest[:16]}…, its content gives {digest[:16]}…",)
     )
     result.checks.append(Check("arithmetic", "the report is as it was written (digest)", findings))
+    if document.tree is not None:
+        result.checks.extend(_check_trees(document, data, progress))
+        return _with_the_rest(result, document, data)
     evidence = evidence_of(document)
     result.checks.append(_check_arithmetic(document, evidence))
     if document.edition is not None:
@@ -195,15 +201,45 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
         result.checks.append(Check("arithmetic", fits, tuple(contradictions(document))))
     result.checks.append(_check_assessment(document))
     result.checks.append(_check_certificate(document, evidence.problem))
+    if data is not None:
+        models = evidence.champion, evidence.candidate
+        result.checks.extend(_check_data(document, models, data, progress, evidence.problem))
+    return _with_the_rest(result, document, data)
+
+
+def _with_the_rest(result: Verification, document: ChangeReportDocument, data: Path | None) -> Verification:
+    """Add what was not rechecked."""
     if data is None:
         result.not_rechecked.append(_DATA)
     else:
-        result.checks.extend(_check_data(document, evidence, data, progress))
         result.not_rechecked.extend({"table": [_TABLE], "moments": [_ROWS]}.get(document.data.kind, []))
     result.not_rechecked.extend([_POLICY] if document.assessment.policy else [])
     result.not_rechecked.extend([_ORIGIN] if _has_origin(document) else [])
     result.not_rechecked.extend(_NEVER)
     return result
+
+
+def _check_trees(document: ChangeReportDocument, data: Path | None, progress: Progress | None) -> Iterator[Check]:
+    """All checks of a report on two decision trees."""
+    evidence = tree_evidence_of(document)
+    what = "every figure follows from the evidence in the report"
+    try:
+        again = composed_again(document, evidence)
+    except (CoordpathError, ValidationError) as error:
+        yield Check("arithmetic", what, (f"the report cannot be recomputed: {str(error)[:300]}",))
+        return
+    yield Check("arithmetic", what, tuple(_differences(document, again)))
+    findings = [] if again.summary == document.summary else ["summary: the sentences do not say what the figures say"]
+    findings += (
+        [] if again.limits == document.limits else ["limits: the list is not the one that follows from trees and data"]
+    )
+    yield Check("arithmetic", _WORDS, tuple(findings))
+    yield _check_assessment(document)
+    claim = f"status '{document.path.status}' and lower bound are re-established from the recorded sums over the rows"
+    yield Check("certificate", claim, tuple(certificate_findings(document, evidence)))
+    if data is not None:
+        trees = evidence.change.old if evidence.has_champion else None, evidence.change.new
+        yield from _check_data(document, trees, data, progress)
 
 
 def _has_origin(document: ChangeReportDocument) -> bool:
@@ -376,7 +412,13 @@ def _check_certificate(document: ChangeReportDocument, problem: PathProblem) -> 
     return Check("certificate", what, tuple(findings))
 
 
-def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, progress: Progress | None) -> list[Check]:
+def _check_data(
+    document: ChangeReportDocument,
+    models: tuple[LinearModel | DecisionTree | None, LinearModel | DecisionTree],
+    path: Path,
+    progress: Progress | None,
+    problem: PathProblem | None = None,
+) -> list[Check]:
     facts = document.data
     source: Any = _logged(document, path) if facts.kind == "moments" else open_source(path)
     checks = []
@@ -397,8 +439,8 @@ def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, 
     request = Request(document.subject, document.facts, document.settings, document.environments, document.edition)
     what = "moments, standard errors and impact follow from the data"
     try:
-        replay = _replay(document, evidence.problem)
-        again = make_report(evidence.champion, evidence.candidate, reference, request, progress, replay)
+        replay = None if problem is None else _replay(document, problem)
+        again = make_report(*models, reference, request, progress, replay)
     except (ReferenceDataError, ProblemError) as error:
         return [*checks, Check("data", what, (str(error),))]
     found_again = [f for f in _differences(document, again) if not f.startswith(_HOW_THE_FILE_IS_CALLED)]
@@ -427,7 +469,8 @@ def _logged(document: ChangeReportDocument, path: Path) -> LoggedMoments:
 def _differences(document: ChangeReportDocument, again: ChangeReportDocument) -> list[str]:
     """Leaves that differ by more than their rounding, which is judged by the recomputed document."""
     recomputed = _comparable(again)
-    return list(differences(_comparable(document), recomputed, rounding_of(recomputed)))
+    allowance = rounding_of(recomputed) if again.tree is None else rounding_of_trees(again)
+    return list(differences(_comparable(document), recomputed, allowance))
 
 
 def _comparable(document: ChangeReportDocument) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def test_every_model_and_why_not(names, coordpath):
     assert "version 1 (champion): Ridge" in lines["read"] or "version 1 (champion): LinearRegression" in lines["read"]
     assert "version 1 (latest): LassoCV, 2 columns, read from the model's files (a cloudpickle, as data)" in lines["pickled"]
     assert "version 1 (latest): DecisionTreeRegressor, 1 columns, read from the model's files (a cloudp" in lines["tree"]
-    assert "note: a tree with 4 leaves; reports tell changes of linear models only" in outcome.out
+    assert "note: a tree with 4 leaves; reports tell it as a sequence of splits" in outcome.out
     assert lines["refused"].startswith("NOT READ")
     assert (
         "/model.pkl (cloudpickle): the model is a RandomForestRegressor and not a linear model that we" in lines["refused"]

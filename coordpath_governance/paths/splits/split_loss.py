@@ -100,6 +100,29 @@ class SplitLoss:
         """Two additive functions that are at most F everywhere: one equal to it where nothing is done, one at the end."""
         return additive_part(self, (), (), from_start=True), additive_part(self, (), (), from_start=False)
 
+    def order_free(self) -> list[float]:
+        """The change of F that each unit makes on average over all orders of the units, whatever has to come first.
+
+        Its Shapley value, in closed form: a product over p units that must be done and q that must not, of n = p + q, gives
+        (p − 1)!·q!/n! to each of the former and −p!·(q − 1)!/n! to each of the latter.
+        """
+        values = [0.0] * len(self.units)
+        for term in self.terms:
+            done = [unit for unit, wanted in term.condition if wanted]
+            undone = [unit for unit, wanted in term.condition if not wanted]
+            for amount, more in ((term.base, ()), *((-gain, (unit,)) for unit, gain in term.gains)):
+                both = [*done, *more]
+                p, q = len(both), len(undone)
+                if both:
+                    share = amount * math.factorial(p - 1) * math.factorial(q) / math.factorial(p + q)
+                    for unit in both:
+                        values[unit] += share
+                if undone:
+                    share = amount * math.factorial(p) * math.factorial(q - 1) / math.factorial(p + q)
+                    for unit in undone:
+                        values[unit] -= share
+        return values
+
     def table(self) -> NDArray[np.float64]:
         """F of all sets of units, by the number whose bits are the units that are done."""
         count = len(self.units)

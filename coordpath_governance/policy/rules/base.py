@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from coordpath_governance.closed_document import ClosedDocument
-from coordpath_governance.policy.observations import OBSERVATIONS, observe, remedy
+from coordpath_governance.policy.observations import NO_COEFFICIENTS, OBSERVATIONS, observe, remedy
 from coordpath_governance.policy.results import Finding, combine, limit_text
 from coordpath_governance.reports.document import ChangeReportDocument, RuleFacts
 
@@ -81,6 +81,9 @@ class Rule(ClosedDocument):
     at_gate: ClassVar[bool] = False
     """Whether it needs what only the gate knows."""
 
+    of_coefficients: ClassVar[bool] = False
+    """Whether it compares single coefficients, which a decision tree does not have."""
+
     otherwise: Literal["fail", "review"] = "fail"
 
     def findings(self, seen: Seen) -> Sequence[Finding]:
@@ -89,6 +92,8 @@ class Rule(ClosedDocument):
 
     def judge(self, name: str, seen: Seen) -> RuleFacts:
         """The rule's result under its name in the policy."""
+        if self.of_coefficients and seen.document.tree is not None:
+            return combine(name, [Finding("a decision tree", "about coefficients", None, NO_COEFFICIENTS)], self.otherwise)
         return combine(name, self.findings(seen), self.otherwise)
 
 

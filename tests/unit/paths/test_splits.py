@@ -1,6 +1,7 @@
 """The best order of the steps between two trees, against all orders there are."""
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from coordpath_governance.paths.splits import beginnings, pattern_bounds, rough_
 from coordpath_governance.paths.splits.beginnings import best_beginning
 from coordpath_governance.paths.splits.pattern_bounds import pattern_bound
 from coordpath_governance.paths.splits.rough_orders import rough_order
-from coordpath_governance.paths.splits.solve import solve_splits
+from coordpath_governance.paths.splits.solve import evaluate_splits, least_on_the_way, solve_splits
 from coordpath_governance.paths.splits.split_loss import SplitLoss, Term
 from coordpath_governance.paths.splits.split_units import COLLAPSE, GROW, MOVE, REFIT, SplitUnits
 from coordpath_governance.paths.splits.strings import best_order
@@ -230,6 +231,38 @@ def test_adding_a_constant_or_scaling_changes_neither_order_nor_status():
     other = solve_splits(shifted)
     assert other.order == plain.order
     assert other.certificate.gap == pytest.approx(plain.certificate.gap, rel=1e-6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(losses(5))
+def test_what_a_unit_does_on_average_over_all_orders(loss):
+    """The closed form is the mean over all orders, whatever has to come first."""
+    count = len(loss.units)
+    totals = np.zeros(count)
+    for order in permutations(range(count)):
+        along = [loss.value(frozenset(order[:k])) for k in range(count + 1)]
+        for k, unit in enumerate(order):
+            totals[unit] += along[k + 1] - along[k]
+    assert loss.order_free() == pytest.approx(totals / math.factorial(count), abs=1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(losses(), GAMMAS, st.none() | st.integers(1, 5))
+def test_a_given_order_is_evaluated_with_the_bound_that_is_stated(loss, gamma, max_steps):
+    path = solve_splits(loss, gamma, max_steps)
+    again = evaluate_splits(loss, path.order, gamma, path.certificate)
+    assert again.costs == path.costs
+    assert again.rest == path.rest
+    assert again.certificate.gap == pytest.approx(path.certificate.gap, abs=1e-9)
+    assert again.least == pytest.approx(path.least)
+    assert path.weight == pytest.approx(sum(gamma ** (k + 1) for k in range(len(path.costs) - 1)))
+    given_order = evaluate_splits(loss, range(len(loss.units)), gamma)
+    assert (given_order.certificate.status, given_order.certificate.solver) == ("bounded", "given")
+    assert given_order.certificate.objective >= path.certificate.objective - 1e-9 or max_steps is not None
+
+
+def test_the_least_of_many_coupled_steps_is_not_known():
+    assert least_on_the_way(chain(11, [0.5] * 11)) == math.inf
 
 
 def test_which_orders_are_allowed():
