@@ -46,14 +46,18 @@ def tree_from_document(document: Mapping[str, Any]) -> DecisionTree:
         feature, left, right = (np.array(document[name], dtype=np.int64) for name in ("feature", "left", "right"))
         threshold, value = (np.array(document[name], dtype=np.float64) for name in ("threshold", "value"))
         missing_left = np.array(document["missing_left"], dtype=np.bool_)
-        names, classes = (tuple(str(name) for name in document[key]) for key in ("names", "classes"))
+        names, classes, remarks = (tuple(str(name) for name in document[key]) for key in ("names", "classes", "remarks"))
+        settings = MappingProxyType(dict(document["settings"]))
     except (TypeError, ValueError, OverflowError) as error:
-        raise ModelReadError(f"the document of the tree does not hold numbers ({error})") from error
+        raise ModelReadError(f"the document of the tree does not hold what a tree does ({error})") from error
+    if any(not isinstance(document[name], str) for name in _TEXTS if document[name] is not None):
+        raise ModelReadError("the document of the tree holds something else where a text should be")
     count, inner = len(feature), left >= 0
     children = np.concatenate([left[inner], right[inner]]) if left.shape == right.shape == (count,) else None
     if (
         children is None
         or not count
+        or len(set(names)) != len(names)
         or any(array.shape != (count,) for array in (feature, threshold, missing_left))
         or value.shape != (count, len(classes) or 1)
         or not (np.isfinite(threshold).all() and np.isfinite(value).all())
@@ -75,7 +79,7 @@ def tree_from_document(document: Mapping[str, Any]) -> DecisionTree:
         value=value,
         classes=classes,
         takes_missing=bool(document["takes_missing"]),
-        settings=MappingProxyType(dict(document["settings"])),
-        remarks=tuple(str(remark) for remark in document["remarks"]),
+        settings=settings,
+        remarks=remarks,
         **{name: document[name] for name in _TEXTS},
     )

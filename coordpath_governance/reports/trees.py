@@ -162,7 +162,8 @@ def measure_trees(
     stops = [path.order[:count] for count in range(len(path.order) + 1)]
     stops += [tuple(range(len(change.units)))] if path.rest else []
     scores = _TreeScores([tree_on_the_way(change, frozenset(stop)) for stop in stops])
-    thresholds = (settings.champion_threshold or settings.threshold, settings.threshold)
+    own = settings.threshold if settings.champion_threshold is None else settings.champion_threshold
+    thresholds = (own, settings.threshold)
     old_cut, new_cut = (None if value is None else CutOff(value) for value in thresholds)
     on_rows = PathOnRows(
         scores=scores,

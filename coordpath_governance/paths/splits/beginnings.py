@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from coordpath_governance.paths.splits.split_loss import Additive
 from coordpath_governance.paths.splits.split_units import Module, SplitUnits
-from coordpath_governance.paths.splits.strings import String, module_strings, subtree_strings
+from coordpath_governance.paths.splits.strings import String, StringMaker, in_series, module_strings, subtree_strings
 
 __all__ = ["Beginning", "best_beginning"]
 
@@ -38,13 +38,23 @@ class _Left:
     """What is left of each module after some of its units were done: its strings, computed once for each such set."""
 
     def __init__(self, units: SplitUnits, gains: Sequence[float]) -> None:
-        self._modules, self._gains = units.modules, gains
+        self._modules = units.modules
         self._home = {unit: place for place, module in enumerate(self._modules) for unit in module.units}
         self._of_growth = [subtree_strings(module, gains) for module in self._modules]
         self._members = [sum(1 << unit for unit in module.units) for module in self._modules]
         whole = [(place, string) for place, module in enumerate(self._modules) for string in module_strings(module, gains)]
         self._whole = sorted(whole, key=lambda entry: -entry[1].density)
         self._known: dict[tuple[int, int], list[String]] = {}
+        self._made = StringMaker(gains, 1.0)
+        self._fallen: dict[tuple[int, int], list[String]] = {}
+        self._below: dict[int, int] = {}
+        self._children: dict[int, list[int]] = {}
+        for module in self._modules:
+            for unit, follower in module.collapse:
+                self._below[unit] = self._below.get(unit, 0) | 1 << unit
+                if follower is not None:
+                    self._below[follower] = self._below.get(follower, 0) | self._below[unit]
+                    self._children.setdefault(follower, []).append(unit)
 
     def strings(self, done: int, places: Sequence[int]) -> Iterator[String]:
         """The strings of everything not done, densest first; ``places`` are those of which something is done."""
@@ -60,10 +70,32 @@ class _Left:
         """The module of a unit."""
         return self._home[unit]
 
+    def _standing(self, module: Module, done: int) -> list[String]:
+        """The strings of what has not collapsed yet, densest first; each subtree once for what is done of it."""
+        strings: list[String] = []
+        for unit, _ in module.collapse:
+            if done >> unit & 1:
+                continue
+            key = (unit, done & self._below[unit])
+            if key not in self._fallen:
+                self._fallen[key] = self._subtree(unit, done)
+            strings = self._fallen[key]
+        return strings[::-1]
+
+    def _subtree(self, unit: int, done: int) -> list[String]:
+        """The strings of a subtree that collapses, thinnest first: its root takes up those no denser than itself."""
+        children = (child for child in self._children.get(unit, ()) if not done >> child & 1)
+        waiting = [string for child in children for string in self._fallen[child, done & self._below[child]]]
+        waiting.sort(key=_density)
+        string, taken = self._made.single(unit), 0
+        while taken < len(waiting) and waiting[taken].density <= string.density:
+            string = self._made.join(waiting[taken], string)
+            taken += 1
+        return sorted([string, *waiting[taken:]], key=_density)
+
     def _within(self, module: Module, place: int, done: int) -> list[String]:
-        collapse = tuple(entry for entry in module.collapse if not done >> entry[0] & 1)
-        if collapse:
-            return module_strings(Module(collapse, module.grow), self._gains)
+        if module.collapse and not done >> module.collapse[-1][0] & 1:
+            return in_series(self._standing(module, done), self._of_growth[place][None], self._made)
         free = [unit for unit, before in module.grow if not done >> unit & 1 and (before is None or done >> before & 1)]
         return list(heapq.merge(*(self._of_growth[place][unit] for unit in free), key=_thinness))
 
@@ -146,6 +178,10 @@ def _least_later(strings: Iterator[String], loss: float, weights: Sequence[float
         loss -= gain
         total += weight * loss
     return total
+
+
+def _density(string: String) -> float:
+    return string.density
 
 
 def _thinness(string: String) -> float:

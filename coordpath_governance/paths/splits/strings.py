@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from coordpath_governance.paths.splits.split_units import Module
 
-__all__ = ["String", "best_order", "module_strings", "subtree_strings"]
+__all__ = ["String", "StringMaker", "best_order", "in_series", "module_strings", "subtree_strings"]
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,18 @@ class String:
     units: tuple[int, ...]
 
 
-class _Strings:
+class StringMaker:
     """Strings of one γ: made, joined and merged."""
 
     def __init__(self, gains: Sequence[float], gamma: float) -> None:
         self._gains, self._gamma = gains, gamma
 
     def single(self, unit: int) -> String:
+        """One unit."""
         return self._made(self._gains[unit], (unit,))
 
     def join(self, first: String, second: String) -> String:
+        """Both, one behind the other."""
         weighted = first.weighted + self._gamma ** len(first.units) * second.weighted
         return self._made(weighted, first.units + second.units)
 
@@ -54,9 +56,13 @@ def best_order(modules: Sequence[Module], gains: Sequence[float], gamma: float =
 
 def module_strings(module: Module, gains: Sequence[float], gamma: float = 1.0) -> list[String]:
     """The strings of one module, densest first; any units that are left of a module after some were done are one, too."""
-    made = _Strings(gains, gamma)
-    first = _in_tree(module.collapse, made)
-    second = _out_tree(module.grow, made)[None]
+    made = StringMaker(gains, gamma)
+    return in_series(_in_tree(module.collapse, made), _out_tree(module.grow, made)[None], made)
+
+
+def in_series(before: Sequence[String], behind: Sequence[String], made: StringMaker) -> list[String]:
+    """The strings of both, densest first, where all of the former come before all of the latter."""
+    first, second = list(before), list(behind)
     if first and second and first[-1].density <= second[0].density:
         middle = made.join(first.pop(), second.pop(0))
         while True:
@@ -72,13 +78,13 @@ def module_strings(module: Module, gains: Sequence[float], gamma: float = 1.0) -
 
 def subtree_strings(module: Module, gains: Sequence[float]) -> dict[int | None, list[String]]:
     """For each unit that grows the strings of itself and of what grows from it, for γ = 1, densest first; None: of all."""
-    return _out_tree(module.grow, _Strings(gains, 1.0), each=True)
+    return _out_tree(module.grow, StringMaker(gains, 1.0), each=True)
 
 
 _Heap = list[tuple[float, int, String]]
 
 
-def _in_tree(collapse: Sequence[tuple[int, int | None]], made: _Strings) -> list[String]:
+def _in_tree(collapse: Sequence[tuple[int, int | None]], made: StringMaker) -> list[String]:
     """Each unit after those that it follows: it takes up the thinnest strings before it that are no denser than itself."""
     waiting: dict[int | None, _Heap] = {}
     for unit, follower in collapse:
@@ -91,7 +97,7 @@ def _in_tree(collapse: Sequence[tuple[int, int | None]], made: _Strings) -> list
 
 
 def _out_tree(
-    grow: Sequence[tuple[int, int | None]], made: _Strings, *, each: bool = False
+    grow: Sequence[tuple[int, int | None]], made: StringMaker, *, each: bool = False
 ) -> dict[int | None, list[String]]:
     """Each unit before those that it leads to: it takes up the densest strings behind it that are no thinner than itself."""
     waiting: dict[int | None, _Heap] = {}

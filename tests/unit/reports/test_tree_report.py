@@ -287,6 +287,11 @@ def test_the_document_of_a_tree():
         ("value", document["value"][:-1]),
         ("schema", "coordpath.tree/2"),
         ("names", ["age"]),
+        ("names", ["age"] * 3),
+        ("names", 3),
+        ("settings", 3),
+        ("remarks", None),
+        ("estimator", 5),
         ("feature", []),
         ("threshold", [float("nan")] * tree.count),
     ):
