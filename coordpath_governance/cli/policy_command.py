@@ -67,14 +67,15 @@ def init(
     Without --kind, what stands as champion in the registry says what kind of model it is, or the newest version. If that
     cannot be told, the policy is for linear models and says so.
     """
-    from coordpath_governance.policy.starting_policy import exact_pattern, starting_policy
+    from coordpath_governance.policy.patterns import exact_pattern
+    from coordpath_governance.policy.starting_policy import starting_policy
 
     if (data is None) != (target is None):
         raise UsageError("give --data FILE and --target COL together, or neither")
     exact_pattern(model)
     sha256, uri = (None, None) if data is None or target is None else (_digest(data, target), str(data.resolve()))
     kind, remark = (kind, None) if kind is not None else _kind(model, tracking_uri, registry_uri)
-    text = starting_policy(model, sha256, uri, target, kind=kind, remark=remark)
+    text = starting_policy(model, sha256=sha256, uri=uri, target=target, kind=kind, remark=remark)
     read_policy(text, "the new policy")
     if out is None:
         click.echo(text, nl=False)
@@ -104,11 +105,11 @@ def check(file: Path, report: Path | None, **where: str | None) -> int:
     if report is None:
         return wrong
     from coordpath_governance.policy.judge import judge
-    from coordpath_governance.policy.matching import matching
+    from coordpath_governance.policy.patterns import matching_policy
     from coordpath_governance.rendering.change_report import ChangeReport
 
     document = ChangeReport.from_bytes(_content(report)).document
-    judgement = judge(matching([policy], document.subject.name), document)
+    judgement = judge(matching_policy([policy], document.subject.name), document)
     show_rules(judgement.results, judgement.at_gate)
     say_line(f"{judgement.verdict.upper()}, class '{judgement.materiality}': {judgement.reason}")
     return wrong or VERDICT_EXIT_CODES[judgement.verdict]

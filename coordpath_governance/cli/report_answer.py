@@ -24,8 +24,8 @@ from coordpath_governance.rendering.origin_view import moment_text
 from coordpath_governance.rendering.wording import step_name
 from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
 from coordpath_governance.reports.impact_parts import GlmMetrics
+from coordpath_governance.reports.limits import training_remarks
 from coordpath_governance.reports.stated_facts import ASKED_FACTS
-from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.text import shorten, visible
 
 if TYPE_CHECKING:

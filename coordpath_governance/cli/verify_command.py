@@ -25,7 +25,8 @@ from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import REPORT_FILE, ChangeReportDocument
 from coordpath_governance.text import visible
 from coordpath_governance.verification.folder import check_folder, foreign_files, read_folder
-from coordpath_governance.verification.verify import Verification, verify_report
+from coordpath_governance.verification.result import Verification
+from coordpath_governance.verification.verify import verify_report
 
 if TYPE_CHECKING:
     from coordpath_governance.verification.model_files import Who
@@ -104,7 +105,7 @@ def verification_document(result: Verification, report: str, sha256: str, record
         "exit_code": 0 if result.passed else EXIT_NO,
         "conclusion": result.conclusion,
         "checks": [
-            {"level": check.level, "what": check.what, "passed": check.passed, "findings": list(check.findings)}
+            {"level": check.level, "what": check.claim, "passed": check.passed, "findings": list(check.findings)}
             for check in result.checks
         ],
         "not_rechecked": list(result.not_rechecked),
@@ -192,7 +193,7 @@ def command(
         print_json(verification_document(result, str(report), sha256_hex(content), recorded))
         return 0 if result.passed else EXIT_MISMATCH
     for check in result.checks:
-        say(f"{'ok      ' if check.passed else 'MISMATCH'}  {check.level}: {check.what}")
+        say(f"{'ok      ' if check.passed else 'MISMATCH'}  {check.level}: {check.claim}")
         for finding in check.findings[:_SHOWN]:
             say(f"            {finding}")
         if len(check.findings) > _SHOWN:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coordpath_governance.attestation.decision import DECISION_ATTESTATION, attest_decision
+from coordpath_governance.attestation.attest import DECISION_ATTESTATION, attest_decision
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import AttachError, LedgerConflictError
 from coordpath_governance.ledger.decision_documents import decision_of

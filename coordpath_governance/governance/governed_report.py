@@ -18,7 +18,7 @@ from coordpath_governance.governance.shown import show_version
 from coordpath_governance.governance.version_report import recalled_in, report_on_versions
 from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.store import Ledger
-from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.judge import assess
 from coordpath_governance.registry.attachments import folder_between
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.ports import RegistryClient

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from coordpath_governance.attestation.decision import read_decision_attestation
+from coordpath_governance.attestation.attest import read_decision_attestation
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import SignatureError
 from coordpath_governance.ledger.entries import Entry

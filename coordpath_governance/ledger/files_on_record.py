@@ -8,8 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE, read_attestation
-from coordpath_governance.attestation.decision import DECISION_ATTESTATION
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, DECISION_ATTESTATION, VERDICT_FILE, read_attestation
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import ReportFormatError, SignatureError
 from coordpath_governance.ledger.entries import Entry
@@ -19,7 +18,7 @@ from coordpath_governance.policy.terms import SERVICE
 from coordpath_governance.reports.decision import DecisionDocument
 from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, ChangeReportDocument, RuleFacts
 from coordpath_governance.verification.folder import DECISION_FILE, DECISION_FILES, PAGES, VERDICT_FILES, on_another_report
-from coordpath_governance.verification.verify import Check
+from coordpath_governance.verification.result import Check
 
 __all__ = ["FilesOnRecord", "files_on_record"]
 

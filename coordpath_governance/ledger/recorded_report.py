@@ -10,7 +10,7 @@ from coordpath_governance.ledger.events import Binding, Declaration, PolicyAdopt
 from coordpath_governance.ledger.records import Records
 from coordpath_governance.models.formats import DECLARED, as_read
 from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.verification.verify import Check
+from coordpath_governance.verification.result import Check
 
 __all__ = ["RecordedReport", "recorded_report"]
 

@@ -16,7 +16,7 @@ __all__ = ["TREE_SCHEMA", "is_tree_document", "tree_from_document", "tree_to_doc
 TREE_SCHEMA = "coordpath.tree/1"
 _ARRAYS = ("feature", "threshold", "left", "right", "missing_left", "value")
 _TEXTS = ("target", "estimator", "source", "library")
-_KEYS = {"schema", "names", "classes", "takes_missing", "settings", "remarks", *_ARRAYS, *_TEXTS}
+_KEYS = {"schema", "names", "classes", "takes_missing", "settings", "remarks", "nodes", *_TEXTS}
 
 
 def tree_to_document(tree: DecisionTree) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def tree_to_document(tree: DecisionTree) -> dict[str, Any]:
         "settings": dict(tree.settings or {}),
         "remarks": list(tree.remarks),
         **{name: getattr(tree, name) for name in _TEXTS},
-        **{name: getattr(tree, name).tolist() for name in _ARRAYS},
+        "nodes": {name: getattr(tree, name).tolist() for name in _ARRAYS},
     }
 
 
@@ -43,12 +43,13 @@ def tree_from_document(document: Mapping[str, Any]) -> DecisionTree:
     if set(document) != _KEYS or document["schema"] != TREE_SCHEMA:
         raise ModelReadError("the document of the tree does not have the keys of one")
     try:
-        feature, left, right = (np.array(document[name], dtype=np.int64) for name in ("feature", "left", "right"))
-        threshold, value = (np.array(document[name], dtype=np.float64) for name in ("threshold", "value"))
-        missing_left = np.array(document["missing_left"], dtype=np.bool_)
+        nodes = dict(document["nodes"])
+        feature, left, right = (np.array(nodes.pop(name), dtype=np.int64) for name in ("feature", "left", "right"))
+        threshold, value = (np.array(nodes.pop(name), dtype=np.float64) for name in ("threshold", "value"))
+        missing_left = np.array(nodes.pop("missing_left"), dtype=np.bool_)
         names, classes, remarks = (tuple(str(name) for name in document[key]) for key in ("names", "classes", "remarks"))
         settings = MappingProxyType(dict(document["settings"]))
-    except (TypeError, ValueError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelReadError(f"the document of the tree does not hold what a tree does ({error})") from error
     if any(not isinstance(document[name], str) for name in _TEXTS if document[name] is not None):
         raise ModelReadError("the document of the tree holds something else where a text should be")
@@ -57,6 +58,7 @@ def tree_from_document(document: Mapping[str, Any]) -> DecisionTree:
     if (
         children is None
         or not count
+        or nodes
         or len(set(names)) != len(names)
         or any(array.shape != (count,) for array in (feature, threshold, missing_left))
         or value.shape != (count, len(classes) or 1)

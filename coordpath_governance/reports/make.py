@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from importlib.metadata import version as installed_version
 from typing import Literal
 
@@ -32,7 +32,7 @@ from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.plan import ReadingPlan
 from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reference.sources import RowSource
-from coordpath_governance.reports.compose import ReportFacts, compose
+from coordpath_governance.reports.compose import ReportInputs, compose
 from coordpath_governance.reports.document import (
     ChangeFacts,
     ChangeReportDocument,
@@ -54,7 +54,6 @@ from coordpath_governance.reports.glm import (
 from coordpath_governance.reports.impact import shift_moments
 from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
 from coordpath_governance.reports.problem import problem_on_moments, problem_on_rows
-from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.row_evidence import row_evidence
 from coordpath_governance.reports.steps import Labels, steps_as_units
 from coordpath_governance.reports.transformed_target import predicted_function, score_threshold
@@ -66,13 +65,17 @@ __all__ = [
     "Progress",
     "ReferenceData",
     "Request",
+    "Search",
     "make_report",
     "settings_for",
     "version_facts",
 ]
 
 Progress = Callable[[str, int | str], None]
-"""Told a stage and how many rows, or how far."""
+"""Called with the name of a stage and the number of rows so far, or with a text on how far the search is."""
+
+Search = Callable[[PathProblem, Labels], Solution]
+"""What finds the order of a problem on rows."""
 
 DEFAULT_MAX_STEPS = 10
 
@@ -98,9 +101,9 @@ class ReferenceData:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked: the subject, what people said about the change, settings, and the versions' environment files.
+    """What is asked for: the subject, the facts that people state, the settings, and the versions' environment files.
 
-    ``edition``: None for a report as the first edition was, to compare with one.
+    ``edition`` None is for a report as the first edition made it, to compare with one.
     """
 
     subject: Subject
@@ -120,7 +123,11 @@ def settings_for(
     segments: Sequence[str] = (),
     seed: int = 0,
 ) -> Settings:
-    """Settings with the report's defaults; `UsageError` if a value is not a finite number, or a class without a name."""
+    """Settings with the report's defaults.
+
+    ``max_steps`` None makes every coefficient a step of its own; ``gamma`` is the weight of a step relative to the one
+    before. Raises `UsageError` if a value is not a finite number, or if the class has no name.
+    """
     for name, value in (("gamma", gamma), ("threshold", threshold), ("champion_threshold", champion_threshold)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)):
             raise UsageError(f"{name}: {value!r} is not a finite number")
@@ -142,7 +149,7 @@ def settings_for(
 
 
 def version_facts(model: LinearModel | DecisionTree, label: str, aliases: Sequence[str] = ()) -> VersionFacts:
-    """One side of the subject, from where the model came."""
+    """One side of the subject: where ``model`` came from, and how it is called."""
     origin = model.provenance
     return VersionFacts(
         label=label,
@@ -161,37 +168,47 @@ def make_report(
     reference: ReferenceData,
     request: Request,
     progress: Progress | None = None,
-    replay: Replay | None = None,
+    search: Search | None = None,
 ) -> ChangeReportDocument:
-    """Align, solve, measure, compose. ``progress`` is told a stage and a count as rows go by.
+    """The report on a change: align the models, solve, measure on the rows, compose.
 
-    ``replay``: a search that need not be done again; for costs that only rows can tell.
+    Without ``champion`` the candidate is explained from zero. ``progress`` is called as rows go by and while the solver
+    works. ``search`` finds the order in place of the solver, for costs that only rows can tell.
+
+    Raises `UsageError` where settings, reference data and models do not fit, `ReferenceDataError` for rows that cannot be
+    used, and `ProblemError` if figures overflow double precision.
     """
-    told = progress or (lambda _stage, _count: None)
+    report_progress = progress or (lambda _stage, _count: None)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             if isinstance(champion, DecisionTree) or isinstance(candidate, DecisionTree):
-                return _make_of_trees(*as_trees(champion, candidate), reference, request, told)
+                return _make_of_trees(*as_trees(champion, candidate), reference, request, report_progress)
             pair = ModelPair(champion, candidate)
             check_thresholds(pair, request.settings)
-            return _make(reference, request, _Flow(pair, reference, request, told), replay)
+            return _make(reference, request, _Flow(pair, reference, request, report_progress), search)
     except (ValidationError, OverflowError) as error:
-        if isinstance(error, ValidationError) and any(each["type"] != "finite_number" for each in error.errors()):
+        if isinstance(error, ValidationError) and any(detail["type"] != "finite_number" for detail in error.errors()):
             raise
         raise ProblemError(
             "figures of this report overflow double precision: check the coefficients and the scale of the columns"
         ) from error
 
 
-def _make(reference: ReferenceData, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReportDocument:
+def _make(reference: ReferenceData, request: Request, flow: _Flow, search: Search | None) -> ChangeReportDocument:
     if isinstance(reference.data, LoggedMoments):
-        findings = flow.on_logged_moments(reference.data)
+        measured = flow.on_logged_moments(reference.data)
     else:
-        findings = flow.on_rows(reference.data, replay)
+        measured = flow.on_rows(reference.data, search)
     predicted = predicted_function(flow.pair.candidate, reference.target)
-    data = _data_facts(reference, findings.moments, findings.rows_dropped, predicted, findings.inputs)
-    facts = _report_facts(request, data, findings.glm)
-    return compose(facts, flow.pair, findings.change, findings.problem, findings.solution, findings.rows)
+    data = _data_facts(reference, measured.moments, measured.rows_dropped, predicted, measured.inputs)
+    return compose(
+        _report_inputs(request, data, measured.glm),
+        pair=flow.pair,
+        change=measured.change,
+        problem=measured.problem,
+        solution=measured.solution,
+        rows=measured.rows,
+    )
 
 
 def _make_of_trees(
@@ -206,11 +223,11 @@ def _make_of_trees(
     collected = collect_moments(reference.data, plan, lambda n: told("reading rows", n))
     found = measure_trees(change, reference.data, plan, collected, request.settings, told)
     data = _data_facts(reference, collected.moments, collected.rows_dropped, None)
-    return compose_trees(_report_facts(request, data), champion is not None, change, found)
+    return compose_trees(_report_inputs(request, data), champion is not None, change, found)
 
 
-def _report_facts(request: Request, data: DataFacts, glm: GlmFacts | None = None) -> ReportFacts:
-    return ReportFacts(
+def _report_inputs(request: Request, data: DataFacts, glm: GlmFacts | None = None) -> ReportInputs:
+    return ReportInputs(
         subject=request.subject,
         facts=request.facts,
         data=data,
@@ -228,7 +245,7 @@ def _report_facts(request: Request, data: DataFacts, glm: GlmFacts | None = None
 
 
 @dataclass(frozen=True)
-class _Findings:
+class _Measured:
     """What the reference data say of the change."""
 
     moments: Moments
@@ -244,14 +261,14 @@ class _Findings:
 class _Flow:
     """Align, solve, measure: on rows, or on moments that somebody logged."""
 
-    def __init__(self, pair: ModelPair, reference: ReferenceData, request: Request, told: Progress) -> None:
-        self.pair, self.reference, self.settings, self.told = pair, reference, request.settings, told
+    def __init__(self, pair: ModelPair, reference: ReferenceData, request: Request, progress: Progress) -> None:
+        self.pair, self.reference, self.settings, self.progress = pair, reference, request.settings, progress
         self._counted = request.edition is not None
 
-    def on_logged_moments(self, logged: LoggedMoments) -> _Findings:
-        """A quadratic cost needs nothing else, but says nothing of rows."""
-        named = (self.settings.threshold, self.settings.segments, self.reference.offset, self.reference.exposure)
-        if any(each not in (None, ()) for each in named):
+    def on_logged_moments(self, logged: LoggedMoments) -> _Measured:
+        """Everything that moments tell under the squared error; raises `UsageError` for what needs rows."""
+        needing_rows = (self.settings.threshold, self.settings.segments, self.reference.offset, self.reference.exposure)
+        if any(value not in (None, ()) for value in needing_rows):
             raise UsageError(
                 "a threshold, segments, an offset or an exposure need rows; the reference data are logged moments only: "
                 "give --data"
@@ -275,10 +292,10 @@ class _Flow:
         moments = moments_for_design(logged, design)
         change = align(self.pair, merge_rare_levels(self.pair, moments))
         problem = problem_on_moments(change, self.settings)
-        return _Findings(moments, logged.document.rows_dropped, change, problem, self._solve(problem))
+        return _Measured(moments, logged.document.rows_dropped, change, problem, self._solve(problem))
 
-    def on_rows(self, source: RowSource, replay: Replay | None) -> _Findings:
-        """Two passes under the squared error; under other losses as many as the proof takes."""
+    def on_rows(self, source: RowSource, search: Search | None) -> _Measured:
+        """Two passes over the rows under the squared error; under other losses as many as the proof takes."""
         reference, model = self.reference, self.pair.candidate
         plan = ReadingPlan(
             lay_out(self.pair),
@@ -292,49 +309,49 @@ class _Flow:
             exposure=reference.exposure,
             target_map=model.target_map,
         )
-        collected = collect_moments(source, plan, lambda n: self.told("reading rows", n))
+        collected = collect_moments(source, plan, lambda n: self.progress("reading rows", n))
         weighted = self.pair.weighted(merge_rare_levels(self.pair, collected.moments))
         if weighted is not self.pair:
             self.pair = weighted
             plan = replace(plan, design=lay_out(weighted))
-            collected = collect_moments(source, plan, lambda n: self.told("reading rows once more", n))
+            collected = collect_moments(source, plan, lambda n: self.progress("reading rows once more", n))
         change = align(self.pair, merge_rare_levels(self.pair, collected.moments))
         if is_glm(self.pair):
-            return self._generalised(source, plan, collected, change, replay)
+            return self._generalised(source, plan, collected, change, search)
         problem = problem_on_moments(change, self.settings)
         solution = self._solve(problem)
         columns = UnitColumns.of(self.pair, collected.moments, change)
         rows = RowPasses(source, plan, columns, collected.kept, once=True)
         path = _path_of_units(change, problem, solution, columns.units, score_threshold(self.pair, self.settings))
-        measures = measure_path(rows, SquaredError(), path, lambda n: self.told("measuring rows", n))
+        measures = measure_path(rows, SquaredError(), path, lambda n: self.progress("measuring rows", n))
         threshold = self.settings.threshold
         evidence = row_evidence(measures, path, (threshold, threshold), counted=self._counted)
-        return _Findings(
+        return _Measured(
             collected.moments, collected.rows_dropped, change, problem, solution, evidence, inputs=collected.inputs
         )
 
     def _generalised(
-        self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, replay: Replay | None
-    ) -> _Findings:
+        self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, search: Search | None
+    ) -> _Measured:
         pair, settings = self.pair, self.settings
         rows = RowPasses(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
         cost = cost_on_rows(pair, change, rows, plan.target)
         problem = problem_on_rows(change, settings, cost)
         labels = Labels.of(change)
-        solution = self._solve(problem) if replay is None else replay.solution(problem, labels)
+        solution = self._solve(problem) if search is None else search(problem, labels)
         path = glm_path_on_rows(pair, problem, solution, labels, settings)
-        measures = measure_path(rows, cost.family, path, lambda n: self.told("measuring rows", n))
+        measures = measure_path(rows, cost.family, path, lambda n: self.progress("measuring rows", n))
         glm = glm_facts(pair, cost.constant_cost(), change.gram.tolist())
         evidence = row_evidence(measures, path, thresholds(pair, settings), settings.threshold_class, counted=self._counted)
-        return _Findings(
+        return _Measured(
             collected.moments, collected.rows_dropped, change, problem, solution, evidence, glm, collected.inputs
         )
 
     def _solve(self, problem: PathProblem) -> Solution:
-        self.told("finding the best order", len(problem.changed))
+        self.progress("finding the best order", len(problem.changed))
         return solve_problem(
             problem,
-            progress=lambda stage, best, bound: self.told(f"finding the best order, {stage}", how_far(best, bound)),
+            progress=lambda stage, best, bound: self.progress(f"finding the best order, {stage}", how_far(best, bound)),
         )
 
 
@@ -384,5 +401,5 @@ def _data_facts(
         offset=reference.offset,
         exposure=reference.exposure,
         predicted=predicted,
-        inputs=tuple(InputFacts(column=each.column, p05=each.p05, p50=each.p50, p95=each.p95) for each in inputs),
+        inputs=tuple(InputFacts(**asdict(column)) for column in inputs),
     )

@@ -33,7 +33,7 @@ from coordpath_governance.reference.measure_path import PathOnRows, measure_path
 from coordpath_governance.reference.plan import ReadingPlan
 from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reference.sources import RowSource
-from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, data_argument, document_digest
+from coordpath_governance.reports.compose import NO_SUMMARY, NOT_ASSESSED, ReportInputs, data_argument, summary_of
 from coordpath_governance.reports.document import (
     REPORT_SCHEMA,
     ChangeReportDocument,
@@ -44,14 +44,14 @@ from coordpath_governance.reports.document import (
     Settings,
     Tool,
     TreeFacts,
+    document_digest,
 )
 from coordpath_governance.reports.impact import error_metrics
 from coordpath_governance.reports.impact_parts import Impact, RowEvidence, ScoreShift
+from coordpath_governance.reports.limits import training_remarks
 from coordpath_governance.reports.row_evidence import row_evidence
-from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.reports.tree_evidence import compared_orders, split_path_facts, step_titles, stored_splits
 from coordpath_governance.reports.tree_words import BRIER_SCORE, SQUARED_ERROR, tree_limits
-from coordpath_governance.reports.words import summarise
 
 __all__ = ["TreeFindings", "as_trees", "compose_trees", "measure_trees", "tree_plan"]
 
@@ -195,12 +195,11 @@ def measure_trees(
     )
 
 
-def compose_trees(told: ReportFacts, has_champion: bool, change: TreeChange, found: TreeFindings) -> ChangeReportDocument:
+def compose_trees(told: ReportInputs, has_champion: bool, change: TreeChange, found: TreeFindings) -> ChangeReportDocument:
     """The whole document with its digest; a pure function of trees, recorded sums, row evidence and facts."""
     path = split_path_facts(change, found.loss, found.path, found.rows)
     impact = _impact(told.data, path, found)
     counts = _counts(change, has_champion=has_champion)
-    versions = (told.subject.champion.label if told.subject.champion else None, told.subject.candidate.label)
     models = {
         "champion": tree_to_document(change.old) if has_champion else None,
         "candidate": tree_to_document(change.new),
@@ -211,7 +210,7 @@ def compose_trees(told: ReportFacts, has_champion: bool, change: TreeChange, fou
         subject=told.subject,
         assessment=NOT_ASSESSED,
         facts=told.facts,
-        summary=summarise(versions, told.data, counts, path, impact, settings=told.settings, tree=found.tree),
+        summary=NO_SUMMARY,
         counts=counts,
         data=told.data,
         settings=told.settings,
@@ -234,6 +233,7 @@ def compose_trees(told: ReportFacts, has_champion: bool, change: TreeChange, fou
         edition=told.edition,
         tree=found.tree,
     )
+    document = document.model_copy(update={"summary": summary_of(document)})
     return document.model_copy(update={"digest": document_digest(document)})
 
 

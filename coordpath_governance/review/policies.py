@@ -14,7 +14,7 @@ from coordpath_governance.ledger.adoption import adoption_of
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
 from coordpath_governance.ledger.seconding import record_or_propose
 from coordpath_governance.policy.load import policy_bytes, read_policy
-from coordpath_governance.policy.matching import matching
+from coordpath_governance.policy.patterns import matching_policy
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry
@@ -101,7 +101,7 @@ def policy_for(ledger: Ledger, name: str) -> AdoptedPolicy:
                 f"policy '{each.policy.name}' asks for {each.policy.admins} policy-admins, but the entry that adopted it "
                 "says otherwise: see `coordpath audit verify`, then adopt the policy again"
             )
-    chosen = matching([each.policy for each in in_force], name)
+    chosen = matching_policy([each.policy for each in in_force], name)
     return next(each for each in in_force if each.policy is chosen)
 
 

@@ -5,8 +5,6 @@ The evidence are both trees, the sums over the rows by step (`problem.terms`), a
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from coordpath_governance.alignment.tree_units import align_trees
@@ -15,33 +13,14 @@ from coordpath_governance.models.tree_document import is_tree_document, tree_fro
 from coordpath_governance.paths.certificate import OPTIMAL_GAP
 from coordpath_governance.paths.splits.split_loss import SplitLoss
 from coordpath_governance.paths.splits.tree_change import TreeChange
-from coordpath_governance.reports.compose import ReportFacts
+from coordpath_governance.reports.compose import ReportInputs
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.tree_evidence import proved_again, recorded_path, split_loss_of
 from coordpath_governance.reports.trees import TreeFindings, compose_trees
 
-__all__ = ["TreeEvidence", "certificate_findings", "composed_again", "rounding_of_trees", "tree_evidence_of"]
+__all__ = ["TreeEvidence", "certificate_findings", "composed_again", "tree_evidence_of"]
 
 _LAST_PLACES = 1e-12
-_SUMMED, _PURE = 1e-12, 1e-9
-_EXACT = frozenset(("from", "to", "old_threshold", "new_threshold", "old_value", "new_value", "gamma", "threshold"))
-_SHARES = frozenset(("gap", "share", "r2", "up", "down", "flips", "champion_yes", "candidate_yes"))
-_SCORES = frozenset(
-    (
-        *(
-            "rmse",
-            "bias",
-            "mae",
-            "champion_mae",
-            "candidate_mae",
-            "mean_shift",
-            "champion_mean",
-            "candidate_mean",
-            "shift_sd",
-        ),
-        *("mean", "sd", "p05", "p50", "p95", "largest", "shift_p05", "shift_p50", "shift_p95", "shift_largest"),
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -51,21 +30,6 @@ class TreeEvidence:
     change: TreeChange
     loss: SplitLoss
     has_champion: bool
-
-
-def rounding_of_trees(again: ChangeReportDocument) -> Callable[[tuple[str | int, ...]], float]:
-    """What rounding may do to each leaf of a report on trees like ``again``; nothing to the trees themselves."""
-    squares = max(again.path.start_cost, *(step.cost for step in again.path.steps), 0.0)
-    squares += again.data.target_mean**2 + again.data.target_sd**2
-    sizes = {"shares": _PURE, "scores": _SUMMED * math.sqrt(squares), "costs": _SUMMED * squares}
-
-    def allowance(place: tuple[str | int, ...]) -> float:
-        name = next((part for part in reversed(place) if isinstance(part, str)), "")
-        if place[:1] == ("models",) or name in _EXACT:
-            return 0.0
-        return sizes["shares" if name in _SHARES else "scores" if name in _SCORES else "costs"]
-
-    return allowance
 
 
 def tree_evidence_of(document: ChangeReportDocument) -> TreeEvidence:
@@ -95,7 +59,7 @@ def composed_again(document: ChangeReportDocument, evidence: TreeEvidence) -> Ch
     """The report that follows from the evidence, for the recorded order and the recorded bound."""
     if document.tree is None or document.rows is None:
         raise ReportFormatError("the report does not say what the rows tell")
-    told = ReportFacts(
+    told = ReportInputs(
         document.subject,
         document.facts,
         document.data,

@@ -17,7 +17,7 @@ from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.formats import recalled_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, RawCoefficient
-from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.judge import assess
 from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
 from coordpath_governance.reference.sources import TableSource
 from coordpath_governance.rendering.change_report import ChangeReport

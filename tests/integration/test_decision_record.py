@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.office import Office
 
-from coordpath_governance.attestation.decision import DECISION_ATTESTATION
+from coordpath_governance.attestation.attest import DECISION_ATTESTATION
 from coordpath_governance.models import model_digest
 from coordpath_governance.registry.attachments import folder_name
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from helpers.governed_world import newest_decision
 
-from coordpath_governance.attestation.decision import DECISION_ATTESTATION, attest_decision, read_decision_attestation
+from coordpath_governance.attestation.attest import DECISION_ATTESTATION, attest_decision, read_decision_attestation
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.cli.audit_answers import verify_document
 from coordpath_governance.cli.audit_command import command as audit_command

@@ -8,8 +8,7 @@ import pytest
 from click.testing import CliRunner
 from helpers.governed_world import newest_decision
 
-from coordpath_governance.attestation.attest import attest
-from coordpath_governance.attestation.decision import attest_decision
+from coordpath_governance.attestation.attest import attest, attest_decision
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.cli.verify_command import command
 from coordpath_governance.governance.decision_files import record_decisions

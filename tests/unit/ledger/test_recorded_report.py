@@ -15,7 +15,7 @@ from coordpath_governance.ledger.records import read_records
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.formats import DECLARED, vouched_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, Provenance
-from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.judge import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.rendering.change_report import ChangeReport
 
@@ -123,7 +123,7 @@ def test_an_entry_that_is_not_sound_records_nothing(book, recorded, look):
     found = look(recorded)
     assert found.entry is None
     assert wrong(found)[0].startswith("entry 6: ")
-    assert found.checks[0].what == "the export is NOT intact"
+    assert found.checks[0].claim == "the export is NOT intact"
 
 
 def test_the_policy_in_the_report_had_been_adopted(book, recorded, look):

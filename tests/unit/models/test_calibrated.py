@@ -32,7 +32,7 @@ from sklearn.svm import LinearSVC
 from coordpath_governance import explain_change
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import fold_stored, from_estimator
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 
 DATA = bent_data()
 COLUMNS = ["a", "b", "g"]

@@ -15,7 +15,7 @@ from sklearn.tree._tree import Tree
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.archive import read_archive_bytes
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 from coordpath_governance.models.sklearn_trees import read_tree
 
 RNG = np.random.default_rng(5)

@@ -24,7 +24,7 @@ from coordpath_governance.errors import ModelReadError, ReferenceDataError, Unsu
 from coordpath_governance.models import fold_stored, read_model
 from coordpath_governance.models.archive import read_archive_bytes
 from coordpath_governance.models.decision_tree import leaf_of_rows, rows_as_compared, single_leaf
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 from coordpath_governance.models.readers import read_version
 from coordpath_governance.models.sklearn_reader import tree_from_estimator
 from coordpath_governance.models.sklearn_trees import is_tree, read_tree

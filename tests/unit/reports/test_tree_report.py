@@ -22,7 +22,7 @@ from coordpath_governance.errors import (
 )
 from coordpath_governance.models.sklearn_reader import tree_from_estimator
 from coordpath_governance.models.tree_document import tree_from_document, tree_to_document
-from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.judge import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.verification.verify import verify_report
@@ -236,7 +236,7 @@ def test_a_better_claim_than_proved_is_found(data):
         (("problem", "terms", 0, "gains", 0, 0), 10_000),
         (("problem", "units", 0, "kind"), "grow"),
         (("problem", "gamma"), 0.5),
-        (("models", "candidate", "left", 0), 7),
+        (("models", "candidate", "nodes", "left", 0), 7),
         (("tree", "classes"), ["a"]),
     ):
         assert noticed(forge(changed(content, where, value))), where
@@ -280,20 +280,28 @@ def test_the_document_of_a_tree():
     tree = tree_from_estimator(fitted(1))
     document = tree_to_document(tree)
     assert tree_to_document(tree_from_document(json.loads(json.dumps(document)))) == document
+    nodes = document["nodes"]
     for key, value in (
-        ("left", document["right"]),
+        ("left", nodes["right"]),
         ("feature", [9] * tree.count),
         ("threshold", ["x"] * tree.count),
-        ("value", document["value"][:-1]),
+        ("value", nodes["value"][:-1]),
+        ("feature", []),
+        ("threshold", [float("nan")] * tree.count),
+        ("more", []),
+    ):
+        with pytest.raises(ModelReadError):
+            tree_from_document({**document, "nodes": {**nodes, key: value}})
+    for key, value in (
         ("schema", "coordpath.tree/2"),
+        ("nodes", 3),
+        ("nodes", {}),
         ("names", ["age"]),
         ("names", ["age"] * 3),
         ("names", 3),
         ("settings", 3),
         ("remarks", None),
         ("estimator", 5),
-        ("feature", []),
-        ("threshold", [float("nan")] * tree.count),
     ):
         with pytest.raises(ModelReadError):
             tree_from_document({**document, key: value})
