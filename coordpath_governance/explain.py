@@ -11,7 +11,9 @@ import numpy as np
 
 from coordpath_governance.errors import UsageError
 from coordpath_governance.models import from_fitted
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.sklearn_reader import tree_from_estimator
 from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import RowSource, TableSource, open_source
 from coordpath_governance.rendering.change_report import ChangeReport
@@ -151,7 +153,7 @@ def _listed(values: object) -> Sequence[object]:
 class _Version:
     """A model and the facts about it; its environment if it has files, and its origin if it is registered."""
 
-    model: LinearModel
+    model: LinearModel | DecisionTree
     facts: VersionFacts
     environment: Environment | None = None
     origin: Origin | None = None
@@ -166,21 +168,21 @@ class _Version:
 
 
 def _resolve(model: object, label: str) -> _Version:
-    if isinstance(model, LinearModel):
+    if isinstance(model, LinearModel | DecisionTree):
         return _Version(model, version_facts(model, label))
     if isinstance(model, str | Path):
         from coordpath_governance.registry.connection import connect
-        from coordpath_governance.registry.download import fetch_model
+        from coordpath_governance.registry.download import fetch_version
         from coordpath_governance.registry.origin import origin_of
         from coordpath_governance.registry.versions import point_at
 
         client = connect()
-        fetched = fetch_model(point_at(client, None, str(model)))
+        fetched = fetch_version(point_at(client, None, str(model)))
         facts = version_facts(fetched.model, fetched.pointer.label, fetched.pointer.aliases)
         origin = origin_of(client, fetched.pointer)
         return _Version(fetched.model, origin.added_to(facts), fetched.environment, origin)
-    linear = from_fitted(model)
-    return _Version(linear, version_facts(linear, label))
+    read = tree_from_estimator(model) or from_fitted(model)
+    return _Version(read, version_facts(read, label))
 
 
 def _reference_data(

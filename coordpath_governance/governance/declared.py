@@ -14,11 +14,13 @@ from coordpath_governance.errors import AttachError, NotFoundError, RefusedError
 from coordpath_governance.ledger.declarations import Vouched, declared_model, vouched
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.store import Ledger
-from coordpath_governance.models import read_coefficients, read_model
+from coordpath_governance.models import read_coefficients
 from coordpath_governance.models.coefficients_json import declared_bytes, with_source
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.formats import DECLARED, vouched_source
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.manifest import model_digest
+from coordpath_governance.models.readers import read_version
 from coordpath_governance.registry.attachments import folder_name, read_attachments, write_attachments
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.download import DeclaredModel, download_files
@@ -127,10 +129,10 @@ def _unreadable(pointer: ModelPointer) -> tuple[str, LinearModel | None]:
         local = download_files(pointer, Path(folder))
         digest = model_digest(local)
         try:
-            model = read_model(local)
+            model = read_version(local)
         except UnsupportedModelError:
             return digest, None
-    if model.source != DECLARED:
+    if isinstance(model, DecisionTree) or model.source != DECLARED:
         raise RefusedError(
             f"{pointer.uri} can be read ({model.estimator or 'a linear model'}, {model.source}): its files speak for "
             "themselves, and nobody need vouch for it"

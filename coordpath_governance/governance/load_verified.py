@@ -33,7 +33,7 @@ from coordpath_governance.ledger.verify import audit
 from coordpath_governance.models.formats import DECLARED_FORMAT, format_of, is_plugin
 from coordpath_governance.models.manifest import manifest_lines, model_digest
 from coordpath_governance.models.model_files import uncovered_path
-from coordpath_governance.models.readers import read_model
+from coordpath_governance.models.readers import read_version
 from coordpath_governance.registry.client_registry import ClientRegistry
 from coordpath_governance.registry.connection import connect, registry_errors, registry_uri_in_use
 from coordpath_governance.registry.download import download_files, load_files
@@ -176,7 +176,7 @@ def _check_read(uri: str, files: Path, allowed: tuple[str, ...] | None) -> str |
     """Why the model cannot be read, None if it can; `RefusedError` if it is damaged or in a format that is not accepted."""
     why: str | None = None
     try:
-        form = format_of(read_model(files).source)
+        form = format_of(read_version(files).source)
     except UnsupportedModelError as error:
         form, why = DECLARED_FORMAT, str(error)
     except ModelReadError as error:

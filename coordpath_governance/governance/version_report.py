@@ -15,7 +15,7 @@ from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models.coefficients_json import with_source
 from coordpath_governance.models.formats import recalled_source
 from coordpath_governance.models.linear_model import LinearModel, Provenance
-from coordpath_governance.registry.download import DeclaredModel, FetchedModel, fetch_model, way_out
+from coordpath_governance.registry.download import DeclaredModel, FetchedVersion, fetch_version, way_out
 from coordpath_governance.registry.origin import origin_of, with_tagged_facts
 from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
@@ -64,25 +64,25 @@ def report_on_versions(
     return ChangeReport(make_report(None if old is None else old.model, new.model, reference, request, progress))
 
 
-def _side(client: RegistryClient, fetched: FetchedModel, label: str) -> VersionFacts:
+def _side(client: RegistryClient, fetched: FetchedVersion, label: str) -> VersionFacts:
     return origin_of(client, fetched.pointer).added_to(version_facts(fetched.model, label, fetched.pointer.aliases))
 
 
-def _fetch(pointer: ModelPointer, declared: DeclaredModel | None) -> FetchedModel:
+def _fetch(pointer: ModelPointer, declared: DeclaredModel | None) -> FetchedVersion:
     try:
-        return fetch_model(pointer, declared)
+        return fetch_version(pointer, declared)
     except UnsupportedModelError as error:
         raise UnsupportedModelError(f"{error} {way_out(pointer.name, pointer.version)}".rstrip()) from error
 
 
-def _champion(pointer: ModelPointer, declared: DeclaredModel | None, recalled: RecalledModel | None) -> FetchedModel:
+def _champion(pointer: ModelPointer, declared: DeclaredModel | None, recalled: RecalledModel | None) -> FetchedVersion:
     try:
         return _fetch(pointer, declared)
     except FilesGoneError as error:
         if recalled is None:
             raise
         model = recalled(pointer, error)
-        return FetchedModel(model, pointer, str(model.provenance.digest))
+        return FetchedVersion(model, pointer, str(model.provenance.digest))
 
 
 def _label(champion: ModelPointer, candidate: ModelPointer) -> str:

@@ -14,6 +14,7 @@ import contextlib
 import gc
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +262,15 @@ class _Tree:
             return _opaque(node)
         return ArchivedObject(_class_path(node), state)
 
+    def load_tree(self, node: dict[str, object]) -> object:
+        """What skops makes by a call of a class that it knows, with these arguments, and then gives this state."""
+        reduced = node.get("__reduce__")
+        arguments = self.build(reduced.get("args")) if isinstance(reduced, dict) else None
+        described = self.load_object(node)
+        if not isinstance(arguments, tuple) or not isinstance(described, ArchivedObject):
+            raise self._members.damaged("a TreeNode has no arguments, or no state")
+        return replace(described, arguments=arguments, called=True)
+
     def load_array(self, node: dict[str, object]) -> object:
         if node.get("type") == "json":
             return self._object_array(node)
@@ -343,6 +353,7 @@ _LOADERS: Mapping[str, Callable[[_Tree, dict[str, object]], object]] = {
     "TypeNode": _Tree.load_name,
     "FunctionNode": _Tree.load_name,
     "ObjectNode": _Tree.load_object,
+    "TreeNode": _Tree.load_tree,
     "NdArrayNode": _Tree.load_array,
     "DTypeNode": _Tree.load_dtype,
     "SparseMatrixNode": _Tree.load_sparse,

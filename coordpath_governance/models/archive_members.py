@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from coordpath_governance.errors import ModelReadError
 from coordpath_governance.models.tree import Opaque
+from coordpath_governance.models.tree_nodes import NODE_TYPE, NPY_OF_NODES
 
 __all__ = ["ArchiveMembers", "Limits"]
 
@@ -154,19 +155,25 @@ class ArchiveMembers:
         header, body = _split_npy(content)
         if header is None:
             raise self.damaged(f"member '{name}' is not a .npy file")
-        match = _NPY_HEADER.fullmatch(header)
+        nodes = NPY_OF_NODES.fullmatch(header)
+        match = nodes or _NPY_HEADER.fullmatch(header)
         if match is None:
             return Opaque("an array of a structured type")
+        if nodes is not None:
+            return self._load_checked(name, content, body, NODE_TYPE, [int(nodes["shape"])])
         if match["kind"] == "O":
             raise self.damaged(f"member '{name}' holds a pickle, which could run code")
         if match["kind"] not in _PLAIN_KINDS:
             return Opaque(f"an array of type {match['descr']}")
         shape = [int(part) for part in match["shape"].replace(" ", "").split(",") if part]
         try:
-            item_bytes = np.dtype(match["descr"]).itemsize
+            dtype = np.dtype(match["descr"])
         except TypeError as error:
             raise self.damaged(f"member '{name}' has the unknown type {match['descr']!r}") from error
-        count = math.prod(shape)
+        return self._load_checked(name, content, body, dtype, shape)
+
+    def _load_checked(self, name: str, content: bytes, body: int, dtype: np.dtype[Any], shape: list[int]) -> NDArray[Any]:
+        item_bytes, count = dtype.itemsize, math.prod(shape)
         if count * item_bytes != body or (count and not item_bytes) or max(shape, default=0) >= _MAX_DIMENSION:
             raise self.damaged(f"member '{name}' declares the shape {tuple(shape)}, which its size contradicts")
         try:

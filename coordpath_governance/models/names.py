@@ -15,6 +15,8 @@ __all__ = [
     "FUNCTIONS",
     "KNOWN",
     "NUMPY_FUNCTIONS",
+    "TREE",
+    "TREES",
     "TYPES",
     "UFUNC_HOMES",
     "class_of",
@@ -197,6 +199,11 @@ FUNCTIONS = class_paths(
 
 KNOWN = class_paths(_READ) | class_paths(_HARMLESS) | class_paths(_REBUILT) | TYPES | FUNCTIONS
 
+TREE = "sklearn.tree._tree.Tree"
+_TREE_CLASSES = class_paths({"sklearn.tree._classes": ("DecisionTreeRegressor", "DecisionTreeClassifier")})
+TREES = _TREE_CLASSES | {TREE}
+"""Names that only a decision tree may hold; in a linear model they are not known."""
+
 _CLASS_NAMES = {path: path.rpartition(".")[2] for path in class_paths(_READ)}
 
 
@@ -216,7 +223,8 @@ _SKOPS: Mapping[str, frozenset[str]] = {
     "FunctionNode": FUNCTIONS,
     "LossNode": class_paths(dict.fromkeys(("_loss", "sklearn._loss._loss"), _LOSSES) | {_SGD: _HARMLESS[_SGD]}),
     "ConstructorFromReduceNode": class_paths({_SGD: _HARMLESS[_SGD]}),
-    "ObjectNode": class_paths(_READ) | class_paths(_HARMLESS),
+    "ObjectNode": class_paths(_READ) | class_paths(_HARMLESS) | _TREE_CLASSES,
+    "TreeNode": frozenset((TREE,)),
 }
 """By kind of node of a skops archive: the names it may have. A JsonNode holds plain values whatever its class is."""
 
@@ -225,7 +233,7 @@ def skops_name(loader: str, path: str) -> str:
     """The name of a node of a skops archive; with the kind of node if nodes of that kind may not have this name."""
     if loader == "CachedNode":
         return "builtins.str"
-    return path if path in _SKOPS.get(loader, frozenset()) and path in KNOWN else f"{path} ({loader})"
+    return path if path in _SKOPS.get(loader, frozenset()) and path in KNOWN | TREES else f"{path} ({loader})"
 
 
 def class_of(path: str) -> str | None:
@@ -233,6 +241,6 @@ def class_of(path: str) -> str | None:
     return _CLASS_NAMES.get(path)
 
 
-def unknown_names(names: Iterable[str]) -> list[str]:
+def unknown_names(names: Iterable[str], known: frozenset[str] = KNOWN) -> list[str]:
     """The names that are not on the list, sorted."""
-    return sorted(set(names) - KNOWN)
+    return sorted(set(names) - known)

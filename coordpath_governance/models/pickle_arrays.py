@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.models.tree import Named, Opaque
+from coordpath_governance.models.tree_nodes import NODE_TYPE, NODE_TYPE_CODE, is_node_type_state
 
 __all__ = [
     "DATES",
@@ -63,6 +64,8 @@ def type_from_state(shell: TypeShell, state: object) -> np.dtype[Any] | Opaque:
     kind = shell.code[:1]
     if kind in "mM" and len(state) == _STATE_OF_TYPE + 1 and state[2:_STATE_OF_TYPE] == (None, None, None, -1, -1, 0):
         return Opaque(DATES)
+    if shell.code == NODE_TYPE_CODE and is_node_type_state(state):
+        return NODE_TYPE
     if kind not in f"{_PLAIN_KINDS}O":
         return Opaque(f"the numpy type {shell.code[:20]}")
     size = _width_of_text(kind, state) if kind in "SU" else shell.code[1:]

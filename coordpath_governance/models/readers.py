@@ -22,16 +22,17 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from coordpath_governance.errors import CoordpathError, ModelReadError, ReaderPluginError, UnsupportedModelError
 from coordpath_governance.models.coefficients_json import from_document, read_coefficients, to_document, with_source
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.formats import PLUGIN_NAME, plugin_source
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.models.model_files import ModelFiles, open_model_files
 from coordpath_governance.text import shorten, visible
 
-__all__ = ["PLUGIN_GROUP", "ModelReader", "PluginReader", "plugin_readers", "read_model", "register_reader"]
+__all__ = ["PLUGIN_GROUP", "ModelReader", "PluginReader", "plugin_readers", "read_model", "read_version", "register_reader"]
 
 PLUGIN_GROUP = "coordpath_governance.readers"
 _SHOWN = 80
@@ -116,6 +117,7 @@ def _validated(model: LinearModel) -> LinearModel:
 
 _COEFFICIENTS = "coefficients.json"
 _MAX_MESSAGE = 1_000
+_Wanted = TypeVar("_Wanted", bound="LinearModel | DecisionTree")
 
 
 class ModelReader(Protocol):
@@ -125,7 +127,7 @@ class ModelReader(Protocol):
         """Whether this reader reads the flavours of the model; it must not open the model's files."""
         ...
 
-    def read(self, files: ModelFiles) -> LinearModel:
+    def read(self, files: ModelFiles) -> LinearModel | DecisionTree:
         """The model. Raises `ModelReadError`, which says what is wrong and what to do."""
         ...
 
@@ -149,13 +151,23 @@ def register_reader(reader: ModelReader) -> None:
 
 
 def read_model(folder: Path, provenance: Provenance | None = None) -> LinearModel:
-    """Read a model's folder, or a ``coefficients.json`` file.
+    """Read a linear model's folder, or a ``coefficients.json`` file.
 
-    ``provenance`` becomes that of the returned model. Raises `ModelReadError` for every failure. Its message may quote the
-    model, and is made safe to print.
+    ``provenance`` becomes that of the returned model. Raises `ModelReadError` for every failure, and for a decision tree,
+    which `read_version` reads. Its message may quote the model, and is made safe to print.
     """
+    return replace(_safely(lambda: _read(Path(folder), _linear), folder), provenance=provenance or Provenance())
+
+
+def read_version(folder: Path, provenance: Provenance | None = None) -> LinearModel | DecisionTree:
+    """Read a model's folder, whichever kind of model it holds, or a ``coefficients.json`` file; as `read_model`."""
+    return replace(_safely(lambda: _read(Path(folder), _any_model), folder), provenance=provenance or Provenance())
+
+
+def _safely(read: Callable[[], _Wanted], folder: Path) -> _Wanted:
+    """What ``read`` returns. Every failure becomes a `ModelReadError` whose message is safe to print."""
     try:
-        model = _read(Path(folder))
+        return read()
     except ModelReadError as error:
         raise type(error)(_printable(str(error))) from error
     except CoordpathError:
@@ -166,10 +178,25 @@ def read_model(folder: Path, provenance: Provenance | None = None) -> LinearMode
             f"{folder}: reading the model failed in a way that we did not foresee ({fault}). If it is not damaged or "
             "forged, this is a fault of coordpath: please report it, and log the model again meanwhile."
         ) from error
-    return replace(model, provenance=provenance or Provenance())
 
 
-def _read(folder: Path) -> LinearModel:
+def _linear(model: LinearModel | DecisionTree, folder: Path) -> LinearModel:
+    if isinstance(model, LinearModel):
+        return model
+    raise UnsupportedModelError(
+        f"{folder}: the model is a {model.estimator} with {model.leaves} leaves, which is read, but a linear model is "
+        "needed here; a tree can only be compared with a tree."
+    )
+
+
+def _any_model(model: LinearModel | DecisionTree, folder: Path) -> LinearModel | DecisionTree:
+    """The model; a tree with coefficients beside it is what its author declares, which counts only if somebody vouches."""
+    if isinstance(model, DecisionTree) and (folder / _COEFFICIENTS).exists():
+        return _linear(model, folder)
+    return model
+
+
+def _read(folder: Path, wanted: Callable[[LinearModel | DecisionTree, Path], _Wanted]) -> _Wanted | LinearModel:
     if folder.is_file():
         if folder.suffix != ".json":
             raise ModelReadError(f"{folder}: this is neither a model's folder nor a {_COEFFICIENTS}; give one of them.")
@@ -181,7 +208,7 @@ def _read(folder: Path) -> LinearModel:
     try:
         for reader in _readers(files):
             if reader.can_read(files):
-                return reader.read(files)
+                return wanted(reader.read(files), folder)
         return _read_by_plugin(files)
     except (UnsupportedModelError, ReaderPluginError):
         if not declared:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coordpath_governance.errors import UnsupportedModelError
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.tree import brief
@@ -136,7 +137,7 @@ def check_settings(files: ModelFiles, flavour: ServedFlavour) -> None:
             )
 
 
-def check_interface(files: ModelFiles, model: LinearModel, flavour: ServedFlavour) -> None:
+def check_interface(files: ModelFiles, model: LinearModel | DecisionTree, flavour: ServedFlavour) -> None:
     """Refuse a folder that serves another method than the model's prediction, or passes it columns without names.
 
     A classifier may also serve its probabilities. If MLflow converts columns to an array, the model takes them by position,

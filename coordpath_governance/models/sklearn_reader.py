@@ -11,22 +11,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.archive import read_archive
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.formats import source_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
-from coordpath_governance.models.names import class_of
+from coordpath_governance.models.names import TREE, class_of
 from coordpath_governance.models.pickle_objects import read_pickle
 from coordpath_governance.models.served import SKLEARN, check_interface, served_file
 from coordpath_governance.models.sklearn_curves import BSPLINE
 from coordpath_governance.models.sklearn_folding import fold_model, fold_stored
+from coordpath_governance.models.sklearn_trees import is_tree, read_tree
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
 
-__all__ = ["SklearnReader", "from_estimator"]
+__all__ = ["SklearnReader", "from_estimator", "tree_from_estimator"]
 
 _FORMATS: Mapping[str, Callable[[Path], StoredTree]] = MappingProxyType(
     {"skops": read_archive, "pickle": read_pickle, "cloudpickle": read_pickle}
@@ -40,7 +43,7 @@ class SklearnReader:
         """Whether MLmodel has the flavour ``sklearn``."""
         return SKLEARN.name in files.flavours
 
-    def read(self, files: ModelFiles) -> LinearModel:
+    def read(self, files: ModelFiles) -> LinearModel | DecisionTree:
         """The model. Every name in the file must be known, and nothing but the file may decide what is served."""
         path, form = served_file(files, SKLEARN)
         if form not in _FORMATS:
@@ -50,7 +53,7 @@ class SklearnReader:
             )
         stored = _FORMATS[form](path)
         try:
-            model = fold_stored(stored, files.columns)
+            model = (read_tree if is_tree(stored.root) else fold_stored)(stored, files.columns)
         except UnsupportedModelError as error:
             kind = "" if form == "skops" else f" ({form})"
             raise UnsupportedModelError(f"{path}{kind}: {error}") from error
@@ -60,6 +63,7 @@ class SklearnReader:
         return replace(model, target=files.target, source=source_of(form))
 
 
+_IN_MEMORY = "a fitted estimator in memory"
 _MAX_DEPTH = 100
 
 
@@ -73,7 +77,15 @@ def from_estimator(estimator: object, feature_names: Sequence[str] | None = None
     is_glum = model.library == "glum"
     version = getattr(sys.modules.get("glum" if is_glum else "sklearn"), "__version__", None)
     library = f"{'glum' if is_glum else 'scikit-learn'} {version}" if version else model.library
-    return replace(model, source="a fitted estimator in memory", library=library)
+    return replace(model, source=_IN_MEMORY, library=library)
+
+
+def tree_from_estimator(estimator: object, feature_names: Sequence[str] | None = None) -> DecisionTree | None:
+    """A fitted decision tree of scikit-learn, alone or at the end of a pipeline; None for any other estimator."""
+    root = _View().of(estimator, 0)
+    if not is_tree(root):
+        return None
+    return replace(read_tree(StoredTree(root, frozenset(), "memory"), feature_names), source=_IN_MEMORY)
 
 
 def _stored_version() -> dict[str, object]:
@@ -120,6 +132,9 @@ class _View:
             return np.asarray(value.toarray())
         if path == BSPLINE or (path.startswith("glum.") and class_of(path) is not None):
             return ArchivedObject(path, {str(name): self.of(item, depth + 1) for name, item in vars(value).items()})
+        if path == TREE:
+            reduced: Any = value.__reduce__()
+            return ArchivedObject(path, reduced[2], reduced[1], called=True)
         if path.startswith("sklearn.") and hasattr(value, "__dict__"):
             attributes = {str(name): self.of(item, depth + 1) for name, item in vars(value).items()}
             return ArchivedObject(path, {**_stored_version(), **attributes} if attributes else {})

@@ -7,7 +7,7 @@ from typing import Literal
 
 __all__ = ["Move", "Path", "Step", "StepKind"]
 
-StepKind = Literal["coordinate", "group", "function", "interaction", "baseline", "rest"]
+StepKind = Literal["coordinate", "group", "function", "interaction", "baseline", "rest", "split"]
 
 
 @dataclass(frozen=True)

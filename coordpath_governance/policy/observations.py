@@ -38,6 +38,10 @@ _NO_CLASS = (
     "reference.threshold: {{value: …, class: …}}, and make the report again."
 )
 _NO_SPREAD = "The target is constant in the reference data: give an absolute limit."
+NO_COEFFICIENTS = "A decision tree has no coefficients: match trees by a policy of their own, without rules about these."
+_OF_COEFFICIENTS = frozenset(
+    ("sign_flips", "standardised_change", "standardised_change_relative", "unexercised_changes", "unexercised")
+)
 _OTHER_UNIT = "The score of these models is not in the target's unit: give an absolute limit."
 
 
@@ -62,6 +66,8 @@ def observe(document: ChangeReportDocument, name: str) -> float | None:
     observation = OBSERVATIONS[name]
     if observation.compares and document.subject.champion is None:
         return None
+    if document.tree is not None and name in _OF_COEFFICIENTS:
+        return None
     value = observation.read(document)
     return None if value is None or math.isnan(value) else value
 
@@ -71,6 +77,8 @@ def remedy(document: ChangeReportDocument, name: str) -> str:
     observation = OBSERVATIONS[name]
     if observation.compares and document.subject.champion is None:
         return NEEDS_CHAMPION
+    if document.tree is not None and name in _OF_COEFFICIENTS:
+        return NO_COEFFICIENTS
     if document.glm is not None and name == "standardised_change_relative":
         return _OTHER_UNIT
     if name in ("decision_flips", "segment_decision_flips"):
@@ -99,6 +107,13 @@ def _errors(value: float, error: float | None) -> float | None:
     if error > 0:
         return value / error
     return math.copysign(math.inf, value) if value else 0.0
+
+
+def _in_the_rest(document: ChangeReportDocument) -> int:
+    """How many coefficients, or steps of a tree, are in the last step."""
+    if document.tree is not None:
+        return document.counts.changed - sum(step.kind == "split" for step in document.path.steps)
+    return sum(len(step.moves) for step in document.path.steps if step.kind == "rest")
 
 
 def _worst_step(document: ChangeReportDocument) -> float:
@@ -213,9 +228,7 @@ OBSERVATIONS: dict[str, Observation] = {
         "largest relative increase at a step", "share", lambda d: _ratio(_worst_step(d), d.path.start_cost), _NO_COST
     ),
     "steps": Observation("steps", "count", lambda d: float(len(d.path.steps))),
-    "rest_coefficients": Observation(
-        "coefficients in the rest", "count", lambda d: float(sum(len(s.moves) for s in d.path.steps if s.kind == "rest"))
-    ),
+    "rest_coefficients": Observation("coefficients in the rest", "count", lambda d: float(_in_the_rest(d))),
     "rest_cost_change": Observation("cost change by the rest", "number", _rest_cost),
     "gap": Observation("gap", "share", lambda d: d.path.gap),
     "coefficients_changed": Observation("coefficients that differ", "count", lambda d: float(d.counts.changed)),

@@ -7,18 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, TypeVar
 
 from coordpath_governance.errors import CoordpathError, FilesGoneError, NotFoundError, UnsupportedModelError
-from coordpath_governance.models import read_model
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.environment import Environment, read_environment
 from coordpath_governance.models.formats import DECLARED
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.models.manifest import has_model_files, model_digest
+from coordpath_governance.models.readers import read_model, read_version
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.versions import ModelPointer
 
-__all__ = ["DeclaredModel", "FetchedModel", "download_files", "fetch_artifact", "fetch_model", "load_files", "way_out"]
+__all__ = [
+    "DeclaredModel",
+    "FetchedModel",
+    "FetchedVersion",
+    "download_files",
+    "fetch_artifact",
+    "fetch_model",
+    "fetch_version",
+    "load_files",
+    "way_out",
+]
 
 DeclaredModel = Callable[[ModelPointer, str], "LinearModel | None"]
 """What somebody vouches for of a version whose files have this digest; None if nobody does."""
@@ -34,11 +45,35 @@ class FetchedModel:
     environment: Environment | None = None
 
 
+@dataclass(frozen=True)
+class FetchedVersion:
+    """What of a version was read, linear or a tree, and the rest of a `FetchedModel`."""
+
+    model: LinearModel | DecisionTree
+    pointer: ModelPointer
+    digest: str
+    environment: Environment | None = None
+
+
 def fetch_model(pointer: ModelPointer, declared: DeclaredModel | None = None) -> FetchedModel:
-    """Download, digest and read a model; the copy is gone afterwards.
+    """Download, digest and read a linear model; the copy is gone afterwards.
 
     ``declared`` is asked about a model that cannot be read, or of which only its author declares the coefficients.
     """
+    return FetchedModel(*_fetch(pointer, declared, read_model))
+
+
+def fetch_version(pointer: ModelPointer, declared: DeclaredModel | None = None) -> FetchedVersion:
+    """The same for a model that may be a tree; coefficients that people vouch for come before it, as everywhere."""
+    return FetchedVersion(*_fetch(pointer, declared, read_version))
+
+
+_Read = TypeVar("_Read", bound="LinearModel | DecisionTree")
+
+
+def _fetch(
+    pointer: ModelPointer, declared: DeclaredModel | None, read: Callable[[Path, Provenance], _Read]
+) -> tuple[_Read | LinearModel, ModelPointer, str, Environment | None]:
     with tempfile.TemporaryDirectory(prefix="coordpath-", ignore_cleanup_errors=True) as folder:
         local = Path(pointer.uri)
         if pointer.location is None and _is_path(pointer.uri):
@@ -51,16 +86,25 @@ def fetch_model(pointer: ModelPointer, declared: DeclaredModel | None = None) ->
             uri=pointer.uri, name=pointer.name, version=pointer.version, digest=digest, run_id=pointer.run_id
         )
         try:
-            model = _read(local, provenance, pointer, declared)
-            return FetchedModel(model, pointer, digest, read_environment(local))
+            model = _read(local, provenance, pointer, declared, read)
+            return model, pointer, digest, read_environment(local)
         except CoordpathError as error:
             error.args = (str(error).replace(str(local), pointer.uri), *error.args[1:])
             raise
 
 
-def _read(local: Path, provenance: Provenance, pointer: ModelPointer, declared: DeclaredModel | None) -> LinearModel:
+def _read(
+    local: Path,
+    provenance: Provenance,
+    pointer: ModelPointer,
+    declared: DeclaredModel | None,
+    read: Callable[[Path, Provenance], _Read],
+) -> _Read | LinearModel:
     try:
-        model = read_model(local, provenance)
+        model = read(local, provenance)
+        if isinstance(model, DecisionTree) and declared is not None:
+            vouched = declared(pointer, str(provenance.digest))
+            return model if vouched is None else replace(vouched, provenance=provenance)
     except UnsupportedModelError:
         vouched = None if declared is None else declared(pointer, str(provenance.digest))
         if vouched is None:

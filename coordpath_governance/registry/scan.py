@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coordpath_governance.errors import CoordpathError, NoVersionError, UnsupportedModelError
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of
-from coordpath_governance.registry.download import DeclaredModel, fetch_model, way_out
+from coordpath_governance.registry.download import DeclaredModel, fetch_version, way_out
 from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer, find_champion, point_at, registered_names
 
 __all__ = ["SCAN_SCHEMA", "ScanResult", "count_outcomes", "scan", "scan_document"]
 
 SCAN_SCHEMA = "coordpath.scan/1"
+_TREE = "a tree with {leaves} leaves; reports tell it as a sequence of splits"
 _FAILED = "Look into its files: they are missing, out of reach or damaged. Log the model again if they are."
 
 OUTCOMES = ("read", "declared", "refused", "failed", "empty")
@@ -73,7 +75,7 @@ def _look_at(client: RegistryClient, name: str, alias: str, declared: DeclaredMo
         pointer = find_champion(client, name, alias)
         if pointer is None:
             under, pointer = None, point_at(client, name, "latest")
-        model = fetch_model(pointer, declared).model
+        model = fetch_version(pointer, declared).model
     except NoVersionError as error:
         return ScanResult(name, None, None, "empty", reason=str(error), remedy="Register a version.")
     except UnsupportedModelError as error:
@@ -84,4 +86,5 @@ def _look_at(client: RegistryClient, name: str, alias: str, declared: DeclaredMo
     outcome = "declared" if format_of(model.source) == DECLARED_FORMAT else "read"
     remedy = way_out(name, pointer.version, declared=True) if model.source == DECLARED else ""
     facts = (model.estimator, len(model.columns), model.source)
-    return ScanResult(name, pointer.version, under, outcome, *facts, remarks=model.remarks, remedy=remedy)
+    remarks = (*model.remarks, _TREE.format(leaves=model.leaves)) if isinstance(model, DecisionTree) else model.remarks
+    return ScanResult(name, pointer.version, under, outcome, *facts, remarks=remarks, remedy=remedy)

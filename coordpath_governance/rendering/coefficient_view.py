@@ -106,7 +106,9 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
     rows = [_row(c, stands_for.get(c.label), caps) for c in exercised[: caps.rows]]
     chart = _chart(document, exercised, caps)
     return CoefficientsView(
-        sentence=(
+        sentence=_of_trees(document)
+        if document.tree is not None
+        else (
             f"{count(counts.changed)} of {count(counts.coefficients)} coefficients differ in the coordinates both models "
             f"share; {wording.slopes_that_flip(document, caps)}."
         ),
@@ -118,7 +120,9 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
         not_exercised_total=len(idle),
         lists=_lists(document, caps),
         raw=Shown.first(sorted(document.raw, key=lambda raw: not raw.differs), caps.rows, lambda raw: _raw_row(raw, caps)),
-        raw_sentence=(
+        raw_sentence=""
+        if document.tree is not None
+        else (
             f"{count(counts.raw_changed)} of {count(counts.raw_coefficients)} numbers in the models' own coefficient "
             "vectors differ. The same function can be coded in several ways, so these may differ where the common "
             "coordinates do not."
@@ -129,6 +133,17 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
         ratio="" if words is None else wording.sentence_start(words.ratio),
         ratio_note="" if words is None else _ratio_note(words, document.data),
         functions=functions_view(document, caps),
+    )
+
+
+def _of_trees(document: ChangeReportDocument) -> str:
+    """What there is of splits and leaves; a tree has no coefficients."""
+    tree, counts = document.tree, document.counts
+    if tree is None:
+        return ""
+    return (
+        f"{count(counts.changed)} of {count(counts.coefficients)} splits and leaves differ; {count(tree.champion_leaves)} "
+        f"leaves before, {count(tree.candidate_leaves)} after. Both trees, node by node, are in the report's JSON (models)."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordpath_governance.numbers import CostColumn, cost_column, count, is_within_noise, pair, percent
+from coordpath_governance.numbers import CostColumn, cost_column, count, is_within_noise, pair, percent, significant
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.svg import Picture
@@ -100,11 +100,8 @@ class PathView:
 def start_label(document: ChangeReportDocument, caps: Caps) -> str:
     """What the path starts from: the champion, or nothing at all."""
     champion = document.subject.champion
-    return (
-        "No model (all coefficients zero)"
-        if champion is None
-        else wording.version_label("Champion", caps.label(champion.label))
-    )
+    nothing = "No model (all coefficients zero)" if document.tree is None else "One leaf (the value of the tree's root)"
+    return nothing if champion is None else wording.version_label("Champion", caps.label(champion.label))
 
 
 def end_label(document: ChangeReportDocument, caps: Caps) -> str:
@@ -192,7 +189,7 @@ def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: C
         slug=step.kind,
         move=_texts(step.feature, step.from_, step.to, caps) if single else None,
         moves=Shown.first(listed, caps.moves, lambda move: _texts(move.feature, move.from_, move.to, caps)),
-        moves_count=f"{count(len(step.moves))} coefficient{'' if len(step.moves) == 1 else 's'}",
+        moves_count=_moves_count(step),
         is_function=is_function,
         cost=column.cost(step.cost),
         delta=column.delta_with_error(step.delta, step.delta_se),
@@ -206,6 +203,15 @@ def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: C
         tie=TIES[place],
         bar=text_bar,
     )
+
+
+def _moves_count(step: StepFacts) -> str:
+    """What stands where there is no single coefficient from → to."""
+    if step.split is not None:
+        values = (step.split.old_value, step.split.new_value)
+        texts = [", ".join(significant(number, 4) for number in value) for value in values if value is not None]
+        return " → ".join(texts)
+    return f"{count(len(step.moves))} coefficient{'' if len(step.moves) == 1 else 's'}" if step.moves else ""
 
 
 def _texts(label: str, old: float | None, new: float | None, caps: Caps) -> MoveView:

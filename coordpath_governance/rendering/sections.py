@@ -73,6 +73,7 @@ class ReportView:
     title: str
     name: str
     first_version: bool
+    of_trees: bool
     tool: str
     unexercised: str
     full_report: str
@@ -94,12 +95,17 @@ def report_view(document: ChangeReportDocument, caps: Caps) -> ReportView:
     old = caps.label(subject.champion.label) if subject.champion else "zero"
     new = caps.label(subject.candidate.label)
     name = caps.label(subject.name)
-    heads = tuple(SectionHead(number, section.slug, section.title) for number, section in enumerate(SECTIONS, 1))
+    titles = {"coefficients": "Splits and leaves"} if document.tree is not None else {}
+    heads = tuple(
+        SectionHead(number, section.slug, titles.get(section.slug, section.title))
+        for number, section in enumerate(SECTIONS, 1)
+    )
     numbers = {head.slug: head.number for head in heads}
     return ReportView(
         title=f"Change report: {name}, {old} to {new}" if subject.champion else f"Change report: {name}, {new}",
         name=name,
         first_version=subject.champion is None,
+        of_trees=document.tree is not None,
         tool=f"{document.tool.name} {caps.label(document.tool.version)}",
         unexercised=unexercised(document, numbers["coefficients"]),
         full_report=REPORT_FILE,

@@ -112,9 +112,9 @@ def _figures(document: ChangeReportDocument, caps: Caps) -> tuple[KeyFigure, ...
         KeyFigure(wording.sentence_start(wording.cost_name(document)) + unit, costs, "", ""),
         KeyFigure("Difference" + unit, change, word.get(direction, direction), direction.split()[0]),
         KeyFigure(
-            "Coefficients that differ",
+            "Coefficients that differ" if document.tree is None else "Splits and leaves that differ",
             f"{count(counts.changed)} of {count(counts.coefficients)}",
-            wording.slopes_that_flip(document, caps),
+            wording.slopes_that_flip(document, caps) if document.tree is None else "",
             "",
         ),
         KeyFigure("Rows", count(data.rows), ", ".join(filter(None, (data.role, _period(document, caps)))), ""),

@@ -57,6 +57,7 @@ KIND_WORDS = {
     "interaction": "interaction",
     "baseline": "average score",
     "rest": "",
+    "split": "",
 }
 
 MODEL_WORDS = {
@@ -103,6 +104,15 @@ READING_STEPS = (
     (
         "What ± covers",
         "One standard error over the rows of the reference data. It covers neither the choice of order nor future data.",
+    ),
+)
+
+TREE_STEPS = (
+    "What a step is",
+    (
+        "Each step removes a split, adds one, moves the threshold of one, or gives a leaf its new value. Nodes at the same "
+        "place that compare the same column are one node. A split comes after those above it and goes after those below it. "
+        "The cost is that of the tree at that point on the reference data; lower is better."
     ),
 )
 
@@ -154,6 +164,8 @@ def order_free(document: ChangeReportDocument) -> tuple[str, str]:
 
 def reading(document: ChangeReportDocument, words: FamilyWords | None) -> tuple[tuple[str, str], ...]:
     """The section "reading": terms and what they mean."""
+    if document.tree is not None:
+        return (TREE_STEPS, *READING_STEPS[1:], order_free(document), MARKS)
     entries = (*READING_STEPS, order_free(document), MARKS)
     if words is None:
         return (*entries, _transformed(document)) if predicted(document) else entries
@@ -233,6 +245,8 @@ def cost_name(document: ChangeReportDocument) -> str:
     """What the cost is called: by its family, or half the squared error where the problem is scaled so."""
     if document.glm is not None:
         return cut(document.glm.loss, LOSS_LENGTH)
+    if document.tree is not None:
+        return cut(document.tree.loss, LOSS_LENGTH)
     cost = document.problem.get("cost")
     halved = isinstance(cost, dict) and cost.get("scale") == "1/2n"
     name = "half the mean squared error" if halved else "mean squared error"
@@ -247,6 +261,8 @@ def predicted(document: ChangeReportDocument) -> str:
 def certificate(document: ChangeReportDocument, column: CostColumn) -> str:
     """How good the order is, as a sentence; only an optimal one is called proved."""
     path = document.path
+    if path.status == "optimal" and document.tree is not None:
+        return "This order is proved to be the best one on these rows, among these steps and not over all edits of a tree."
     if path.status == "optimal":
         return "This order is proved to be the best one on these rows."
     small = significant(column.scaled(path.gap_per_step), 2) + (f" {column.suffix}" if column.suffix else "")

@@ -42,14 +42,14 @@ from coordpath_governance.reports.summary import summarise
 from coordpath_governance.reports.thresholds import own_thresholds
 from coordpath_governance.reports.version_parts import Environments
 
-__all__ = ["NOT_ASSESSED", "ReportInputs", "compose", "limits_of", "summary_of"]
+__all__ = ["NOT_ASSESSED", "NO_SUMMARY", "ReportInputs", "compose", "data_argument", "limits_of", "summary_of"]
 
 NOT_ASSESSED = Assessment(
     verdict="not assessed", reason="No policy was applied to this change, so nothing here is an approval.", materiality=None
 )
 
 
-_NO_SUMMARY = Summary(direction="not known", headline="", sentences=())
+NO_SUMMARY = Summary(direction="not known", headline="", sentences=())
 """Until the sentences are written, which follow from all the other parts."""
 
 
@@ -86,14 +86,13 @@ def compose(
     path = path_facts(problem, solution, labels, rows)
     raw = raw_changes(pair)
     costs = (path.start_cost, path.steps[-1].cost if path.steps else path.start_cost)
-    data_name = shlex.quote(inputs.data.name) if inputs.data.kind in ("file", "folder") else "FILE"
     figures = ChangeReportDocument(
         schema_=REPORT_SCHEMA,
         tool=Tool(version=__version__),
         subject=inputs.subject,
         assessment=NOT_ASSESSED,
         facts=inputs.facts,
-        summary=_NO_SUMMARY,
+        summary=NO_SUMMARY,
         counts=count_changes(pair, change, raw),
         data=inputs.data,
         settings=inputs.settings,
@@ -110,7 +109,7 @@ def compose(
         rows=rows,
         limits=(),
         recheck=Recheck(
-            command=f"coordpath verify change_report.json --data {data_name}",
+            command=f"coordpath verify change_report.json --data {data_argument(inputs.data)}",
             versions=inputs.versions,
             seed=inputs.settings.seed,
         ),
@@ -123,6 +122,11 @@ def compose(
     sentences = {"summary": summary_of(figures), "limits": limits_of(figures, pair, change)}
     document = figures.model_copy(update=sentences)
     return document.model_copy(update={"digest": document_digest(document)})
+
+
+def data_argument(data: DataFacts) -> str:
+    """What stands for the data in the command that rechecks a report."""
+    return shlex.quote(data.name) if data.kind in ("file", "folder") else "FILE"
 
 
 def summary_of(document: ChangeReportDocument) -> Summary:
@@ -139,6 +143,7 @@ def summary_of(document: ChangeReportDocument) -> Summary:
         settings=document.settings,
         weights=class_weights(document.models, document.edition),
         edition=document.edition,
+        tree=document.tree,
     )
 
 

@@ -42,10 +42,12 @@ __all__ = [
     "Recheck",
     "RuleFacts",
     "Settings",
+    "SplitFacts",
     "StepFacts",
     "Subject",
     "Summary",
     "Tool",
+    "TreeFacts",
     "VersionFacts",
     "document_digest",
 ]
@@ -56,7 +58,7 @@ REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE = "change_report.json", "change_report.htm
 Role = Literal["training", "holdout", "out-of-time", "not stated"]
 
 PathStatus = Literal["optimal", "bounded"]
-KindOfStep = Literal["coordinate", "group", "function", "interaction", "baseline", "rest"]
+KindOfStep = Literal["coordinate", "group", "function", "interaction", "baseline", "rest", "split"]
 """What `paths` calls a path and a step. MLflow loads this module where the solvers must stay out, so they stand here too."""
 
 
@@ -323,12 +325,48 @@ class Move(Part, serialize_by_alias=True):
     to: Finite
 
 
-class StepFacts(Part, serialize_by_alias=True):
+class SplitFacts(Part):
+    """One step between two decision trees: which of the report's units it is, and what it does.
+
+    ``action``: "collapse" (a split goes), "grow" (one comes), "move" (its threshold, or where missing values go) or "refit"
+    (the value of a leaf). ``place``: the turns from the root, such as "root → left". None where there is no such thing.
+    """
+
+    unit: Count
+    action: Literal["collapse", "grow", "move", "refit"]
+    place: str
+    column: str | None
+    old_threshold: Finite | None
+    new_threshold: Finite | None
+    old_value: tuple[Finite, ...] | None
+    new_value: tuple[Finite, ...] | None
+
+
+class TreeFacts(Part):
+    """What a report on trees tells beyond one on linear models: the loss, and what the rows say of the predictions.
+
+    ``champion_mean`` and ``candidate_mean`` are the mean predictions, of two classes the mean probability of the second;
+    ``shift_sd`` the standard deviation of candidate's minus champion's prediction.
+    """
+
+    loss: str
+    classes: tuple[str, ...]
+    champion_leaves: Count
+    candidate_leaves: Count
+    champion_mean: Finite
+    candidate_mean: Finite
+    shift_sd: Spread
+
+
+class StepFacts(Sparse, serialize_by_alias=True):
     """One step: what moves, the cost after it, and how sure the data make us of its effect.
 
     ``share`` of the total gain, only where the total exceeds two standard errors. ``shapley``: the average effect over all
     orders. ``worsens``: this step raises the cost. ``bracket``: number of the run of steps that only together pay off.
+    ``split``: the step of a decision tree.
     """
+
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("split",))
 
     k: int
     kind: KindOfStep
@@ -343,6 +381,7 @@ class StepFacts(Part, serialize_by_alias=True):
     shapley: Finite
     worsens: bool
     bracket: int | None
+    split: SplitFacts | None = None
 
 
 class PathFacts(Part, serialize_by_alias=True):
@@ -390,10 +429,12 @@ class Recheck(Part):
 class ChangeReportDocument(Sparse, serialize_by_alias=True):
     """The whole report; ``glm`` where the cost is not the squared error, ``environments`` of versions that have files.
 
+    ``tree`` where the versions are decision trees: then there are no coordinates.
+
     ``edition``: which wording of the sentences, and which judgement of the rules, it was made with (see `editions`).
     """
 
-    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("glm", "functions", "environments", "edition"))
+    left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("glm", "functions", "environments", "edition", "tree"))
 
     schema_: Literal["coordpath.change_report/1"] = Field(alias="schema")
     tool: Tool
@@ -419,6 +460,7 @@ class ChangeReportDocument(Sparse, serialize_by_alias=True):
     functions: tuple[FunctionFacts, ...] = ()
     environments: Environments | None = None
     edition: Edition | None = None
+    tree: TreeFacts | None = None
 
 
 def document_digest(document: ChangeReportDocument) -> str:

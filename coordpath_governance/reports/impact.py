@@ -18,7 +18,7 @@ from coordpath_governance.paths import PathProblem
 from coordpath_governance.reports.document import DataFacts
 from coordpath_governance.reports.impact_parts import GlmFacts, GlmMetrics, Impact, ModelMetrics, RowEvidence, ScoreShift
 
-__all__ = ["impact_facts", "shift_moments"]
+__all__ = ["error_metrics", "impact_facts", "shift_moments"]
 
 _ROUNDING = 1e-12
 """A bias below this part of the target's size is a zero that rounding has touched."""
@@ -96,13 +96,14 @@ def _squared_error_sides(
     bias = data.target_mean - float(_coordinate_means(change) @ np.asarray(problem.start))
     maes = (None, None) if rows is None else (rows.champion_mae, rows.candidate_mae)
     champion, candidate = (
-        _metrics(cost, own_bias, data.target_mean, data.target_sd, mae)
+        error_metrics(cost, own_bias, data.target_mean, data.target_sd, mae)
         for cost, own_bias, mae in zip(costs, (bias, bias - mean_shift), maes, strict=True)
     )
     return champion, candidate
 
 
-def _metrics(cost: float, bias: float, target_mean: float, target_sd: float, mae: float | None) -> ModelMetrics:
+def error_metrics(cost: float, bias: float, target_mean: float, target_sd: float, mae: float | None) -> ModelMetrics:
+    """The figures of one version under the squared error; ``bias`` is mean target minus mean prediction."""
     return ModelMetrics(
         mse=cost,
         rmse=math.sqrt(max(cost, 0.0)),

@@ -17,8 +17,10 @@ from coordpath_governance.alignment.change import Change, align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
 from coordpath_governance.alignment.row_columns import RowColumns, UnitColumns
+from coordpath_governance.alignment.tree_units import align_trees
 from coordpath_governance.costs.squared_error import SquaredError
 from coordpath_governance.errors import ProblemError, UsageError
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution, solve_problem
 from coordpath_governance.paths.patience import how_far
@@ -55,6 +57,7 @@ from coordpath_governance.reports.problem import problem_on_moments, problem_on_
 from coordpath_governance.reports.row_evidence import row_evidence
 from coordpath_governance.reports.steps import Labels, steps_as_units
 from coordpath_governance.reports.transformed_target import predicted_function, score_threshold
+from coordpath_governance.reports.trees import as_trees, compose_trees, measure_trees, tree_plan
 from coordpath_governance.reports.version_parts import Environments
 
 __all__ = [
@@ -145,7 +148,7 @@ def settings_for(
     )
 
 
-def version_facts(model: LinearModel, label: str, aliases: Sequence[str] = ()) -> VersionFacts:
+def version_facts(model: LinearModel | DecisionTree, label: str, aliases: Sequence[str] = ()) -> VersionFacts:
     """One side of the subject: where ``model`` came from, and how it is called."""
     origin = model.provenance
     return VersionFacts(
@@ -160,8 +163,8 @@ def version_facts(model: LinearModel, label: str, aliases: Sequence[str] = ()) -
 
 
 def make_report(
-    champion: LinearModel | None,
-    candidate: LinearModel,
+    champion: LinearModel | DecisionTree | None,
+    candidate: LinearModel | DecisionTree,
     reference: ReferenceData,
     request: Request,
     progress: Progress | None = None,
@@ -175,11 +178,13 @@ def make_report(
     Raises `UsageError` where settings, reference data and models do not fit, `ReferenceDataError` for rows that cannot be
     used, and `ProblemError` if figures overflow double precision.
     """
-    pair = ModelPair(champion, candidate)
-    check_thresholds(pair, request.settings)
     report_progress = progress or (lambda _stage, _count: None)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
+            if isinstance(champion, DecisionTree) or isinstance(candidate, DecisionTree):
+                return _make_of_trees(*as_trees(champion, candidate), reference, request, report_progress)
+            pair = ModelPair(champion, candidate)
+            check_thresholds(pair, request.settings)
             return _make(reference, request, _Flow(pair, reference, request, report_progress), search)
     except (ValidationError, OverflowError) as error:
         if isinstance(error, ValidationError) and any(detail["type"] != "finite_number" for detail in error.errors()):
@@ -194,10 +199,38 @@ def _make(reference: ReferenceData, request: Request, flow: _Flow, search: Searc
         measured = flow.on_logged_moments(reference.data)
     else:
         measured = flow.on_rows(reference.data, search)
-    inputs = ReportInputs(
+    predicted = predicted_function(flow.pair.candidate, reference.target)
+    data = _data_facts(reference, measured.moments, measured.rows_dropped, predicted, measured.inputs)
+    return compose(
+        _report_inputs(request, data, measured.glm),
+        pair=flow.pair,
+        change=measured.change,
+        problem=measured.problem,
+        solution=measured.solution,
+        rows=measured.rows,
+    )
+
+
+def _make_of_trees(
+    champion: DecisionTree | None, candidate: DecisionTree, reference: ReferenceData, request: Request, told: Progress
+) -> ChangeReportDocument:
+    if isinstance(reference.data, LoggedMoments):
+        raise UsageError("decision trees need rows; the reference data are logged moments only: give --data")
+    if reference.offset is not None or reference.exposure is not None:
+        raise UsageError("decision trees have no score that an offset or an exposure is added to; leave it out")
+    change = align_trees(champion, candidate)
+    plan = tree_plan(change, reference.target, reference.weight, request.settings.segments, reference.missing)
+    collected = collect_moments(reference.data, plan, lambda n: told("reading rows", n))
+    found = measure_trees(change, reference.data, plan, collected, request.settings, told)
+    data = _data_facts(reference, collected.moments, collected.rows_dropped, None)
+    return compose_trees(_report_inputs(request, data), champion is not None, change, found)
+
+
+def _report_inputs(request: Request, data: DataFacts, glm: GlmFacts | None = None) -> ReportInputs:
+    return ReportInputs(
         subject=request.subject,
         facts=request.facts,
-        data=_data_facts(reference, measured, flow.pair.candidate),
+        data=data,
         settings=request.settings,
         versions={
             "coordpath-governance": __version__,
@@ -205,17 +238,9 @@ def _make(reference: ReferenceData, request: Request, flow: _Flow, search: Searc
             "numpy": installed_version("numpy"),
             "scipy": installed_version("scipy"),
         },
-        glm=measured.glm,
+        glm=glm,
         environments=request.environments,
         edition=request.edition,
-    )
-    return compose(
-        inputs,
-        pair=flow.pair,
-        change=measured.change,
-        problem=measured.problem,
-        solution=measured.solution,
-        rows=measured.rows,
     )
 
 
@@ -349,8 +374,14 @@ def _path_of_units(
     )
 
 
-def _data_facts(reference: ReferenceData, measured: _Measured, model: LinearModel) -> DataFacts:
-    source, moments = reference.data, measured.moments
+def _data_facts(
+    reference: ReferenceData,
+    moments: Moments,
+    rows_dropped: int,
+    predicted: str | None,
+    inputs: Sequence[InputRange] = (),
+) -> DataFacts:
+    source = reference.data
     logged = isinstance(source, LoggedMoments)
     return DataFacts(
         kind="moments" if isinstance(source, LoggedMoments) else source.kind,
@@ -361,7 +392,7 @@ def _data_facts(reference: ReferenceData, measured: _Measured, model: LinearMode
         role=reference.role,
         period=reference.period,
         rows=moments.rows,
-        rows_dropped=measured.rows_dropped,
+        rows_dropped=rows_dropped,
         missing="fail" if logged else reference.missing,
         weight_sum=moments.weight_sum,
         weight_square_sum=moments.weight_square_sum,
@@ -369,6 +400,6 @@ def _data_facts(reference: ReferenceData, measured: _Measured, model: LinearMode
         target_sd=max(moments.target_variance, 0.0) ** 0.5,
         offset=reference.offset,
         exposure=reference.exposure,
-        predicted=predicted_function(model, reference.target),
-        inputs=tuple(InputFacts(**asdict(column)) for column in measured.inputs),
+        predicted=predicted,
+        inputs=tuple(InputFacts(**asdict(column)) for column in inputs),
     )

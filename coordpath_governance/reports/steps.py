@@ -13,7 +13,7 @@ from coordpath_governance.paths.path import Path, Step, StepKind
 from coordpath_governance.reports.document import ComparedOrder, Move, PathFacts, StepFacts
 from coordpath_governance.reports.impact_parts import RowEvidence
 
-__all__ = ["Labels", "compare_orders", "path_facts", "steps_as_units"]
+__all__ = ["TWO_ERRORS", "Labels", "brackets_of", "compare_orders", "path_facts", "steps_as_units"]
 
 TWO_ERRORS = 2.0
 _SUMMED = 1e-12
@@ -71,7 +71,7 @@ def path_facts(problem: PathProblem, solution: Solution, labels: Labels, rows: R
     shares = rows is not None and abs(total) > TWO_ERRORS * rows.total_se
     costs = [path.start_cost, *(step.cost for step in path.steps)]
     rounding = 0.0 if isinstance(problem.cost, QuadraticCost) else _SUMMED * max(costs)
-    brackets = _brackets(costs, rounding)
+    brackets = brackets_of(costs, rounding)
     steps = tuple(
         StepFacts(
             k=step.k,
@@ -117,7 +117,7 @@ def _order_free(problem: PathProblem, labels: Labels) -> dict[str, float]:
     }
 
 
-def _brackets(costs: Sequence[float], rounding: float = 0.0) -> list[int | None]:
+def brackets_of(costs: Sequence[float], rounding: float = 0.0) -> list[int | None]:
     """A number per step for the runs of steps that belong together: from one that worsens to the one that makes up for it.
 
     A step that no later step makes up for has no bracket. Costs that differ by at most ``rounding`` count as equal.

@@ -16,7 +16,7 @@ from coordpath_governance.reports.class_words import (
     class_calibration,
     trained_with,
 )
-from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Settings, Summary
+from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Settings, Summary, TreeFacts
 from coordpath_governance.reports.editions import EDITION, Edition, is_before
 from coordpath_governance.reports.impact_parts import GlmFacts, GlmMetrics, Impact
 from coordpath_governance.reports.thresholds import (
@@ -27,6 +27,7 @@ from coordpath_governance.reports.thresholds import (
     is_bare,
     moved_threshold,
 )
+from coordpath_governance.reports.tree_words import among_these_steps, tree_counts
 from coordpath_governance.text import shorten
 
 __all__ = [
@@ -66,14 +67,15 @@ def summarise(
     settings: Settings | None = None,
     weights: ClassWeights = UNWEIGHTED,
     edition: Edition | None = EDITION,
+    tree: TreeFacts | None = None,
 ) -> Summary:
     """The headline and the sentences of a report.
 
     ``versions`` are the labels of champion (None if the candidate is explained from zero) and candidate. ``own`` are the
     versions' own thresholds, as probabilities of the class that the ``settings`` name, and ``weights`` the class weights
-    that the versions were trained with. ``edition`` is that of the report.
+    that the versions were trained with. ``edition`` is that of the report, and ``tree`` what it tells of decision trees.
     """
-    loss = loss_name(data, glm)
+    loss = loss_name(data, glm) if tree is None else tree.loss
     direction = _direction(path, impact)
     column = cost_column([path.start_cost, *(s.cost for s in path.steps)], [s.delta for s in path.steps])
     before, after = (column.cost(cost) + column.suffix for cost in (impact.champion.cost, impact.candidate.cost))
@@ -89,8 +91,9 @@ def summarise(
     rows = f"On {count(data.rows)} rows ({_ROLE[data.role]}{period})"
     sentences = [
         f"{rows} {loss} goes from {before} to {after}, by {change}: {says}.",
-        _count_sentence(counts, path),
+        _count_sentence(counts, path) if tree is None else tree_counts(counts, path, tree),
         certificate_sentence(path),
+        among_these_steps(path, tree),
         *_decisions(data, impact, glm, settings),
         *counted_elsewhere(impact.flips, own),
         *_calibration(versions[0] is not None, data, impact, glm),

@@ -66,6 +66,9 @@ _SCORES = frozenset(
         "standardised_new",
     ]
 )
+_EXACT_OF_TREES = frozenset(("from", "to", "old_threshold", "new_threshold", "old_value", "new_value", "gamma", "threshold"))
+_SHARES_OF_TREES = frozenset(("gap", "share", "r2", "up", "down", "flips", "champion_yes", "candidate_yes"))
+_SCORES_OF_TREES = frozenset(("champion_mean", "candidate_mean", "shift_sd", "mean", "sd"))
 _PURE_NUMBERS = frozenset(
     ("r2", "up", "down", "flips", "auc", "gini", "accuracy", "explained", "expected", "observed", "at")
 )
@@ -197,7 +200,24 @@ def _spelled(place: Place) -> str:
 def document_differences(document: ChangeReportDocument, recomputed: ChangeReportDocument) -> list[str]:
     """The leaves of ``document`` that differ from the ``recomputed`` one by more than rounding."""
     content = comparable(recomputed)
-    return list(differences(comparable(document), content, rounding_of(content)))
+    allowance = rounding_of(content) if recomputed.tree is None else rounding_of_trees(recomputed)
+    return list(differences(comparable(document), content, allowance))
+
+
+def rounding_of_trees(recomputed: ChangeReportDocument) -> Allowance:
+    """The same for a report on decision trees; nothing may move the trees themselves."""
+    squares = max(recomputed.path.start_cost, *(step.cost for step in recomputed.path.steps), 0.0)
+    squares += recomputed.data.target_mean**2 + recomputed.data.target_sd**2
+
+    def allowance(place: Place) -> float:
+        name = next((part for part in reversed(place) if isinstance(part, str)), "")
+        if place[:1] == ("models",) or name in _EXACT_OF_TREES:
+            return 0.0
+        if name in _SHARES_OF_TREES:
+            return _PURE
+        return _ROUNDING * 10 * (math.sqrt(squares) if name in _SCORES | _SCORES_OF_TREES else squares)
+
+    return allowance
 
 
 def comparable(document: ChangeReportDocument) -> dict[str, Any]:

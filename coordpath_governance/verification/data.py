@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.errors import NotFoundError, ProblemError, ReferenceDataError, UsageError
+from coordpath_governance.models.decision_tree import DecisionTree
+from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution
 from coordpath_governance.paths.row_orders.evaluated_sets import EvaluatedSets, is_cut
 from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
@@ -20,7 +22,6 @@ from coordpath_governance.reports.make import Progress, ReferenceData, Request, 
 from coordpath_governance.reports.steps import Labels
 from coordpath_governance.verification.certificate import recorded_solution
 from coordpath_governance.verification.compare import document_differences
-from coordpath_governance.verification.evidence import Evidence
 from coordpath_governance.verification.result import Check
 
 __all__ = ["check_data"]
@@ -30,7 +31,13 @@ _SAME = 1e-13
 """Part of the largest curvature by which two records of the same curvature may differ."""
 
 
-def check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, progress: Progress | None) -> list[Check]:
+def check_data(
+    document: ChangeReportDocument,
+    models: tuple[LinearModel | DecisionTree | None, LinearModel | DecisionTree],
+    path: Path,
+    progress: Progress | None,
+    problem: PathProblem | None = None,
+) -> list[Check]:
     """Whether the data at ``path`` are those that the report names, and give its moments, errors and impact again."""
     facts = document.data
     source: Any = _logged(document, path) if facts.kind == "moments" else open_source(path)
@@ -52,8 +59,8 @@ def check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, p
     request = Request(document.subject, document.facts, document.settings, document.environments, document.edition)
     claim = "moments, standard errors and impact follow from the data"
     try:
-        search = _recorded_search(document, evidence.problem)
-        recomputed = make_report(evidence.champion, evidence.candidate, reference, request, progress, search)
+        search = None if problem is None else _recorded_search(document, problem)
+        recomputed = make_report(*models, reference, request, progress, search)
     except (ReferenceDataError, ProblemError) as error:
         return [*checks, Check("data", claim, (str(error),))]
     differing = [text for text in document_differences(document, recomputed) if not text.startswith(_HOW_THE_FILE_IS_CALLED)]

@@ -8,11 +8,13 @@ from typing import Any, Literal
 
 from coordpath_governance.canonical import canonical_bytes
 from coordpath_governance.errors import NotFoundError, ReaderPluginError, UnsupportedModelError, UsageError
-from coordpath_governance.models import read_model
 from coordpath_governance.models.coefficients_json import to_document
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.environment import read_environment
 from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, as_read, format_of
 from coordpath_governance.models.manifest import model_digest
+from coordpath_governance.models.readers import read_version
+from coordpath_governance.models.tree_document import tree_to_document
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
 from coordpath_governance.reports.version_parts import EnvironmentFacts, environments_of
 from coordpath_governance.verification.compare import differences
@@ -81,9 +83,11 @@ def _other_files(document: ChangeReportDocument, who: Who, digest: str, stated: 
 def _read(folder: Path, stated: dict[str, Any]) -> dict[str, Any] | None:
     """The model in the files; None if nobody can read it here, or if only its author states the coefficients."""
     try:
-        model = read_model(folder)
+        model = read_version(folder)
     except (UnsupportedModelError, ReaderPluginError):
         return None
+    if isinstance(model, DecisionTree):
+        return tree_to_document(model)
     vouched = format_of(stated.get("source")) == DECLARED_FORMAT and as_read(stated.get("source")) != DECLARED
     return None if vouched and model.source == DECLARED else dict(to_document(model))
 

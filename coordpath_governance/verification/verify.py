@@ -40,6 +40,7 @@ from coordpath_governance.verification.data import check_data
 from coordpath_governance.verification.evidence import Evidence, evidence_of
 from coordpath_governance.verification.result import MODELS, OTHER_WORDS, POLICY, Check, Verification
 from coordpath_governance.verification.row_figures import contradictions
+from coordpath_governance.verification.trees import certificate_findings, composed_again, tree_evidence_of
 
 __all__ = ["verify_report"]
 
@@ -68,6 +69,9 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
         () if digest == document.digest else (f"the report says {document.digest[:16]}…, its content gives {digest[:16]}…",)
     )
     result.checks.append(Check("arithmetic", "the report is as it was written (digest)", findings))
+    if document.tree is not None:
+        result.checks.extend(_check_trees(document, data, progress))
+        return _with_the_rest(result, document, data)
     evidence = evidence_of(document)
     result.checks.append(_check_arithmetic(document, evidence))
     if document.edition is not None:
@@ -80,15 +84,43 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
         result.checks.append(Check("arithmetic", fits, tuple(contradictions(document))))
     result.checks.append(_check_assessment(document))
     result.checks.append(check_certificate(document, evidence.problem))
+    if data is not None:
+        models = evidence.champion, evidence.candidate
+        result.checks.extend(check_data(document, models, data, progress, evidence.problem))
+    return _with_the_rest(result, document, data)
+
+
+def _with_the_rest(result: Verification, document: ChangeReportDocument, data: Path | None) -> Verification:
+    """Add what was not rechecked."""
     if data is None:
         result.not_rechecked.append(_DATA)
     else:
-        result.checks.extend(check_data(document, evidence, data, progress))
         result.not_rechecked.extend({"table": [_TABLE], "moments": [_ROWS]}.get(document.data.kind, []))
     result.not_rechecked.extend([POLICY] if document.assessment.policy else [])
     result.not_rechecked.extend([_ORIGIN] if _has_origin(document) else [])
     result.not_rechecked.extend(_NEVER)
     return result
+
+
+def _check_trees(document: ChangeReportDocument, data: Path | None, progress: Progress | None) -> Iterator[Check]:
+    """All checks of a report on two decision trees."""
+    evidence = tree_evidence_of(document)
+    what = "every figure follows from the evidence in the report"
+    try:
+        again = composed_again(document, evidence)
+    except (CoordpathError, ValidationError) as error:
+        yield Check("arithmetic", what, (f"the report cannot be recomputed: {str(error)[:300]}",))
+        return
+    yield Check("arithmetic", what, tuple(document_differences(document, again)))
+    parts = (("summary", again.summary, document.summary), ("limits", again.limits, document.limits))
+    findings = [f"{name}: the sentences are not those that follow" for name, new, old in parts if new != old]
+    yield Check("arithmetic", _WORDS, tuple(findings))
+    yield _check_assessment(document)
+    claim = f"status '{document.path.status}' and lower bound are re-established from the recorded sums over the rows"
+    yield Check("certificate", claim, tuple(certificate_findings(document, evidence)))
+    if data is not None:
+        trees = evidence.change.old if evidence.has_champion else None, evidence.change.new
+        yield from check_data(document, trees, data, progress)
 
 
 def _has_origin(document: ChangeReportDocument) -> bool:

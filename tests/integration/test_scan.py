@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LassoCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
 from coordpath_governance.models import LinearModel, NumericTerm, to_document
 from coordpath_governance.registry import scan as scan_module
@@ -19,7 +20,9 @@ from coordpath_governance.registry import versions as listing
 @pytest.fixture
 def names(store, tmp_path):
     """Models of every kind, each under a name of its own."""
-    found = {what: f"scan {what} {uuid.uuid4().hex[:8]}" for what in ("read", "pickled", "refused", "declared", "empty")}
+    found = {
+        what: f"scan {what} {uuid.uuid4().hex[:8]}" for what in ("read", "pickled", "tree", "refused", "declared", "empty")
+    }
     numbers = store.rows.frame[["area", "age"]]
     price = store.rows.frame["price"]
     pickled = make_pipeline(StandardScaler(), LassoCV(cv=3)).fit(numbers, price)
@@ -27,6 +30,8 @@ def names(store, tmp_path):
     store.register(found["read"], store.first, store.second)
     store.client.set_registered_model_alias(found["read"], "champion", "1")
     store.register(found["pickled"], store.log(pickled, serialization_format="cloudpickle"))
+    tree = DecisionTreeRegressor(max_depth=2).fit(numbers, price)
+    store.register(found["tree"], store.log(tree, serialization_format="cloudpickle"))
     store.register(found["refused"], store.log(forest, serialization_format="cloudpickle"))
     declared = store.log(forest, serialization_format="cloudpickle")
     path = tmp_path / "coefficients.json"
@@ -44,6 +49,8 @@ def test_every_model_and_why_not(names, coordpath):
     assert lines["read"].startswith("read ")
     assert "version 1 (champion): Ridge" in lines["read"] or "version 1 (champion): LinearRegression" in lines["read"]
     assert "version 1 (latest): LassoCV, 2 columns, read from the model's files (a cloudpickle, as data)" in lines["pickled"]
+    assert "version 1 (latest): DecisionTreeRegressor, 1 columns, read from the model's files (a cloudp" in lines["tree"]
+    assert "note: a tree with 4 leaves; reports tell it as a sequence of splits" in outcome.out
     assert lines["refused"].startswith("NOT READ")
     assert (
         "/model.pkl (cloudpickle): the model is a RandomForestRegressor and not a linear model that we" in lines["refused"]
@@ -61,6 +68,7 @@ def test_the_same_as_json(names, coordpath):
     assert {what: models[name]["outcome"] for what, name in names.items()} == {
         "read": "read",
         "pickled": "read",
+        "tree": "read",
         "refused": "refused",
         "declared": "declared",
         "empty": "empty",

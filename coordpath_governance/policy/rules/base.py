@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from coordpath_governance.closed_document import ClosedDocument
-from coordpath_governance.policy.observations import OBSERVATIONS, observe, remedy
+from coordpath_governance.policy.observations import NO_COEFFICIENTS, OBSERVATIONS, observe, remedy
 from coordpath_governance.policy.results import Finding, combine, limit_text
 from coordpath_governance.reports.document import ChangeReportDocument, RuleFacts
 
@@ -87,6 +87,9 @@ class Rule(ClosedDocument):
     at_gate: ClassVar[bool] = False
     """Whether the rule needs `GateFacts`; a report alone then shows it as checked at the gate."""
 
+    of_coefficients: ClassVar[bool] = False
+    """Whether it compares single coefficients, which a decision tree does not have."""
+
     otherwise: Literal["fail", "review"] = "fail"
 
     def findings(self, change: JudgedChange) -> Sequence[Finding]:
@@ -95,6 +98,8 @@ class Rule(ClosedDocument):
 
     def judge(self, name: str, change: JudgedChange) -> RuleFacts:
         """The rule's result under its name in the policy."""
+        if self.of_coefficients and change.document.tree is not None:
+            return combine(name, [Finding("a decision tree", "about coefficients", None, NO_COEFFICIENTS)], self.otherwise)
         return combine(name, self.findings(change), self.otherwise)
 
 

@@ -47,6 +47,8 @@ class SignFlips(Rule):
     largest one: a slope near zero changes sign in any refit. One that the data do not exercise counts.
     """
 
+    of_coefficients: ClassVar[bool] = True
+
     most: Most = 0
     features: Names | None = None
     at_least: Annotated[float, Field(gt=0, le=1)] | None = None
@@ -97,6 +99,8 @@ class SignConstraints(Rule):
     the right way at all of them, it may still turn between them, so a person has to look.
     """
 
+    of_coefficients: ClassVar[bool] = True
+
     features: Annotated[dict[Name, Literal["positive", "negative"]], Field(min_length=1, max_length=10_000)]
 
     def findings(self, change: JudgedChange) -> Sequence[Finding]:
@@ -143,6 +147,8 @@ class SignConstraints(Rule):
 
 class FrozenFeatures(Rule):
     """Coefficients that must not change: labels, whole columns, or "(baseline)"."""
+
+    of_coefficients: ClassVar[bool] = True
 
     features: Names
 

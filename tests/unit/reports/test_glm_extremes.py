@@ -21,7 +21,7 @@ from coordpath_governance.models import from_estimator
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.reports import make
 from coordpath_governance.reports.document import Tool
-from coordpath_governance.reports.steps import _brackets
+from coordpath_governance.reports.steps import brackets_of
 from coordpath_governance.verification.verify import verify_report
 
 
@@ -257,7 +257,7 @@ def test_a_handful_of_rows_that_count(tmp_path):
     [([5, 5 + 1e-13, 4], [None, None]), ([5, 6, 5 + 1e-13], [1, 1]), ([5, 5 + 1e-11, 4], [1, 1])],
 )
 def test_what_rounding_does_to_a_cost_is_neither_a_change_for_the_worse_nor_one_to_make_up_for(costs, expected):
-    assert _brackets(costs, 1e-12) == expected
+    assert brackets_of(costs, 1e-12) == expected
 
 
 def test_an_unchanged_model_that_overflows_is_an_error_too():

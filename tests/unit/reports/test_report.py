@@ -16,7 +16,7 @@ from coordpath_governance.paths.certificate import Status
 from coordpath_governance.paths.path import StepKind
 from coordpath_governance.rendering.change_report import ChangeReport, json_schema
 from coordpath_governance.reports.document import KindOfStep, PathStatus
-from coordpath_governance.reports.steps import _brackets
+from coordpath_governance.reports.steps import brackets_of
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "change_report.schema.json"
 
@@ -203,7 +203,7 @@ def test_a_notebook_shows_it_in_a_sandboxed_frame(report):
     ],
 )
 def test_brackets_hold_together_what_only_pays_off_together(costs, expected):
-    assert _brackets(costs) == expected
+    assert brackets_of(costs) == expected
 
 
 def test_models_that_cannot_be_compared_are_refused(rows, champion):
