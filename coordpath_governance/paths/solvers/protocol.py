@@ -30,7 +30,11 @@ __all__ = [
     "EVALUATED_SETS",
     "LEAST_SQUARES",
     "ROW_WALKS",
+    "RULED_EVALUATED_SETS",
+    "RULED_SETS",
+    "RULED_WALKS",
     "SET_FUNCTION",
+    "WHOLE_STEPS",
     "Answer",
     "ChainTask",
     "Offer",
@@ -42,16 +46,25 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Offer:
-    """What a task gives a solver to work with; ``refusal`` is what a solver says that needs it and is not given it."""
+    """What a task gives a solver to work with; ``refusal`` is what a solver says that needs it and is not given it.
+
+    ``special``: what a solver says that does not need it and is given it, if that is what matters.
+    """
 
     what: str
     refusal: str
+    special: str | None = None
 
 
 SET_FUNCTION = Offer("the excess of every set of moved units, as the square of a length", "takes quadratic costs only")
 EVALUATED_SETS = Offer("sets of moved units, evaluated when asked", "takes costs on rows only")
 LEAST_SQUARES = Offer("walks whose best values are a least-squares problem", "takes quadratic costs only")
 ROW_WALKS = Offer("walks whose best values Newton's method finds on rows", "takes costs on rows only")
+_UNRULED = "keeps to no constraints here"
+RULED_SETS = Offer("the excess of every set of moved units, some of them forbidden", _UNRULED, _UNRULED)
+RULED_EVALUATED_SETS = Offer("sets of moved units, evaluated when asked, some of them forbidden", _UNRULED, _UNRULED)
+RULED_WALKS = Offer("walks whose best values keep to constraints", _UNRULED, _UNRULED)
+WHOLE_STEPS = Offer("states that are reached by whole steps", "makes whole steps only", "makes no whole steps")
 
 
 class Task(Protocol):
@@ -167,14 +180,16 @@ class Answer:
     """A chain or a walk, and a number below which none goes, rounding aside.
 
     ``order``: of a chain, all units, of which the first n count; of a walk, K units or rests, which go to the best values
-    unless ``increments`` says how far each of them moves (in columns of length 1). ``row_walk``: of a walk on rows, the
-    models that it goes through. ``work``: what it took, if counted.
+    unless ``increments`` says how far each of them moves (in columns of length 1). ``models``: where a solver chose the
+    models themselves, those of the K terms; None if it found no walk. ``row_walk``: of a walk on rows, the models that it
+    goes through. ``work``: what it took, if counted.
     """
 
     order: tuple[int, ...]
     bound: float
     solver: str
     increments: tuple[NDArray[np.float64], ...] | None = None
+    models: NDArray[np.float64] | None = field(default=None, compare=False)
     row_walk: Walk | None = field(default=None, compare=False)
     work: int = field(default=0, compare=False)
 

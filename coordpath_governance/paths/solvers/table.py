@@ -22,6 +22,7 @@ from coordpath_governance.paths.solvers.local_improvement import LocalImprovemen
 from coordpath_governance.paths.solvers.revisits import Revisits
 from coordpath_governance.paths.solvers.row_walk_search import RowWalkSearch
 from coordpath_governance.paths.solvers.set_programme import SetProgramme
+from coordpath_governance.paths.solvers.whole_steps import GreedyWholeSteps, WholeSteps
 from coordpath_governance.paths.step_types import COORDINATE, StepType
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ _AUTO_MOVES, _EXACT_MOVES = 4_000_000_000, 30_000_000_000
 
 _AUTO_ENDS, _EXACT_ENDS = 1_500_000_000, 15_000_000_000
 """Work of a search over free ends: about five and fifty seconds."""
+
+_AUTO_STATES, _EXACT_STATES = 1e10, 1e11
+"""Work of a search over whole steps: about ten seconds, and a hundred."""
 
 _AUTO_ROWS, _EXACT_ROWS = 3e8, 3e9
 """Rows times sets: about ten seconds, and a hundred."""
@@ -70,16 +74,21 @@ ORDER_SOLVERS: dict[str, Solvers] = {
 """Name → solvers of orders, in which every unit moves once, by preference."""
 
 WALK_SOLVERS: dict[str, Solvers] = {
-    "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS), RowWalkSearch(proves=True)),
-    "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS), RowWalkSearch(proves=True)),
-    "local": (LocalImprovement(restarts=0, polish=True), RowWalkSearch(proves=False)),
-    "greedy": (FirstWalk("greedy"), FirstRowWalk("greedy")),
+    "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS), RowWalkSearch(proves=True), WholeSteps(_AUTO_STATES)),
+    "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS), RowWalkSearch(proves=True), WholeSteps(_EXACT_STATES)),
+    "local": (LocalImprovement(restarts=0, polish=True), RowWalkSearch(proves=False), WholeSteps(0.0)),
+    "greedy": (FirstWalk("greedy"), FirstRowWalk("greedy"), GreedyWholeSteps()),
     "direct": (FirstWalk("direct"), FirstRowWalk("direct")),
     "gurobi": (GurobiWalks(),),
 }
 """Name → solvers of walks, with revisits or a free end, by preference."""
 
-_UNTIL_LATE: Solvers = (Revisits(100 * _EXACT_MOVES), FreeEnd(100 * _EXACT_ENDS), RowWalkSearch(proves=True))
+_UNTIL_LATE: Solvers = (
+    Revisits(100 * _EXACT_MOVES),
+    FreeEnd(100 * _EXACT_ENDS),
+    RowWalkSearch(proves=True),
+    WholeSteps(100 * _EXACT_STATES),
+)
 """What `auto` is under a time limit, which ends it."""
 
 _TaskT = TypeVar("_TaskT", bound="Task")
@@ -118,7 +127,7 @@ def _choose(name: str, solvers: Solvers, task: _TaskT, step_type: StepType) -> S
 def _suited(name: str, solvers: Solvers, offer: Offer) -> Solvers:
     suited = tuple(solver for solver in solvers if solver.needs == offer)
     if not suited:
-        raise _refused(name, solvers[-1].needs.refusal)
+        raise _refused(name, offer.special or solvers[-1].needs.refusal)
     return suited
 
 

@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from coordpath_governance.paths.outcome import Stop
     from coordpath_governance.paths.patience import Patience
     from coordpath_governance.paths.problem import PathProblem
     from coordpath_governance.paths.solvers.protocol import Answer
 
-__all__ = ["least_quadratic_costs", "solve_quadratic_walk"]
+__all__ = ["QuadraticWalks", "least_quadratic_costs", "solve_quadratic_walk"]
 
 
 def solve_quadratic_walk(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
     """The best path over the allowed numbers of terms that the named solver finds, with its bound."""
     expect_walk_solver(solver, WalkTask.offers)
-    return solve_lengths(problem, _QuadraticWalks(problem, patience), solver, patience)
+    return solve_lengths(problem, QuadraticWalks(problem, patience), solver, patience)
 
 
 def least_quadratic_costs(problem: PathProblem, most: int, patience: Patience) -> NDArray[np.float64]:
@@ -67,7 +68,7 @@ class _ExcessSums:
         return weight * self.minimum if weight else 0.0
 
 
-class _QuadraticWalks:
+class QuadraticWalks:
     """One problem at different numbers of terms, in units of 2^exponent a unit of cost."""
 
     def __init__(self, problem: PathProblem, patience: Patience) -> None:
@@ -116,21 +117,28 @@ class _QuadraticWalks:
 
     def length(self, task: WalkTask, answer: Answer) -> Length:
         """The models that the walk passes through, with their exact costs."""
-        walks, alphas, weight = self._walks, task.alphas, float(task.alphas.sum())
+        walks, alphas = self._walks, task.alphas
         if answer.increments is None:
             _, stops = walks.value(answer.order, alphas)
         else:
             _, stops = walks.follow(answer.order, answer.increments, alphas)
+        return self.length_of(alphas, stops, max(answer.bound, task.floor), answer.solver)
+
+    def length_of(
+        self, alphas: NDArray[np.float64], stops: tuple[Stop, ...], bound: float, solver: str, others: tuple[Stop, ...] = ()
+    ) -> Length:
+        """Models that are known, with their exact costs; the search went through them and ``others``."""
+        walks, weight = self._walks, float(alphas.sum())
         along = measure_stops(self._problem, stops)
         excess = excess_of_stops(along, stops, alphas, walks.exponent) - walks.level * weight
         return Length(
-            terms=task.terms,
+            terms=len(alphas),
             weight=weight,
-            bound=max(answer.bound, task.floor),
+            bound=bound,
             value=excess,
-            rounding=walks.rounding(excess, weight, stops),
+            rounding=walks.rounding(excess, weight, (*stops, *others)),
             stops=stops,
-            solver=answer.solver,
+            solver=solver,
             along=along,
         )
 
