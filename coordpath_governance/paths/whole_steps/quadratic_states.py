@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from coordpath_governance.paths.whole_steps.whole_moves import FARTHEST
 
@@ -33,6 +34,9 @@ _CLEAR = 1e-9
 """Least eigenvalues below this say nothing."""
 
 _ROUNDING = 1e-13
+_SLIGHT = 1e-10
+"""Part of the start's excess by which the least cost in a box is taken too low: what its solver leaves open."""
+
 _NUMBERS = 1 << 22
 """Numbers of one product of states and bases."""
 
@@ -66,6 +70,7 @@ class QuadraticStates:
         self._base, self._columns = walks.base, np.ldexp(moved, -walks.shift)
         self._curves = np.sum(self._columns * self._columns, axis=1)
         self.idle = frozenset(np.flatnonzero(self._curves == 0).tolist())
+        self._least = self._least_in_box()
 
     def values(self, states: IntArray) -> FloatArray:
         """‖r‖² of each state."""
@@ -78,7 +83,7 @@ class QuadraticStates:
 
     def work(self, states: int, children: int) -> float:
         """Numbers touched: about a nanosecond each."""
-        return states * self._per_state + 20.0 * children * self.moves.size
+        return states * self._per_state + (300.0 + 20.0 * self.moves.size) * children
 
     def reach(self, limit: float) -> tuple[FloatArray, FloatArray]:
         """Where ‖r‖² is no more than a limit: zⱼ is at most √(limit·(G⁺)ⱼⱼ) from the best value; endless if not clear."""
@@ -90,6 +95,28 @@ class QuadraticStates:
         far = np.where(certain, np.sqrt(limit * np.sum(inverse * inverse, axis=1)), np.inf)
         return centre - far, centre + far
 
+    def _least_in_box(self) -> float:
+        """No state costs less: the best values within the box, whole or not, by a tangent of ‖r‖² there."""
+        low, high = (np.where(ends == sign * FARTHEST, sign * np.inf, ends) for ends, sign in self._ends())
+        held = np.flatnonzero(low < high)
+        if not (np.isfinite(low) | np.isfinite(high)).any() or len(held) == 0:
+            return 0.0
+        base = self._base + np.where(low < high, 0.0, low) @ self._columns
+        values = lsq_linear(self._columns[held].T, -base, (low[held], high[held]), method="bvls").x
+        residual = base + values @ self._columns[held]
+        slopes = 2.0 * (self._columns[held] @ residual)
+        with np.errstate(invalid="ignore"):
+            drops = np.where(slopes > 0, slopes * (values - low[held]), slopes * (values - high[held]))
+        slight = np.abs(slopes) <= _ROUNDING * np.sqrt(self._curves[held]) * np.linalg.norm(self._base)
+        drop = np.where(np.isnan(drops) | (np.isinf(drops) & slight), 0.0, drops).sum()
+        return float(max(residual @ residual - drop - _SLIGHT * (self._base @ self._base), 0.0))
+
+    def _ends(self) -> tuple[tuple[FloatArray, int], tuple[FloatArray, int]]:
+        """Where features may be, the start included."""
+        still = self.moves.low > self.moves.high
+        low, high = (np.where(still, 0, each).astype(np.float64) for each in (self.moves.low, self.moves.high))
+        return (np.minimum(low, 0.0), -1), (np.maximum(high, 0.0), 1)
+
     def later(self, states: IntArray, steps: int) -> FloatArray:
         """For i = 1 … steps, what a state costs at least that i more steps lead to."""
         least = np.zeros((len(states), steps))
@@ -99,7 +126,7 @@ class QuadraticStates:
             here = self.around(part)
             bounds = np.stack([here.values - gain for gain in self._gains(part, here, steps)], axis=1)
             bounds[:, 0] = np.maximum(bounds[:, 0], self._best_step(part, here))
-            least[begin : begin + at_once] = np.maximum(bounds - _ROUNDING * here.values[:, None], 0.0)
+            least[begin : begin + at_once] = np.maximum(bounds - _ROUNDING * here.values[:, None], self._least)
         return least
 
     def _best_step(self, states: IntArray, here: _Around) -> FloatArray:
@@ -128,8 +155,10 @@ class QuadraticStates:
         """The most that any so many features explain of each residual."""
         if self._bases is not None:
             bases, width = self._bases[min(count, len(self._bases) - 1)]
-            parts = (residuals @ bases) ** 2
-            gain: FloatArray = parts.reshape(len(residuals), -1, max(width, 1)).sum(axis=2).max(axis=1, initial=0.0)
+            parts = residuals @ bases
+            parts *= parts
+            by_set = parts.reshape(len(residuals), width, -1) if width else parts[:, None]
+            gain: FloatArray = by_set.sum(axis=1).max(axis=1, initial=0.0)
             return gain
         if self._least_eigenvalue <= _CLEAR:
             return here.values
@@ -153,7 +182,8 @@ class QuadraticStates:
         bases = []
         for count in range(columns.shape[1] + 1):
             sets = [_basis(columns[:, list(some)]) for some in itertools.combinations(range(columns.shape[1]), count)]
-            bases.append((np.concatenate(sets, axis=1), count))
+            by_place = [np.stack([basis[:, place] for basis in sets], axis=1) for place in range(count)]
+            bases.append((np.concatenate([np.zeros((len(columns), 0)), *by_place], axis=1), count))
         return bases
 
     @cached_property
@@ -164,7 +194,7 @@ class QuadraticStates:
     def _per_state(self) -> float:
         """Numbers that the bounds of a state take."""
         sets = 0 if self._bases is None else sum(bases.shape[1] for bases, _ in self._bases)
-        return float(len(self._base) * (sets + 2 * self.moves.size) / 4 + 100)
+        return float(sets * (2.0 + len(self._base) / 8.0) + 20.0 * self.moves.size + 500.0)
 
 
 def _basis(columns: FloatArray) -> FloatArray:

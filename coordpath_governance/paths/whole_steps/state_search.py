@@ -8,8 +8,8 @@ them costs less than the least of these totals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,13 @@ _CAP = 64
 
 _MOST = 3_000_000
 """States of a term for which there is memory."""
+
+
+_PART = 0.5
+"""Part of a term's share of the work that goes to looking at states, the others to steps from them."""
+
+_STEPS = 8
+"""Steps of a feature from a state, about."""
 
 
 def _nobody(_bound: float) -> None:
@@ -81,8 +88,8 @@ class StateCosts(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _Level:
-    """States after a term: the sum so far, the total, the part of it after the next term, and the row they come from.
+class _Reached:
+    """States that were reached, with the sum so far, what they cost, a bound on whole walks, and the row they come from.
 
     The last columns of ``keys`` say which of the features that others wait for have moved.
     """
@@ -91,11 +98,26 @@ class _Level:
     g: FloatArray
     value: FloatArray
     total: FloatArray
-    after: FloatArray
     parent: IntArray
 
-    def take(self, rows: IntArray) -> _Level:
-        return _Level(*(part[rows] for part in vars(self).values()))
+    def take(self, rows: IntArray) -> Self:
+        """Some of them."""
+        return type(self)(*(getattr(self, each.name)[rows] for each in fields(self)))
+
+    @classmethod
+    def none(cls, like: _Reached) -> _Reached:
+        """No states, of as many features."""
+        return _Reached(like.keys[:0], like.g[:0], like.value[:0], like.total[:0], like.parent[:0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Level(_Reached):
+    """The same after a look at each; ``after`` is the part of the total after the next term."""
+
+    after: FloatArray
+
+
+_ReachedT = TypeVar("_ReachedT", bound=_Reached)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,13 +167,16 @@ class StateSearch:
         moves, terms, begun = self.moves, len(self._alphas), self.spent
         self._low, self._high = self._limits(limit)
         keys = np.zeros((1, moves.size + len(moves.watched)), dtype=np.int64)
-        level = self._valued(keys, np.zeros(1), self._costs.values(keys[:, : moves.size]), np.zeros(1, dtype=np.int64), 0)
+        nothing = np.zeros(1)
+        begin = _Reached(keys, nothing, self._costs.values(keys[:, : moves.size]), nothing, np.zeros(1, dtype=np.int64))
+        level = self._valued(begin, 0)
         history = [level]
         self._beyond, left_out = np.inf, np.inf
         for k in range(terms):
-            allowed = work - (self.spent - begun)
-            width = most if most is not None else max(1, int(allowed / (terms - k) / self._costs.work(1, 4 * moves.size)))
-            following = self._next(level, k, limit, min(width, _MOST), near=near)
+            share = max(work - (self.spent - begun), 0.0) / (terms - k)
+            looked_at = int(min(_PART * share / self._costs.work(1, 0), _MOST)) + 1
+            width = most or int(min(share / self._costs.work(1, _STEPS * moves.size), _MOST)) + 1
+            following = self._next(level, k, limit, width, looked_at, near=near)
             if following is None:
                 return Found(None, np.inf, min(left_out, float(level.total.min())))
             level, dropped = following
@@ -182,39 +207,40 @@ class StateSearch:
         low, high = (np.clip(each, -FARTHEST, FARTHEST) for each in (np.floor(low) - 1, np.ceil(high) + 1))
         return np.maximum(moves.low, low.astype(np.int64)), np.minimum(moves.high, high.astype(np.int64))
 
-    def _next(self, level: _Level, k: int, limit: float, most: int, *, near: bool) -> tuple[_Level, float] | None:
-        """The states of term k + 1, the most promising of them, and the least total of the others; None if it is late."""
-        parts: list[tuple[IntArray, FloatArray, FloatArray, IntArray]] = []
-        waiting = 0
+    def _next(
+        self, level: _Level, k: int, limit: float, most: int, looked_at: int, *, near: bool
+    ) -> tuple[_Level, float] | None:
+        """The states of term k + 1, the most promising of them, and the least total of the others; None if it is late.
+
+        Only so many are ``looked_at`` closely, by what is known of the states they come from.
+        """
+        reached, least = _Reached.none(level), np.inf
+        waiting: list[_Reached] = []
         for begin in range(0, len(level.g), _AT_ONCE):
             if self._patience.expired():
                 return None
             rows = np.arange(begin, min(begin + _AT_ONCE, len(level.g)))
-            for part in self._children(level.take(rows), begin, k, limit, near=near):
-                parts.append(part)
-                waiting += len(part[1])
-            if waiting > _MERGE:
-                parts = [_merged(parts)]
-                waiting = len(parts[0][1])
-        keys, g, value, parent = _merged(parts)
-        following = self._valued(keys, g, value, parent, k + 1)
-        kept = np.flatnonzero(following.total < limit)
-        if len(kept) <= most:
-            return following.take(kept), np.inf
-        order = kept[np.argsort(following.total[kept], kind="stable")]
-        return following.take(np.sort(order[:most])), float(following.total[order[most]])
+            waiting += self._children(level.take(rows), begin, k, limit, near=near)
+            if sum(len(part.g) for part in waiting) > max(_MERGE, len(reached.g)) or rows[-1] + 1 == len(level.g):
+                reached, dropped = _narrowed(_merged([reached, *waiting]), looked_at)
+                waiting, least = [], min(least, dropped)
+        following = self._valued(reached, k + 1)
+        following = following.take(np.flatnonzero(following.total < limit))
+        kept, dropped = _narrowed(following, most)
+        return kept, min(least, dropped)
 
     def _children(
         self, level: _Level, begin: int, k: int, limit: float, *, near: bool
-    ) -> Iterator[tuple[IntArray, FloatArray, FloatArray, IntArray]]:
-        """Keys, sums so far, values and parents of what one step leads to, the rest included, feature by feature."""
+    ) -> Iterator[_Reached]:
+        """What one step leads to, feature by feature, after the rest."""
         moves, costs, alpha = self.moves, self._costs, float(self._alphas[k])
         left = len(self._alphas) - k - 1
         states = level.keys[:, : moves.size]
         fewest = moves.fewest(states)
         away = np.minimum(fewest, FARTHEST).sum(axis=1)
-        rested = np.flatnonzero((away <= left) & (level.g + alpha * level.value + level.after < limit))
-        yield level.keys[rested], level.g[rested] + alpha * level.value[rested], level.value[rested], rested + begin
+        g = level.g + alpha * level.value
+        good = np.flatnonzero((away <= left) & (g + level.after < limit))
+        yield _Reached(level.keys[good], g[good], level.value[good], (g + level.after)[good], good + begin)
         with np.errstate(divide="ignore", invalid="ignore"):
             limits = np.where(alpha > 0, (limit - level.g - level.after) / alpha, np.inf)
         limits = np.minimum(limits, costs.ceiling)
@@ -230,11 +256,12 @@ class StateSearch:
             keys[:, j] += spacings
             reaches = away[rows] - fewest[rows, j] + moves.fewest(keys[:, : moves.size])[:, j] <= left
             g = level.g[rows] + alpha * values
-            good = np.flatnonzero(reaches & (values <= costs.ceiling) & (g + level.after[rows] < limit))
+            total = g + level.after[rows]
+            good = np.flatnonzero(reaches & (values <= costs.ceiling) & (total < limit))
             keys = keys[good]
             if j in moves.watched:
                 keys[:, moves.size + moves.watched.index(j)] = 1
-            yield keys, g[good], values[good], rows[good] + begin
+            yield _Reached(keys, g[good], values[good], total[good], rows[good] + begin)
 
     def _spacings(
         self, level: _Level, j: int, here: Around, limits: FloatArray, ready: IntArray, *, near: bool
@@ -266,27 +293,38 @@ class StateSearch:
         fits = np.tile(ready, len(steps)) & (spacings != 0) & (spacings >= low[rows]) & (spacings <= high[rows])
         return rows[fits], spacings[fits]
 
-    def _valued(self, keys: IntArray, g: FloatArray, value: FloatArray, parent: IntArray, k: int) -> _Level:
+    def _valued(self, reached: _Reached, k: int) -> _Level:
         """States after k terms with what the later ones cost at least."""
+        states = reached.keys[:, : self.moves.size]
         left = len(self._alphas) - k
-        self.farthest = np.maximum(self.farthest, np.abs(keys[:, : self.moves.size]).max(axis=0, initial=0))
-        later = np.maximum(self._costs.later(keys[:, : self.moves.size], left), self._floors[k:])
+        self.spent += self._costs.work(len(states), 0)
+        self.farthest = np.maximum(self.farthest, np.abs(states).max(axis=0, initial=0))
+        later = np.maximum(self._costs.later(states, left), self._floors[k:])
         weighted = later * self._alphas[k:]
-        after = weighted[:, 1:].sum(axis=1)
-        return _Level(keys, g, value, g + weighted.sum(axis=1), after, parent)
+        total = reached.g + weighted.sum(axis=1)
+        return _Level(reached.keys, reached.g, reached.value, total, reached.parent, weighted[:, 1:].sum(axis=1))
 
 
-def _merged(
-    parts: list[tuple[IntArray, FloatArray, FloatArray, IntArray]],
-) -> tuple[IntArray, FloatArray, FloatArray, IntArray]:
+def _merged(parts: list[_Reached]) -> _Reached:
     """Every state once, with the least sum; the first among equals."""
-    keys, g, value, parent = (np.concatenate(each) for each in zip(*parts, strict=True))
-    if len(g) == 0:
-        return keys, g, value, parent
-    by_sum = np.argsort(g, kind="stable")
-    order, first = group_sets(keys[by_sum])
-    one = by_sum[order[first]]
-    return keys[one], g[one], value[one], parent[one]
+    names = [each.name for each in fields(_Reached)]
+    every = _Reached(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    if len(every.g) == 0:
+        return every
+    order, first = group_sets(every.keys)
+    g = every.g[order]
+    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(g))))
+    least = np.flatnonzero(g == np.minimum.reduceat(g, first)[group])
+    one = least[np.searchsorted(group[least], np.arange(len(first)))]
+    return every.take(order[one])
+
+
+def _narrowed(states: _ReachedT, most: int) -> tuple[_ReachedT, float]:
+    """Those with the least totals, the first among equals, and the least total of the others."""
+    if len(states.g) <= most:
+        return states, np.inf
+    order = np.argsort(states.total, kind="stable")
+    return states.take(np.sort(order[:most])), float(states.total[order[most]])
 
 
 def _backtrack(history: list[_Level], row: int) -> IntArray:
