@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
+from coordpath_governance.paths.chains.chain_rules import NO_RULES, ChainRules
 from coordpath_governance.paths.chains.set_function import EPS, SetFunction
 from coordpath_governance.paths.patience import FOREVER, Patience
 
@@ -83,15 +84,22 @@ class Task(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ChainTask:
-    """Choose S₁ ⊂ … ⊂ S_n; ``alphas`` has n entries, none negative, of size near 1. ``first`` is an order to begin with."""
+    """Choose S₁ ⊂ … ⊂ S_n; ``alphas`` has n entries, none negative, of size near 1. ``first`` is an order to begin with.
 
-    offers: ClassVar[Offer] = SET_FUNCTION
+    ``rules`` forbid some sets.
+    """
 
     function: SetFunction
     alphas: NDArray[np.float64]
     seed: int = 0
     patience: Patience = field(default=FOREVER, repr=False)
     first: tuple[int, ...] | None = None
+    rules: ChainRules = NO_RULES
+
+    @property
+    def offers(self) -> Offer:
+        """The function, and whether some sets are forbidden."""
+        return RULED_SETS if self.rules else SET_FUNCTION
 
     @property
     def depth(self) -> int:

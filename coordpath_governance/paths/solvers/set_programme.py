@@ -59,7 +59,12 @@ def _best_order(task: EvaluatedTask) -> tuple[tuple[int, ...], float]:
     levels = _levels(evaluated.size, task.depth)
     while True:
         bounds.add(cuts)
-        bound, chain = _best_chain(bounds.values, task.alphas, levels)
+        values = bounds.values
+        if task.rules:
+            values = np.where(task.rules.forbid(np.arange(len(values)), values), np.inf, values)
+        bound, chain = _best_chain(values, task.alphas, levels)
+        if bound == np.inf:
+            return (), bound
         order, value = best_evaluated_chain(task, evaluated.cuts)
         if value < np.inf:
             task.report("sets that could be better", value, min(bound, value))

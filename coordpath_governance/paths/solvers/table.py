@@ -21,6 +21,14 @@ from coordpath_governance.paths.solvers.listed import Direct, Greedy
 from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
 from coordpath_governance.paths.solvers.revisits import Revisits
 from coordpath_governance.paths.solvers.row_walk_search import RowWalkSearch
+from coordpath_governance.paths.solvers.ruled_orders import (
+    RuledCuts,
+    RuledFirst,
+    RuledLattice,
+    RuledLevels,
+    RuledRowFirst,
+    RuledSetProgramme,
+)
 from coordpath_governance.paths.solvers.set_programme import SetProgramme
 from coordpath_governance.paths.solvers.whole_steps import GreedyWholeSteps, WholeSteps
 from coordpath_governance.paths.step_types import COORDINATE, StepType
@@ -41,7 +49,7 @@ _AUTO_MOVES, _EXACT_MOVES = 4_000_000_000, 30_000_000_000
 _AUTO_ENDS, _EXACT_ENDS = 1_500_000_000, 15_000_000_000
 """Work of a search over free ends: about five and fifty seconds."""
 
-_AUTO_STATES, _EXACT_STATES = 1e10, 1e11
+_AUTO_STATES, _EXACT_STATES = 4e9, 4e10
 """Work of a search over whole steps: about ten seconds, and a hundred."""
 
 _AUTO_ROWS, _EXACT_ROWS = 3e8, 3e9
@@ -59,16 +67,24 @@ ORDER_SOLVERS: dict[str, Solvers] = {
         Levels(_AUTO_WORK, most_units=MOST_UNITS),
         SetProgramme(_AUTO_ROWS),
         CutSearch(_AUTO_ROWS, _AUTO_EFFORT),
+        RuledLattice(_LATTICE_UP_TO),
+        RuledLevels(_AUTO_WORK),
+        RuledSetProgramme(_AUTO_ROWS),
+        RuledCuts(CutSearch(_AUTO_ROWS, _AUTO_EFFORT)),
     ),
     "exact": (
         Lattice(_LATTICE_UP_TO),
         Levels(_EXACT_WORK, most_units=MOST_UNITS),
         SetProgramme(_EXACT_ROWS),
         CutSearch(_EXACT_ROWS, _EXACT_EFFORT),
+        RuledLattice(_LATTICE_UP_TO),
+        RuledLevels(_EXACT_WORK),
+        RuledSetProgramme(_EXACT_ROWS),
+        RuledCuts(CutSearch(_EXACT_ROWS, _EXACT_EFFORT)),
     ),
-    "local": (Improvement(), CutSearch(_AUTO_ROWS, _NO_EFFORT)),
-    "greedy": (Greedy(), FirstOrder("greedy")),
-    "direct": (Direct(), FirstOrder("direct")),
+    "local": (Improvement(), CutSearch(_AUTO_ROWS, _NO_EFFORT), RuledLevels(0), RuledCuts(CutSearch(_AUTO_ROWS, _NO_EFFORT))),
+    "greedy": (Greedy(), FirstOrder("greedy"), RuledFirst("greedy"), RuledRowFirst("greedy")),
+    "direct": (Direct(), FirstOrder("direct"), RuledFirst("direct"), RuledRowFirst("direct")),
     "gurobi": (GurobiChain(),),
 }
 """Name → solvers of orders, in which every unit moves once, by preference."""
