@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.row_walks.model_costs import FloatArray
     from coordpath_governance.paths.solvers.protocol import Answer
 
-__all__ = ["least_row_costs", "solve_row_walk"]
+__all__ = ["WalksOnRows", "least_row_costs", "solve_row_walk"]
 
 _AUTO_WORK, _EXACT_WORK = 8e8, 8e9
 """Rows times models or so, for all lengths together: about ten seconds, and a hundred."""
@@ -44,7 +44,7 @@ def solve_row_walk(problem: PathProblem, solver: str, patience: Patience) -> Out
     expect_walk_solver(solver, RowWalkTask.offers)
     if isinstance(problem.cost, GlmCost) and problem.target is None:
         problem.cost.expect_best_model()
-    return solve_lengths(problem, _WalksOnRows(problem, solver, patience), solver, patience)
+    return solve_lengths(problem, WalksOnRows(problem, solver, patience), solver, patience)
 
 
 def least_row_costs(problem: PathProblem, most: int, patience: Patience) -> FloatArray:
@@ -80,7 +80,7 @@ class _CostSums:
         return best.value - floor, bound - floor
 
 
-class _WalksOnRows:
+class WalksOnRows:
     """One problem at different numbers of terms."""
 
     def __init__(self, problem: PathProblem, solver: str, patience: Patience) -> None:

@@ -51,13 +51,11 @@ class _WholeWalks(QuadraticWalks):
     def __init__(self, problem: PathProblem, patience: Patience) -> None:
         super().__init__(problem, patience)
         self._moves = whole_moves(problem)
-        self._costs = self._states(self._moves)
-        if problem.constraints.monotone and problem.target is not None:
-            start, target = problem.quadratic.measure(np.stack([problem.start, problem.target])).costs
-            if self._walks.excess(problem.target) > self._costs.ceiling:
-                raise dearer_target(start, target)
+        self._costs = self._costs_of(self._moves)
+        if problem.target is not None and self._walks.excess(problem.target) > self._costs.ceiling:
+            raise dearer_target(*problem.quadratic.measure(np.stack([problem.start, problem.target])).costs)
 
-    def _states(self, moves: WholeMoves) -> QuadraticStates:
+    def _costs_of(self, moves: WholeMoves) -> QuadraticStates:
         """Costs of states; a cost that differs from the start's by no more than rounding is not more."""
         walks = self._walks
         first = walks.excess(self._problem.start)
@@ -86,7 +84,7 @@ class _WholeWalks(QuadraticWalks):
 
     def conclude(self, lengths: list[Length], exponent: int) -> Outcome:
         """Raises `ProblemError` if there is no path, with the constraints that conflict."""
-        expect_path(lengths, self._moves, self._states, self._problem)
+        expect_path(lengths, self._costs_of, self._problem)
         return super().conclude(lengths, exponent)
 
 
@@ -103,7 +101,7 @@ def state_stops(problem: PathProblem, models: FloatArray) -> tuple[Stop, ...]:
 
 
 def expect_path(
-    lengths: list[Length], moves: WholeMoves, costs: Callable[[WholeMoves], StateCosts], problem: PathProblem
+    lengths: list[Length], costs: Callable[[WholeMoves], StateCosts], problem: PathProblem
 ) -> None:
     """Raises `ProblemError` where no length has a path, `SolverUnavailableError` where that is not proved."""
     if any(np.isfinite(length.value) for length in lengths):
