@@ -14,6 +14,7 @@ from coordpath_governance.paths.orders.quadratic_orders import QuadraticOrders
 from coordpath_governance.paths.row_orders.evaluated_orders import EvaluatedOrders
 from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
 from coordpath_governance.paths.row_walks.row_walk_costs import least_row_costs, solve_row_walk
+from coordpath_governance.paths.ruled_walks.ruled_walk_costs import solve_ruled_walk
 from coordpath_governance.paths.step_types import GridSteps
 from coordpath_governance.paths.walks.quadratic_walks import least_quadratic_costs, solve_quadratic_walk
 from coordpath_governance.paths.whole_steps.row_whole_walks import solve_whole_row_walk
@@ -65,6 +66,8 @@ def _solve_quadratic_walk(problem: PathProblem, solver: str, patience: Patience)
     """By whole steps, under constraints, or free of both."""
     if isinstance(problem.step_type, GridSteps):
         return solve_whole_walk(problem, solver, patience)
+    if problem.constraints:
+        return solve_ruled_walk(problem, solver, patience)
     return solve_quadratic_walk(problem, solver, patience)
 
 

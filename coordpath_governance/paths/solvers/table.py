@@ -29,6 +29,7 @@ from coordpath_governance.paths.solvers.ruled_orders import (
     RuledRowFirst,
     RuledSetProgramme,
 )
+from coordpath_governance.paths.solvers.ruled_walks import GreedyRuledWalk, RuledWalks
 from coordpath_governance.paths.solvers.set_programme import SetProgramme
 from coordpath_governance.paths.solvers.whole_steps import GreedyWholeSteps, WholeSteps
 from coordpath_governance.paths.step_types import COORDINATE, StepType
@@ -51,6 +52,9 @@ _AUTO_ENDS, _EXACT_ENDS = 1_500_000_000, 15_000_000_000
 
 _AUTO_STATES, _EXACT_STATES = 4e9, 4e10
 """Work of a search over whole steps: about ten seconds, and a hundred."""
+
+_AUTO_BEGINNINGS, _EXACT_BEGINNINGS = 8_000, 80_000
+"""Beginnings of walks under constraints that are valued: about ten seconds, and a hundred."""
 
 _AUTO_ROWS, _EXACT_ROWS = 3e8, 3e9
 """Rows times sets: about ten seconds, and a hundred."""
@@ -90,10 +94,22 @@ ORDER_SOLVERS: dict[str, Solvers] = {
 """Name → solvers of orders, in which every unit moves once, by preference."""
 
 WALK_SOLVERS: dict[str, Solvers] = {
-    "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS), RowWalkSearch(proves=True), WholeSteps(_AUTO_STATES)),
-    "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS), RowWalkSearch(proves=True), WholeSteps(_EXACT_STATES)),
-    "local": (LocalImprovement(restarts=0, polish=True), RowWalkSearch(proves=False), WholeSteps(0.0)),
-    "greedy": (FirstWalk("greedy"), FirstRowWalk("greedy"), GreedyWholeSteps()),
+    "auto": (
+        Revisits(_AUTO_MOVES),
+        FreeEnd(_AUTO_ENDS),
+        RowWalkSearch(proves=True),
+        WholeSteps(_AUTO_STATES),
+        RuledWalks(_AUTO_BEGINNINGS),
+    ),
+    "exact": (
+        Revisits(_EXACT_MOVES),
+        FreeEnd(_EXACT_ENDS),
+        RowWalkSearch(proves=True),
+        WholeSteps(_EXACT_STATES),
+        RuledWalks(_EXACT_BEGINNINGS),
+    ),
+    "local": (LocalImprovement(restarts=0, polish=True), RowWalkSearch(proves=False), WholeSteps(0.0), GreedyRuledWalk()),
+    "greedy": (FirstWalk("greedy"), FirstRowWalk("greedy"), GreedyWholeSteps(), GreedyRuledWalk()),
     "direct": (FirstWalk("direct"), FirstRowWalk("direct")),
     "gurobi": (GurobiWalks(),),
 }
@@ -104,6 +120,7 @@ _UNTIL_LATE: Solvers = (
     FreeEnd(100 * _EXACT_ENDS),
     RowWalkSearch(proves=True),
     WholeSteps(100 * _EXACT_STATES),
+    RuledWalks(100 * _EXACT_BEGINNINGS),
 )
 """What `auto` is under a time limit, which ends it."""
 

@@ -10,12 +10,13 @@ from coordpath_governance.paths.conflicts import dearer_target
 from coordpath_governance.paths.row_orders.minorants import EPS
 from coordpath_governance.paths.row_walks.row_walk_costs import WalksOnRows
 from coordpath_governance.paths.solvers.table import expect_walk_solver
+from coordpath_governance.paths.walks.chosen_models import model_stops
 from coordpath_governance.paths.walks.lengths import Length, solve_lengths
 from coordpath_governance.paths.whole_steps.row_states import RowStates
 from coordpath_governance.paths.whole_steps.state_search import StateSearch
 from coordpath_governance.paths.whole_steps.whole_moves import whole_moves
 from coordpath_governance.paths.whole_steps.whole_task import WholeTask
-from coordpath_governance.paths.whole_steps.whole_walks import expect_path, state_stops
+from coordpath_governance.paths.whole_steps.whole_walks import expect_whole_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,11 +76,11 @@ class _WholeWalksOnRows(WalksOnRows):
             weight=weight,
             bound=answer.bound,
             value=float(alphas @ self._walks.costs.values(models)),
-            stops=state_stops(self._problem, models),
+            stops=model_stops(self._problem, models),
             solver=answer.solver,
         )
 
     def conclude(self, lengths: list[Length], exponent: int) -> Outcome:
         """Raises `ProblemError` if there is no path, with the constraints that conflict."""
-        expect_path(lengths, self._costs_of, self._problem)
+        expect_whole_path(lengths, self._problem, self._costs_of)
         return super().conclude(lengths, exponent)
