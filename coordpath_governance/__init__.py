@@ -4,7 +4,7 @@
     report = cg.explain_change("models:/price@champion", "models:/price/7", data="holdout.parquet", target="price")
     cg.solve({"features": ["a", "b"], "cost": {...}, "start": [0, 0], "target": [2.1, -0.9]}).to_dict()
 
-Names are loaded when first used: importing the package costs nothing, and `solve` never imports MLflow.
+Names are loaded when they are first used, so importing the package is fast, and `solve` never imports MLflow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from coordpath_governance.governance.load_verified import load_verified
     from coordpath_governance.governance.register import register_with_report
     from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm
-    from coordpath_governance.models.declaration import to_coefficients
+    from coordpath_governance.models.live import to_coefficients
     from coordpath_governance.paths import model_loss, pareto_front, solve
     from coordpath_governance.registry.reference import log_reference
     from coordpath_governance.rendering.change_report import ChangeReport
@@ -54,7 +54,7 @@ _HOME = {
     "pareto_front": "coordpath_governance.paths",
     "register_with_report": "coordpath_governance.governance.register",
     "solve": "coordpath_governance.paths",
-    "to_coefficients": "coordpath_governance.models.declaration",
+    "to_coefficients": "coordpath_governance.models.live",
 }
 
 

@@ -1,4 +1,4 @@
-"""The base of every document of ours that is stored or read: frozen, and closed to keys that it does not define."""
+"""The base class of every document that we store or read: it is frozen, and refuses keys that it does not define."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ClosedDocument"]
 class ClosedDocument(BaseModel):
     """A document whose fields cannot be changed, and in which an unknown key is an error.
 
-    What a family of documents needs besides (aliases, strict types) it adds in its own class line.
+    Other settings (aliases, strict types) are added in the class line of the documents that need them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

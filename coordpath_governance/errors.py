@@ -1,7 +1,7 @@
-"""Every error a user can cause: one base class, leaves that know their exit code.
+"""Every error that a user can cause: one base class, and subclasses with their exit codes.
 
-A message says what was wrong, where, and what to do about it. Exit codes are those of the command line:
-1 the gate says no or a check found a mismatch, 2 wrong use, 3 needs review, 4 anything that stopped us from knowing.
+A message says what is wrong, where, and what to do. Exit codes of the command line: 1 the gate says no or a check found a
+mismatch, 2 wrong use, 3 needs review, 4 anything that prevented an answer.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class ProblemError(CoordpathError, ValueError):
 
 
 class UnknownSetError(ProblemError):
-    """A question about a cost that neither its record nor any rows answer."""
+    """The cost of a set of moves that is not in the record of a search, and for which there are no rows."""
 
 
 class SolverUnavailableError(CoordpathError, RuntimeError):
-    """The solver asked for by name cannot run here or cannot solve this kind of problem."""
+    """The requested solver cannot run here, or cannot solve this kind of problem."""
 
 
 class ReferenceDataError(CoordpathError, ValueError):
@@ -92,11 +92,11 @@ class ModelReadError(CoordpathError, ValueError):
 
 
 class UnsupportedModelError(ModelReadError):
-    """A model we can open but not explain: another flavour, a pickle, something that is not linear."""
+    """A model that we can open but not explain, such as one of another flavour or one that is not linear."""
 
 
 class ReaderPluginError(ModelReadError):
-    """A reader that another distribution brings and that cannot be loaded or fails."""
+    """A reader of another distribution that cannot be loaded, or that fails."""
 
 
 class AlignmentError(CoordpathError, ValueError):
@@ -104,7 +104,7 @@ class AlignmentError(CoordpathError, ValueError):
 
 
 class ReportFormatError(CoordpathError, ValueError):
-    """A file that is not a change report of a schema we know."""
+    """A file that is not a change report with a schema that we know."""
 
     exit_code = EXIT_WRONG_USE
 
@@ -120,11 +120,11 @@ class FilesGoneError(NotFoundError, RegistryError):
 
 
 class RegistryMissingError(RegistryError):
-    """Nobody has made an MLflow store here, and asking MLflow would make an empty one."""
+    """There is no MLflow store at this address. We do not ask MLflow, because it would create an empty one."""
 
 
 class ForeignRegistryError(RegistryError):
-    """A registry that the ledger does not belong to, or a model that is not the one of this name in the ledger."""
+    """The ledger belongs to another registry, or the model is not the one that the ledger has under this name."""
 
 
 class AttachError(RegistryError):
@@ -138,37 +138,37 @@ class PolicyError(CoordpathError, ValueError):
 
 
 class SigningKeyError(CoordpathError, ValueError):
-    """A key that cannot be read or written, or may not do what it was asked to."""
+    """A key that cannot be read or written, or that may not sign what it should sign."""
 
     exit_code = EXIT_WRONG_USE
 
 
 class SignatureError(CoordpathError, ValueError):
-    """A signature that does not fit what it is said to sign."""
+    """A signature that does not match the content it should sign."""
 
     exit_code = EXIT_NO
 
 
 class LedgerError(CoordpathError, RuntimeError):
-    """A ledger that cannot be reached, or cannot take an entry as things stand."""
+    """A ledger that cannot be reached, or that cannot record an entry in its present state."""
 
 
 class LedgerMissingError(LedgerError):
-    """Nobody has begun a ledger here."""
+    """There is no ledger at this address."""
 
 
 class LedgerConflictError(LedgerError):
-    """Something else was recorded since we looked; look again."""
+    """Another entry was recorded since the ledger was read; read it again."""
 
 
 class RefusedError(CoordpathError, PermissionError):
-    """The gate says no: what was asked is not allowed as things stand."""
+    """The gate says no: the request is not allowed in the present state."""
 
     exit_code = EXIT_NO
 
 
 class UsedError(RefusedError):
-    """An approval, a waiver, an intent or a request that serves once, and has served."""
+    """An approval, a waiver, an intent or a request that is valid once, and was used before."""
 
 
 class StandingFilesGoneError(RefusedError):
@@ -176,7 +176,7 @@ class StandingFilesGoneError(RefusedError):
 
 
 class UnguardedError(RefusedError):
-    """A version stands under a guarded alias about which nothing was ever recorded: it is not under guard yet."""
+    """A version has a guarded alias, but the ledger has no entry about it: it is not under guard yet."""
 
     def __init__(self, message: str, version: str) -> None:
         super().__init__(message)
@@ -184,6 +184,6 @@ class UnguardedError(RefusedError):
 
 
 class ReviewNeededError(RefusedError):
-    """The gate says not yet: approvals are missing."""
+    """The gate says "not yet": approvals are missing."""
 
     exit_code = EXIT_REVIEW

@@ -1,4 +1,4 @@
-"""`explain_change`: from two models, however they are named, to a change report."""
+"""`explain_change`: a change report on two models, given as URIs, estimators or `LinearModel`s."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from coordpath_governance.errors import UsageError
 from coordpath_governance.models import from_fitted
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reference.logged import Role
-from coordpath_governance.reference.sources import TableSource, open_source
+from coordpath_governance.reference.sources import RowSource, TableSource, open_source
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
 from coordpath_governance.reports.make import (
     DEFAULT_MAX_STEPS,
     Progress,
-    Reference,
+    ReferenceData,
     Request,
     make_report,
     settings_for,
@@ -69,16 +69,24 @@ def explain_change(
 ) -> ChangeReport:
     """Explain the change from ``champion`` (None: from zero) to ``candidate``.
 
-    Models are registry URIs (``models:/name/3``, ``models:/name@champion``), fitted scikit-learn estimators or pipelines,
-    fitted statsmodels results, or `LinearModel`s.
-    ``data`` is a path (csv, parquet, folder of parquet) or a DataFrame that holds the features and the
-    column ``target``; ``target`` may also be the values themselves. Without ``data``, what the candidate's run logged
-    is used. ``offset`` is a column that is added to the score, ``exposure`` one whose logarithm is (logistic, Poisson,
-    gamma and Tweedie models). Without ``threshold`` each version decides at its own, if it has one;
-    ``champion_threshold`` is another one for the champion alone. Of a classifier both are probabilities of
-    ``threshold_class``; where that is not named the last class is taken, and the report asks whether it was meant. What a
-    registered candidate's tags say of the change (``coordpath.reason`` …) stands in for what is not given here; dates are
-    written YYYY-MM-DD.
+    Models are registry URIs (``models:/name/3``, ``models:/name@champion``), fitted estimators or pipelines of scikit-learn
+    or glum, fitted statsmodels results, or `LinearModel`s.
+
+    - ``data`` is a path (csv, parquet, folder of parquet) or a DataFrame with the features and the column ``target``.
+      ``target`` may also be the values themselves. Without ``data`` the reference data that the candidate's run logged are
+      used.
+    - ``weight`` names a column of weights. ``offset`` names a column that is added to the score, ``exposure`` a column
+      whose logarithm is added (logistic, Poisson, gamma and Tweedie models).
+    - ``threshold`` is the prediction from which both versions decide "yes"; without it each version uses its own, if it has
+      one. ``champion_threshold`` is a different threshold for the champion. For a classifier both are probabilities of
+      ``threshold_class``. Without ``threshold_class`` the last class is used, and the report asks whether it was meant.
+    - ``max_steps`` single steps are followed by one step with all the rest; None makes every coefficient a step.
+      ``gamma`` weights the k-th step with gammaᵏ.
+    - ``reason``, ``change_type``, ``planned`` and the other texts are facts that the report states. If one is left out, the
+      tag of a registered candidate is used (``coordpath.reason`` …). Dates are written YYYY-MM-DD.
+
+    Raises `UsageError` for arguments that make no sense, `ReferenceDataError` for data that cannot be used,
+    `ModelReadError` for a model that cannot be read, and `AlignmentError` for two models that cannot be compared.
     """
     texts = {"weight": weight, "offset": offset, "exposure": exposure, "period": period, "name": name}
     facts = {
@@ -95,7 +103,11 @@ def explain_change(
     _check_words(texts | facts, role, missing, segments)
     old = None if champion is None else _resolve(champion, "champion")
     new = _resolve(candidate, "candidate")
-    reference = replace(_reference(candidate, data, target, weight, role, period, missing), offset=offset, exposure=exposure)
+    reference = replace(
+        _reference_data(candidate, data, target, weight=weight, role=role, period=period, missing=missing),
+        offset=offset,
+        exposure=exposure,
+    )
     subject = Subject(name=name or new.facts.name or "model", champion=old.facts if old else None, candidate=new.facts)
     request = Request(
         subject=subject,
@@ -114,44 +126,45 @@ def explain_change(
 
 
 def _check_words(texts: dict[str, str | None], role: object, missing: object, segments: object) -> None:
-    """Refuse what is no word, or none of those that there are."""
+    """Raise `UsageError` for a text that is not a text or a date, and for an unknown word."""
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
             raise UsageError(f"{name}= is {text!r}; give a text, or leave it out")
         if name in DATE_FACTS and text is not None and not is_date(text):
             raise UsageError(f"{name}= is {text!r}; give a date such as 2026-12-31")
-    for name, word, known in (("role", role or "not stated", get_args(Role)), ("missing", missing, get_args(Missing))):
-        if word not in known:
-            raise UsageError(f"{name}= is {word!r}; give one of {', '.join(known)}")
-    if isinstance(segments, str) or not all(isinstance(each, str) for each in _listed(segments)):
+    for name, word, words in (("role", role or "not stated", get_args(Role)), ("missing", missing, get_args(Missing))):
+        if word not in words:
+            raise UsageError(f"{name}= is {word!r}; give one of {', '.join(words)}")
+    if isinstance(segments, str) or not all(isinstance(segment, str) for segment in _listed(segments)):
         raise UsageError(f"segments= is {segments!r}; give a list of column names")
 
 
 def _listed(values: object) -> Sequence[object]:
+    """``values`` if they are a sequence, else a sequence of something that is not text."""
     return values if isinstance(values, Sequence) else (None,)
 
 
 @dataclass(frozen=True)
-class _Side:
-    """A model, where it came from, what its environment files ask for if it has any, and its origin if it is registered."""
+class _Version:
+    """A model and the facts about it; its environment if it has files, and its origin if it is registered."""
 
     model: LinearModel
     facts: VersionFacts
     environment: Environment | None = None
     origin: Origin | None = None
 
-    def with_tags(self, said: ChangeFacts) -> ChangeFacts:
-        """``said``, and what the author said in tags of the rest."""
+    def with_tags(self, stated: ChangeFacts) -> ChangeFacts:
+        """The ``stated`` facts; those left out are taken from the author's tags."""
         if self.origin is None:
-            return said
+            return stated
         from coordpath_governance.registry.origin import with_tagged_facts
 
-        return with_tagged_facts(said, self.origin.version_tags, self.origin.run_tags)
+        return with_tagged_facts(stated, self.origin.version_tags, self.origin.run_tags)
 
 
-def _resolve(model: Any, label: str) -> _Side:  # noqa: ANN401 - see explain_change
+def _resolve(model: Any, label: str) -> _Version:  # noqa: ANN401 - see explain_change
     if isinstance(model, LinearModel):
-        return _Side(model, version_facts(model, label))
+        return _Version(model, version_facts(model, label))
     if isinstance(model, str | Path):
         from coordpath_governance.registry.connection import connect
         from coordpath_governance.registry.download import fetch_model
@@ -162,20 +175,22 @@ def _resolve(model: Any, label: str) -> _Side:  # noqa: ANN401 - see explain_cha
         fetched = fetch_model(point_at(client, None, str(model)))
         facts = version_facts(fetched.model, fetched.pointer.label, fetched.pointer.aliases)
         origin = origin_of(client, fetched.pointer)
-        return _Side(fetched.model, origin.added_to(facts), fetched.environment, origin)
+        return _Version(fetched.model, origin.added_to(facts), fetched.environment, origin)
     linear = from_fitted(model)
-    return _Side(linear, version_facts(linear, label))
+    return _Version(linear, version_facts(linear, label))
 
 
-def _reference(
+def _reference_data(
     candidate: Any,  # noqa: ANN401 - see explain_change
     data: Any,  # noqa: ANN401 - see explain_change
     target: Any,  # noqa: ANN401 - see explain_change
+    *,
     weight: str | None,
     role: Role | None,
     period: str | None,
     missing: Missing,
-) -> Reference:
+) -> ReferenceData:
+    """The reference data that the arguments name; without ``data``, those that the candidate's run logged."""
     if data is None:
         if not isinstance(candidate, str | Path):
             raise UsageError(
@@ -186,17 +201,21 @@ def _reference(
         from coordpath_governance.registry.versions import point_at
 
         client = connect()
-        return reference_of(client, point_at(client, None, str(candidate)), target, weight, role, period, missing)
+        pointer = point_at(client, None, str(candidate))
+        return reference_of(client, pointer, target=target, weight=weight, role=role, period=period, missing=missing)
     if target is None:
         raise UsageError("target= is missing: name the column of data that both models predict")
+    source: RowSource
     if isinstance(data, str | Path):
         if not isinstance(target, str):
             raise UsageError("target= must be a column name when data= is a path")
-        return Reference(open_source(Path(data)), target, weight, role or "not stated", period, missing)
-    if isinstance(target, str):
-        return Reference(TableSource(data), target, weight, role or "not stated", period, missing)
-    column = str(getattr(target, "name", None) or "target")
-    shape = np.shape(target)
-    if len(shape) != 1 or shape[0] != len(data):
-        raise UsageError(f"target= has the shape {shape}, but data= has {len(data)} rows; give one value for each")
-    return Reference(TableSource(data.assign(**{column: target})), column, weight, role or "not stated", period, missing)
+        source, column = open_source(Path(data)), target
+    elif isinstance(target, str):
+        source, column = TableSource(data), target
+    else:
+        column = str(getattr(target, "name", None) or "target")
+        shape = np.shape(target)
+        if len(shape) != 1 or shape[0] != len(data):
+            raise UsageError(f"target= has the shape {shape}, but data= has {len(data)} rows; give one value for each")
+        source = TableSource(data.assign(**{column: target}))
+    return ReferenceData(source, column, weight=weight, role=role or "not stated", period=period, missing=missing)

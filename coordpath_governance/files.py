@@ -1,4 +1,4 @@
-"""Files and folders that a user names: what keeps us from writing one is told in one way, everywhere."""
+"""Reading and writing of files that a user names: errors of the system become errors of this package, always in one form."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from coordpath_governance.errors import CoordpathError, NotFoundError, UsageErro
 __all__ = ["reading", "write_file", "write_new", "writing"]
 
 _DISK = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
-"""What a disk may do to a file that was named rightly."""
+"""Errors of the disk, not of the file's name."""
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what the system says while ``path`` is written into an error of ours.
+    """Turn errors of the system while ``path`` is written into errors of this package.
 
-    Raises `CoordpathError` (exit code 4) if the disk is full or fails; else `UsageError`: the name is too long or that of a
-    folder, its folder does not exist, or nobody gave us the right to write there.
+    Raises `CoordpathError` (exit code 4) if the disk is full or fails. Raises `UsageError` for any other error: the name is
+    too long or that of a folder, its folder does not exist, or writing is not permitted.
     """
     try:
         yield
@@ -33,10 +33,10 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what the system says while ``path`` is read into an error of ours.
+    """Turn errors of the system while ``path`` is read into errors of this package.
 
-    Raises `NotFoundError` if there is no such file, `CoordpathError` (exit code 4) if the disk fails; else `UsageError`: the
-    name is too long or that of a folder, or nobody gave us the right to read it.
+    Raises `NotFoundError` if there is no such file, `CoordpathError` (exit code 4) if the disk fails, and `UsageError` for
+    any other error: the name is too long or that of a folder, or reading is not permitted.
     """
     try:
         yield
@@ -48,15 +48,15 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file, over one that may be there. Raises as `writing` does."""
+    """Write a file; replace it if it exists. Raises as `writing` does."""
     with writing(path):
         path.write_bytes(content)
 
 
 def write_new(path: Path, parts: Iterable[bytes], remedy: str) -> None:
-    """Write a file that must not be there yet, whole or not at all; ``remedy`` says why it is not written over.
+    """Write a file that must not exist yet, completely or not at all; ``remedy`` says what to do if it exists.
 
-    Raises `UsageError` if it is there, and as `writing` does.
+    Raises `UsageError` if the file exists, and as `writing` does.
     """
     with writing(path):
         try:

@@ -1,4 +1,4 @@
-"""Numbers as text: as many digits as show the differences, a real minus sign, never "nan"."""
+"""Numbers as text: with enough digits to show differences, with a real minus sign, and never "nan"."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ NOT_KNOWN = "not known"
 PLUS_MINUS = f"{NUMBER_SPACE}±{NUMBER_SPACE}"
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 LARGE, SMALL, LOWEST = 6, -4, -300
-"""Powers of ten from which on, and below which, a number is written with one; and the lowest that is divided out."""
+"""Numbers from 10^LARGE on and up to 10^SMALL are written with a power of ten; LOWEST is the lowest power divided out."""
 MAX_DIGITS = 17
 MOST_DIGITS = 6
-"""Significant digits of the larger of two numbers that share their decimals."""
+"""The most significant digits of the larger of two numbers with the same decimals."""
 WIDEST = 9
-"""Significant digits that a cost may have at most."""
+"""The most significant digits of a cost."""
 FEW = 4
 TWO_ERRORS = 2.0
 WRITABLE = 300 * math.log(10.0)
-"""The exponent of e at 10³⁰⁰."""
+"""ln 10³⁰⁰: the largest exponent of e whose power is written as a number."""
 
 
 def magnitude(value: float) -> int:
@@ -50,25 +50,25 @@ def magnitude(value: float) -> int:
 
 
 def common_exponent(top: int) -> int:
-    """The power of ten, a multiple of three, taken out of numbers whose leading digit is too high or too low to read."""
+    """The power of ten (a multiple of three) to divide out of numbers whose leading digit has the power ``top``."""
     return max(3 * (top // 3), LOWEST) if top >= LARGE or top <= SMALL else 0
 
 
 def power_of_ten(exponent: int) -> str:
-    """×10⁶ and the like."""
+    """The text of a power of ten as a factor, such as ×10⁶."""
     return f"×10{str(exponent).translate(SUPERSCRIPTS)}"
 
 
 def complement(probability: float) -> float:
-    """1 − p, for p as it is written: 0.3 for 0.7, where the difference of the doubles is 0.30000000000000004.
+    """1 − p for the decimal number p: 0.3 for 0.7, not the 0.30000000000000004 of floating point.
 
-    So "0.7 for the first class" and "0.3 for the second" are one cut-off, and a report that compares them tells of no move.
+    So "0.7 for the first class" and "0.3 for the second class" are the same cut-off, and a report shows no move.
     """
     return float(1 - Fraction(repr(float(probability))))
 
 
 def fixed(value: float, decimals: int) -> str:
-    """``value`` with so many decimals, thousands apart, and no minus before a zero."""
+    """``value`` with ``decimals`` decimals, separated thousands, and no minus before zero."""
     if not math.isfinite(value):
         return NOT_KNOWN
     text = f"{abs(value):,.{max(decimals, 0)}f}"
@@ -76,7 +76,7 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def significant(value: float, digits: int = 4) -> str:
-    """``value`` with so many significant digits; powers of ten where plain figures would be all zeros."""
+    """``value`` with ``digits`` significant digits; with a power of ten if it is very large or very small."""
     if not math.isfinite(value):
         return NOT_KNOWN
     if not value:
@@ -89,12 +89,12 @@ def significant(value: float, digits: int = 4) -> str:
 
 
 def signed(text: str) -> str:
-    """The text of a number with a plus before anything above zero."""
+    """The text of a number, with a plus sign if it is above zero."""
     return text if text.startswith(MINUS) or not text.strip("0.,") or text == NOT_KNOWN else "+" + text
 
 
 def pair(old: float, new: float, digits: int = 4) -> tuple[str, str]:
-    """Two numbers with as few digits (at least ``digits``) as still tell them apart."""
+    """Two numbers with as few digits (at least ``digits``) as make their texts differ."""
     for more in range(digits, MAX_DIGITS):
         texts = significant(old, more), significant(new, more)
         if texts[0] != texts[1] or old == new:
@@ -103,7 +103,7 @@ def pair(old: float, new: float, digits: int = 4) -> tuple[str, str]:
 
 
 def exponentials(old: float, new: float, digits: int = 4) -> tuple[str, str]:
-    """The powers of e, with digits as of `pair`; a bound where that is too large or too small to write."""
+    """E to the power of both numbers, with digits as in `pair`; a bound if a result is too large or too small to write."""
     if max(abs(old), abs(new)) <= WRITABLE:
         return pair(math.exp(old), math.exp(new), digits)
     bounds = {True: f">{power_of_ten(300)[1:]}", False: f"<{power_of_ten(-300)[1:]}"}
@@ -114,7 +114,7 @@ def exponentials(old: float, new: float, digits: int = 4) -> tuple[str, str]:
 
 
 def with_error(value: float, error: float | None, digits: int = 3) -> str:
-    """A signed difference with its standard error, both to the decimals that suit the larger and show the error."""
+    """A signed difference with its standard error, with decimals that suit the larger of the two and show the error."""
     if error is None or not error > 0:
         return signed(significant(value, digits))
     top = magnitude(max(abs(value), error))
@@ -130,9 +130,9 @@ def is_within_noise(delta: float, error: float | None) -> bool:
 
 
 def difference(delta: float, error: float | None) -> str:
-    """A difference as of `with_error`; one that is within noise has no more digits than its error has.
+    """A difference as in `with_error`; a difference within noise has no more digits than its error.
 
-    That is +0.0001 ± 0.0003 for (+54 ± 320)×10⁻⁶.
+    For example +0.0001 ± 0.0003 instead of (+54 ± 320)×10⁻⁶.
     """
     if not error or not is_within_noise(delta, error) or not 0 <= -magnitude(error) <= MOST_DIGITS:
         return with_error(delta, error)
@@ -140,12 +140,12 @@ def difference(delta: float, error: float | None) -> str:
 
 
 def count(value: int) -> str:
-    """A whole number, thousands apart."""
+    """A whole number with separated thousands."""
     return fixed(float(value), 0)
 
 
 def percent(fraction: float, decimals: int = 1) -> str:
-    """A fraction as per cent; something that is not zero never reads as zero."""
+    """A fraction as per cent. A fraction that is not zero never reads as zero."""
     least = 10.0**-decimals
     if 0 < abs(fraction * 100) < least / 2:
         return (
@@ -156,14 +156,14 @@ def percent(fraction: float, decimals: int = 1) -> str:
 
 @dataclass(frozen=True)
 class CostColumn:
-    """One format for all costs and differences that stand together: same decimals, same power of ten."""
+    """One format for the costs and differences of a table: the same decimals and the same power of ten."""
 
     exponent: int
     decimals: int
 
     @property
     def suffix(self) -> str:
-        """The common power of ten, to put behind one number or into a heading; empty when there is none."""
+        """The common power of ten, for a heading or after a number; "" if there is none."""
         return power_of_ten(self.exponent) if self.exponent else ""
 
     def cost(self, value: float) -> str:
@@ -175,14 +175,14 @@ class CostColumn:
         return signed(self.cost(value))
 
     def error(self, value: float) -> str:
-        """A standard error; below the last decimal it reads as "<0.0001", not as zero."""
+        """A standard error. If it is below the last decimal it reads "<0.0001", for example, not zero."""
         text = self.cost(value)
         if value > 0 and not text.strip("0.,"):
             return f"<{fixed(10.0**-self.decimals, self.decimals)}"
         return text
 
     def delta_with_error(self, delta: float, error: float | None) -> str:
-        """A difference with its standard error where there is one."""
+        """A difference, with its standard error if there is one."""
         return self.delta(delta) if error is None else f"{self.delta(delta)}{PLUS_MINUS}{self.error(error)}"
 
     def scaled(self, value: float) -> float:
@@ -191,9 +191,9 @@ class CostColumn:
 
 
 def cost_column(costs: Iterable[float], deltas: Iterable[float], digits: int = 2) -> CostColumn:
-    """The format in which the smallest difference keeps ``digits`` digits, within five of the largest one.
+    """The format in which the smallest difference has ``digits`` digits, but the largest has at most five.
 
-    Among four differences or more the largest does not count: a giant first step must not hide the others.
+    With four differences or more the largest is ignored, so that a very large first step does not hide the others.
     """
     differences = sorted(abs(delta) for delta in deltas if delta and math.isfinite(delta))
     values = [abs(value) for value in costs if value and math.isfinite(value)] + differences

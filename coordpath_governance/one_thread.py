@@ -1,7 +1,7 @@
 """One thread for linear algebra while a problem is solved.
 
-Threads bring nothing at these sizes. On a busy machine they wait for each other at every product, ten times as long as it
-takes, so that no time limit could be kept; and sums would depend on their number.
+More threads save no time at these sizes. On a busy machine they wait for each other at every product, ten times as long as
+the product takes, so no time limit could be kept. Sums would also depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["one_thread"]
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Within this, products of matrices use one thread."""
+    """A context in which products of matrices use one thread."""
     limiter: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limiter
 

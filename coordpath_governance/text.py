@@ -1,8 +1,8 @@
-"""User text made safe to look at: nothing invisible, nothing that reorders, nothing endless.
+"""User text made safe to look at: no invisible characters, none that change the order of text, no endless text.
 
-Names of models, features and levels, and what people wrote, are hostile until shown otherwise. `visible` replaces every
-character that could hide or rearrange text by an escape one can read, such as ⟨U+202E⟩; `shorten` bounds its length. HTML
-and Markdown are escaped later, by the template environment.
+Names of models, features and levels, and texts that people wrote, may be hostile. `visible` replaces every character that
+could hide or rearrange text by a readable escape such as ⟨U+202E⟩; `shorten` limits the length. HTML and Markdown are
+escaped later, by the template environment.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import unicodedata
 __all__ = ["EMPTY", "fit", "shorten", "text_width", "visible", "visible_lines"]
 
 EMPTY = "(empty)"
-"""Shown for a name without any character."""
+"""Shown for a name without any visible character."""
 
 LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 JOINERS = frozenset("\u200c\u200d")
@@ -23,7 +23,7 @@ MIN_SHORT = 3
 
 
 def visible(text: str) -> str:
-    """``text`` on one line, every control, bidi, format or unassigned character as ⟨U+hex⟩, line breaks as ↵."""
+    """``text`` on one line: control, bidi, format and unassigned characters as ⟨U+hex⟩, line breaks as ↵."""
     shown: list[str] = []
     marks = 0
     flat = text.replace("\r\n", "\n")
@@ -42,20 +42,20 @@ def visible(text: str) -> str:
 
 
 def _joins_letters(text: str, index: int) -> bool:
-    """Whether a joiner stands between two non-ASCII characters, where scripts and emoji need it."""
+    """Whether a joiner is between two non-ASCII characters, where scripts and emoji need it."""
     if text[index] not in JOINERS or not 0 < index < len(text) - 1:
         return False
     return ord(text[index - 1]) > 127 and ord(text[index + 1]) > 127 and text[index + 1] not in JOINERS
 
 
 def visible_lines(text: str) -> tuple[str, ...]:
-    """The non-blank lines of a longer text, each as of `visible`."""
+    """The non-blank lines of a longer text, each made `visible`."""
     lines = tuple(visible(line.strip()) for line in text.splitlines() if line.strip())
     return lines or (EMPTY,)
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most ``limit`` characters: the beginning and the end, with … where something was left out."""
+    """``text`` in at most ``limit`` characters: its beginning and end, with … for the part left out."""
     if len(text) <= limit:
         return text
     keep = max(limit, MIN_SHORT) - 1
@@ -64,7 +64,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """A careful estimate of how wide ``text`` is drawn in a sans-serif font of ``size``."""
+    """An estimate, rather too large, of the width of ``text`` in a sans-serif font of ``size``, in the unit of ``size``."""
     width = 0.0
     for char in text:
         if unicodedata.category(char) in MARK_CATEGORIES:
@@ -83,7 +83,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def fit(text: str, size: float, width: float) -> str:
-    """``text`` shortened with … until it is drawn within ``width``."""
+    """``text``, shortened with … until its `text_width` is at most ``width``."""
     if text_width(text, size) <= width:
         return text
     for limit in range(min(len(text), 200) - 1, MIN_SHORT, -1):

@@ -4,11 +4,11 @@ With m_c the mean effect of categorical column c over the reference population a
 
     score = baseline + Σ β_j (x_j − μ_j) + Σ_c (e_c(level) − m_c),   baseline = intercept + Σ β_j μ_j + Σ_c m_c.
 
-So scalers, dummy codings and dropped levels leave no trace, and moving a slope leaves the average score where it is. If
-neither model has an intercept, x is not centred and the baseline holds only the Σ m_c that the levels gave up.
+So scalers, dummy codings and dropped levels leave no trace, and moving a slope does not change the average score. If neither
+model has an intercept, x is not centred and the baseline is only the Σ m_c that is subtracted from the levels.
 
-A multinomial model has such a score for every class (see `class_scores`): a column gives one coordinate a class, side by
-side, and they move as one unit.
+A multinomial model has such a score for every class (see `class_scores`): a column gives one coordinate per class, and these
+move as one unit.
 """
 
 from __future__ import annotations
@@ -20,10 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coordpath_governance.alignment.differences import SCORE_TOLERANCE, changed_coordinates, differ, function_noise
 from coordpath_governance.alignment.layout import ModelPair
-from coordpath_governance.alignment.precision import check_precision
 from coordpath_governance.alignment.rare_levels import Means, mean_effects
+from coordpath_governance.alignment.rounding import (
+    SCORE_TOLERANCE,
+    changed_coordinates,
+    check_precision,
+    differ,
+    function_noise,
+)
 from coordpath_governance.alignment.score_pair import ScorePair
 from coordpath_governance.errors import AlignmentError
 from coordpath_governance.paths.problem import BASELINE
@@ -41,7 +46,7 @@ Array = NDArray[np.float64]
 class Coordinate:
     """One coefficient, old and new. ``source`` is its design column, None for the baseline.
 
-    ``old`` or ``new`` is None where that model cannot score such a row; the coordinate is then not exercised.
+    ``old`` or ``new`` is None if that model cannot score such a row; the coordinate is then not exercised by the data.
     """
 
     label: str
@@ -64,10 +69,11 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Change:
-    """All coordinates, the exercised ones with their Gram matrix, products with the target and the target's square.
+    """All coordinates of a change, and the moments of those that the reference data exercise.
 
-    With several classes, ``gram`` and ``linear`` are those of the columns, which are the same for every class.
-    ``interactions`` are the names of functions of several columns.
+    ``gram`` is their Gram matrix E[zzᵀ], ``linear`` is E[zy] and ``constant`` is E[y²]. With several classes, ``gram`` and
+    ``linear`` are those of the columns, which are the same for every class. ``interactions`` are the names of functions of
+    several columns.
     """
 
     coordinates: tuple[Coordinate, ...]
@@ -84,7 +90,7 @@ class Change:
 
     @property
     def units(self) -> dict[str, tuple[Coordinate, ...]]:
-        """Coordinates by the unit they move with."""
+        """The coordinates by the unit with which they move."""
         out: dict[str, list[Coordinate]] = {}
         for coordinate in self.coordinates:
             out.setdefault(coordinate.unit, []).append(coordinate)
@@ -92,18 +98,23 @@ class Change:
 
 
 def align(pair: ModelPair, moments: Moments) -> Change:
-    """Put both models on the coordinates of ``moments``; raises if two coordinates would have one name."""
+    """Put both models on the coordinates of ``moments``.
+
+    Raises `AlignmentError` if two coordinates or two steps would have the same name, or if scores overflow.
+    """
     centred = pair.has_intercept
     means = [mean_effects(scores, moments) for scores in pair.scores]
-    both = [_coefficients(scores, moments, own) for scores, own in zip(pair.scores, means, strict=True)]
+    coefficients = [
+        _coefficients(scores, moments, class_means) for scores, class_means in zip(pair.scores, means, strict=True)
+    ]
     mean, sd = moments.mean[:-1], np.sqrt(np.maximum(np.diag(moments.covariance)[:-1], 0.0))
     spread = sd if centred else np.hypot(sd, mean)
-    old, new = both[0]
+    old, new = coefficients[0]
     scorable = ~(np.isnan(old) | np.isnan(new))
     varies = scorable & (spread > _NO_VARIANCE * np.abs(mean))
-    scale = max(_score_scale(moments, beta, centred) for sides in both for beta in sides)
+    scale = max(_score_scale(moments, beta, centred) for sides in coefficients for beta in sides)
     units = _unit_labels(moments.columns)
-    changed = changed_coordinates(pair, moments, means, both, spread, scale)
+    changed = changed_coordinates(pair, moments, means, coefficients, spread=spread, scale=scale)
     replaced = np.array([c.kind == "function-change" for c in moments.columns], dtype=bool)
     same_function = replaced & ~changed.any(axis=0)
     exercised = varies & ~same_function & ~(replaced & function_noise(moments, spread, scale))
@@ -111,13 +122,13 @@ def align(pair: ModelPair, moments: Moments) -> Change:
     has_baseline = bool(centred or means[0])
     coordinates = _baselines(pair, moments, means, scale) if has_baseline else []
     for i, (column, unit) in enumerate(zip(moments.columns, units, strict=True)):
-        by_one = np.isnan(old[i]) != np.isnan(new[i])
-        if column.kind == "other" and not moments.counts[i] and not changed[:, i].any() and not by_one:
+        one_can_score = np.isnan(old[i]) != np.isnan(new[i])
+        if column.kind == "other" and not moments.counts[i] and not changed[:, i].any() and not one_can_score:
             continue
         apart_by_a_constant = abs(mean[i]) > SCORE_TOLERANCE * scale
         if same_function[i] and _in_both(pair, column.column) and not apart_by_a_constant:
             continue
-        for scores, (before, after), differs in zip(pair.scores, both, changed[:, i], strict=True):
+        for scores, (before, after), differs in zip(pair.scores, coefficients, changed[:, i], strict=True):
             unchanged_rare = column.kind.startswith("rare") and not differs
             coordinates.append(
                 Coordinate(
@@ -140,12 +151,12 @@ def align(pair: ModelPair, moments: Moments) -> Change:
             _average_score(coordinates, side, beta, None if centred else mean) for side, beta in enumerate((old, new))
         ]
         check_precision(moments, constant, zip((old, new), averages, strict=True))
-    interactions = frozenset(name for name, each in pair.scores[0].functions.items() if len(each.columns) > 1)
+    interactions = frozenset(name for name, functions in pair.scores[0].functions.items() if len(functions.columns) > 1)
     return Change(tuple(coordinates), centred, gram, linear, constant, interactions)
 
 
 def _average_score(coordinates: Sequence[Coordinate], side: int, slopes: Array, mean: Array | None) -> float:
-    """The baseline, if there is one, and what columns that are not centred add to it."""
+    """The average score of a model: its baseline, plus slopes·means of columns that are not centred."""
     baseline = [c.new if side else c.old for c in coordinates if c.source is None]
     return float(sum(value or 0.0 for value in baseline)) + (0.0 if mean is None else float(np.nan_to_num(slopes) @ mean))
 
@@ -155,7 +166,7 @@ def _number(value: float) -> float | None:
 
 
 def _coefficients(pair: ScorePair, moments: Moments, means: Means) -> tuple[Array, Array]:
-    """Both coefficient vectors, level effects minus their mean; NaN where a model would raise."""
+    """Both coefficient vectors, with level effects minus their mean; NaN where a model would raise."""
     both = np.full((2, len(moments.columns)), np.nan)
     for i, column in enumerate(moments.columns):
         for side, value in enumerate(pair.coefficients(column)):
@@ -166,11 +177,11 @@ def _coefficients(pair: ScorePair, moments: Moments, means: Means) -> tuple[Arra
 
 
 def _score_scale(moments: Moments, beta: Array, centred: bool) -> float:
-    """Standard deviation of the score (root mean square if nothing is centred), the yardstick for "no change"."""
-    known = np.nan_to_num(beta)
+    """The standard deviation of the score (root mean square if nothing is centred), against which changes are measured."""
+    slopes = np.nan_to_num(beta)
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = float(known @ moments.covariance[:-1, :-1] @ known)
-        offset = 0.0 if centred else float(known @ moments.mean[:-1])
+        variance = float(slopes @ moments.covariance[:-1, :-1] @ slopes)
+        offset = 0.0 if centred else float(slopes @ moments.mean[:-1])
         scale = float(np.hypot(np.sqrt(max(variance, 0.0)), offset))
     if not math.isfinite(scale):
         raise AlignmentError("scores overflow double precision: check the coefficients and the scale of the columns")
@@ -178,11 +189,14 @@ def _score_scale(moments: Moments, beta: Array, centred: bool) -> float:
 
 
 def _baselines(pair: ModelPair, moments: Moments, means: Sequence[Means], scale: float) -> list[Coordinate]:
-    """The average score of both models over the reference population, one for every class."""
-    averages = [_averages(scores, moments, own, pair.has_intercept) for scores, own in zip(pair.scores, means, strict=True)]
-    taken = _averages(pair.common, moments, mean_effects(pair.common, moments), pair.has_intercept) if pair.common else []
+    """The baselines: both models' average score over the reference population, one coordinate per class."""
+    averages = [
+        _averages(scores, moments, class_means, pair.has_intercept)
+        for scores, class_means in zip(pair.scores, means, strict=True)
+    ]
+    common = _averages(pair.common, moments, mean_effects(pair.common, moments), pair.has_intercept) if pair.common else []
     size = max(abs(value) for sides in averages for value, _ in sides)
-    rounding = max(parts for sides in [*averages, taken] for _, parts in sides)
+    rounding = max(parts for sides in [*averages, common] for _, parts in sides)
     return [
         Coordinate(
             label=_of_class(BASELINE, scores.label),
@@ -201,7 +215,7 @@ def _baselines(pair: ModelPair, moments: Moments, means: Sequence[Means], scale:
 
 
 def _averages(scores: ScorePair, moments: Moments, means: Means, centred: bool) -> list[tuple[float, float]]:
-    """Both models' average score that is not in columns of their own, each with the sum of its parts' sizes."""
+    """For both models: the baseline, and the sum of the absolute values of its parts (by which rounding is judged)."""
     out = []
     for side, intercept in enumerate(scores.intercepts):
         parts = [intercept, *(mean[side] for mean in means.values())]
@@ -244,10 +258,10 @@ def _label(column: DesignColumn, class_label: str | None, *, in_both: bool) -> s
     if column.kind == "missing":
         return _of_class(f"{column.column} is missing", class_label)
     if column.kind.startswith("rare"):
-        what = f"{column.column} = ({len(column.merged)} merged levels)"
+        merged = f"{column.column} = ({len(column.merged)} merged levels)"
         side = {"rare": "", "rare-champion": ", as in the champion", "rare-candidate": ", as in the candidate"}
         whose = "" if column.level is None else f"'s '{column.level}'"
-        return _of_class(what + side[column.kind] + whose, class_label)
+        return _of_class(merged + side[column.kind] + whose, class_label)
     return _of_class(f"{column.column} = {column.level}", class_label)
 
 
@@ -256,19 +270,19 @@ def _of_class(label: str, class_label: str | None) -> str:
 
 
 def _unit_labels(columns: Sequence[DesignColumn]) -> list[str]:
-    """The name of what moves together: the raw column, told apart if it is used both as number and as category."""
+    """The name of each column's unit: the raw column; a column used as number and as category gives two units."""
     numeric = {c.column for c in columns if not c.is_effect}
     return [f"{c.column} (as a category)" if c.is_effect and c.column in numeric else c.column for c in columns]
 
 
 def _check_labels(coordinates: Sequence[Coordinate]) -> None:
-    seen: set[str] = set()
+    labels: set[str] = set()
     for coordinate in coordinates:
-        if coordinate.label in seen:
+        if coordinate.label in labels:
             raise AlignmentError(
                 f"two coordinates would both be called '{coordinate.label}'; rename the column in the models"
             )
-        seen.add(coordinate.label)
+        labels.add(coordinate.label)
     owners: dict[str, tuple[str, bool] | None] = {}
     for coordinate in coordinates:
         source = coordinate.source

@@ -1,4 +1,4 @@
-"""Champion's and candidate's function of a column, or of several: what a step replaces, and whether they differ at all."""
+"""Champion's and candidate's functions of the same columns: what a step replaces, and whether the two differ."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ALWAYS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, 10.0, -10.0, 100.0, 1000.0)
 _NEAR = 1e-7
 _SAME = 1e-9
 _MOST_ROWS = 200_000
-"""Up to so many combinations of places functions of several columns are compared at all of them, else at so many draws."""
+"""The most combinations of points at which functions are compared; of more, as many as this are drawn."""
 
 
 @dataclass(frozen=True)
 class FunctionPair:
-    """Both models' function of the same columns, None where a model has none; ``columns`` in the order of their names."""
+    """Both models' function of the same columns (None if a model has none); ``columns`` are sorted by name."""
 
     columns: tuple[str, ...]
     old: FunctionTerm | None
@@ -35,33 +35,36 @@ class FunctionPair:
 
     @property
     def name(self) -> str:
-        """What the unit is called."""
+        """The name of the unit."""
         term = self.old or self.new
         return "" if term is None else term.name
 
     @property
     def sides(self) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-        """The pieces of both."""
+        """The pieces of both functions."""
         return (self.old.pieces if self.old else ()), (self.new.pieces if self.new else ())
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
-        """Every function of a single column that either is made of."""
+        """Every function of a single column in either function."""
         return tuple(dict.fromkeys(shape for side in self.sides for piece in side for shape in piece.shapes))
 
     def differs(self, up_to_a_constant: bool) -> bool:
-        """Whether they differ anywhere that both can be computed: where one of them bends, between, beyond, and at large."""
-        places = _Points(self)
-        before, after = (term_values(side, places, places.rows) for side in self.sides)
+        """Whether the two differ (``up_to_a_constant``: by more than a constant) where both can be computed.
+
+        They are compared where one of them bends, between such points, beyond them, and at some fixed points.
+        """
+        points = _Points(self)
+        before, after = (term_values(side, points, points.rows) for side in self.sides)
         finite = np.isfinite(before) & np.isfinite(after)
         before, after = before[finite], after[finite]
         if not len(before):
             return self.sides[0] != self.sides[1]
         apart = after - before
-        size = term_values(_sizes(self.sides), places, places.rows, np.abs)[finite]
-        calm = int(np.argmin(size))
-        level = apart[calm] if up_to_a_constant else 0.0
-        return bool((np.abs(apart - level) > _SAME * (size + size[calm])).any())
+        size = term_values(_sizes(self.sides), points, points.rows, np.abs)[finite]
+        smallest = int(np.argmin(size))
+        constant = apart[smallest] if up_to_a_constant else 0.0
+        return bool((np.abs(apart - constant) > _SAME * (size + size[smallest])).any())
 
 
 def _sizes(sides: Iterable[Sequence[Piece]]) -> list[Piece]:
@@ -75,24 +78,26 @@ class _Points:
         numbers: dict[str, list[float]] = {}
         levels: dict[str, list[str]] = {}
         for column in pair.columns:
-            own = [shape for shape in pair.shapes if shape.column == column]
-            curves = [shape for shape in own if isinstance(shape, Curve)]
-            tables = [shape for shape in own if isinstance(shape, CategoricalTerm)]
+            shapes = [shape for shape in pair.shapes if shape.column == column]
+            curves = [shape for shape in shapes if isinstance(shape, Curve)]
+            tables = [shape for shape in shapes if isinstance(shape, CategoricalTerm)]
             if curves or not tables:
                 numbers[column] = _numbers(curves)
             if tables:
-                known = dict.fromkeys(level for table in tables for level in table.levels)
-                levels[column] = [*known, MISSING_LEVEL, OTHER_LEVEL]
+                by_tables = dict.fromkeys(level for table in tables for level in table.levels)
+                levels[column] = [*by_tables, MISSING_LEVEL, OTHER_LEVEL]
         sizes = [*map(len, numbers.values()), *map(len, levels.values())]
         self.rows = math.prod(sizes)
         if len(sizes) == 1 or self.rows <= _MOST_ROWS:
-            draws: list[NDArray[np.intp]] = [places.ravel() for places in np.indices(sizes)]
+            draws: list[NDArray[np.intp]] = [positions.ravel() for positions in np.indices(sizes)]
         else:
             self.rows = _MOST_ROWS
             generator = np.random.default_rng(0)
             draws = [generator.integers(size, size=_MOST_ROWS) for size in sizes]
-        self._numbers: dict[str, Array] = {name: np.array(own)[draws[i]] for i, (name, own) in enumerate(numbers.items())}
-        self._levels = {name: (own, draws[len(numbers) + i]) for i, (name, own) in enumerate(levels.items())}
+        self._numbers: dict[str, Array] = {
+            name: np.array(values)[draws[i]] for i, (name, values) in enumerate(numbers.items())
+        }
+        self._levels = {name: (labels, draws[len(numbers) + i]) for i, (name, labels) in enumerate(levels.items())}
 
     def numbers(self, column: str) -> Array:
         return self._numbers[column]
@@ -103,7 +108,7 @@ class _Points:
 
 
 def _numbers(curves: Sequence[Curve]) -> list[float]:
-    """Where curves bend, close to it on both sides, between two such places and beyond all; and a missing value."""
+    """The points of a column: where curves bend, close to these on both sides, between and beyond them; and NaN."""
     bends = np.unique(np.concatenate([np.array(_ALWAYS), *(preimages(curve.maps) for curve in curves)]))
     near = _NEAR * (np.abs(bends) + _NEAR)
     width = bends[-1] - bends[0]
@@ -114,12 +119,13 @@ def _numbers(curves: Sequence[Curve]) -> list[float]:
 
 
 def function_pairs(champion: LinearModel, candidate: LinearModel) -> dict[str, FunctionPair]:
-    """By name, the candidate's first: a column that either model bends is a function in both, and takes in its slope."""
+    """The pairs by name, the candidate's first. A slope on a column of which either model has a function joins the pair."""
     sides = [{term.columns: term for term in model.functions} for model in (champion, candidate)]
     pairs = {}
     for columns in dict.fromkeys([*sides[1], *sides[0]]):
         old, new = (
-            _with_slope(own.get(columns), columns, model) for own, model in zip(sides, (champion, candidate), strict=True)
+            _with_slope(terms.get(columns), columns, model)
+            for terms, model in zip(sides, (champion, candidate), strict=True)
         )
         pair = FunctionPair(columns, old, new)
         pairs[pair.name] = pair
@@ -127,8 +133,9 @@ def function_pairs(champion: LinearModel, candidate: LinearModel) -> dict[str, F
 
 
 def _with_slope(term: FunctionTerm | None, columns: tuple[str, ...], model: LinearModel) -> FunctionTerm | None:
+    """The function of these columns with the model's slope on them, if there is one, as another piece."""
     slopes = [slope for slope in model.numeric if (slope.column,) == columns]
     if not slopes:
         return term
-    pieces = tuple(Piece(1.0, (Curve(each.column, (Affine(each.coefficient),), each.missing),)) for each in slopes)
+    pieces = tuple(Piece(1.0, (Curve(slope.column, (Affine(slope.coefficient),), slope.missing),)) for slope in slopes)
     return FunctionTerm(columns, (*(term.pieces if term else ()), *pieces))

@@ -1,13 +1,14 @@
 """Products of columns, split so that two models that are the same function have the same parts.
 
-With P_c the value of a function of column c at one place (a number: 0 if every curve on it is finite there, else the next of
-a fixed list; a category: the mean over its levels in the reference population), a product splits into
+P_c φ is the value of a function φ of column c at one place. For a number the place is 0 if every curve on it is finite
+there, else the next of a fixed list; for a category it is the mean over its levels in the reference population. A product
+splits into
 
     Π_c φ_c  =  Σ_{T ⊆ columns}  Π_{c ∉ T} P_c φ_c · Π_{c ∈ T} (φ_c − P_c φ_c),
 
-and the part of T belongs to T alone: to the intercept, to one column, or to the interaction of several. Polynomials vanish
-at 0, so their products stay raw monomials; slopes of a category become the mean slope and what each level adds to it.
-Before that, codes of one category that are multiplied with each other become effects of its levels.
+and the part of T belongs to T alone: to the intercept, to one column, or to the interaction of several. Monomials are zero
+at 0, so their products stay as they are; a slope for each level of a category becomes the mean slope and a difference from
+it for each level. Before that, codes of one category that are multiplied with each other become effects of its levels.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from coordpath_governance.reference.moments import Moments
 __all__ = ["LevelWeights", "has_products_with_levels", "level_weights", "split_products"]
 
 LevelWeights = Mapping[str, Mapping[str, float]]
-"""By categorical column: the share of each level, one in all."""
+"""By categorical column: the shares of its levels, which add up to one."""
 
 _MOST_PARTS = 50_000
 _PLACES = (0.0, 1.0, -1.0, 0.5, 2.0, 10.0, 100.0, 1000.0)
 
 
 def has_products_with_levels(models: Iterable[LinearModel]) -> bool:
-    """Whether there is an interaction with a category, whose parts depend on the shares of its levels."""
+    """Whether any interaction has a category, because its parts then depend on the shares of the levels."""
     scores = (score for model in models for score in (model, *model.class_scores))
     return any(
         isinstance(shape, CategoricalTerm) and len(term.columns) > 1
@@ -47,21 +48,21 @@ def has_products_with_levels(models: Iterable[LinearModel]) -> bool:
 
 
 def level_weights(moments: Moments) -> LevelWeights:
-    """The shares of the levels that are told one by one; those of a column add up to one."""
+    """The shares of the levels that have a column of their own; those of a column add up to one."""
     shares: dict[str, dict[str, float]] = {}
     for column, share in zip(moments.columns, moments.mean[:-1].tolist(), strict=True):
         if column.kind == "level":
             shares.setdefault(column.column, {})[str(column.level)] = share
-    totals = {name: math.fsum(own.values()) for name, own in shares.items()}
+    totals = {name: math.fsum(by_level.values()) for name, by_level in shares.items()}
     return {
-        name: {level: share / totals[name] for level, share in own.items()}
-        for name, own in shares.items()
+        name: {level: share / totals[name] for level, share in by_level.items()}
+        for name, by_level in shares.items()
         if totals[name] > 0.0
     }
 
 
 def split_products(models: Sequence[LinearModel], weights: LevelWeights | None) -> list[LinearModel]:
-    """The same models with their products split; what a category's levels weigh is all the same while nobody knows."""
+    """The same models with their products split. Levels without ``weights`` count equally."""
     scores = [score for model in models for score in (model, *model.class_scores)]
     products = [piece for score in scores for term in score.functions if len(term.columns) > 1 for piece in term.pieces]
     tables = [shape for score in scores for term in score.functions for piece in term.pieces for shape in piece.shapes[1:]]
@@ -76,7 +77,7 @@ def split_products(models: Sequence[LinearModel], weights: LevelWeights | None) 
 
 
 class _Places:
-    """Where the functions of every column are looked at."""
+    """The places at which the functions of every column are evaluated (P_c)."""
 
     def __init__(self, shapes: Sequence[Shape], weights: LevelWeights) -> None:
         curves: dict[str, dict[Curve, None]] = {}
@@ -86,13 +87,14 @@ class _Places:
                 levels.setdefault(shape.column, {}).update(dict.fromkeys(shape.levels))
             else:
                 curves.setdefault(shape.column, {})[shape] = None
-        self._numbers = {column: _place(list(own)) for column, own in curves.items()}
+        self._numbers = {column: _place(list(on_column)) for column, on_column in curves.items()}
         self._weights = {
-            column: weights.get(column) or {level: 1.0 / len(own) for level in own} for column, own in levels.items()
+            column: weights.get(column) or dict.fromkeys(by_column, 1.0 / len(by_column))
+            for column, by_column in levels.items()
         }
 
     def value(self, shapes: Sequence[Shape]) -> float:
-        """P_c of a product of functions of one column; 0, which splits nothing, where it is a number and a category."""
+        """P_c of a product of functions of one column; 0 (no split) if the column is both a number and a category."""
         tables = [shape for shape in shapes if isinstance(shape, CategoricalTerm)]
         curves = [shape for shape in shapes if isinstance(shape, Curve)]
         if tables and curves:
@@ -143,22 +145,23 @@ def _split(model: LinearModel, places: _Places) -> LinearModel:
     return replace(
         model,
         intercept=math.fsum(intercept),
-        numeric=tuple(_added(own) for own in numeric.values()),
-        categorical=tuple(table_of(own, math.fsum) if len(own) > 1 else own[0] for own in categorical.values()),
-        functions=tuple(FunctionTerm(columns, summed(own)) for columns, own in functions.items()),
+        numeric=tuple(map(_added, numeric.values())),
+        categorical=tuple(table_of(terms, math.fsum) if len(terms) > 1 else terms[0] for terms in categorical.values()),
+        functions=tuple(FunctionTerm(columns, summed(pieces)) for columns, pieces in functions.items()),
     )
 
 
 def _with_one_table(piece: Piece) -> Piece:
-    """The same product with no more than one table of effects a column."""
+    """The same product with at most one table of effects per column."""
     tables: dict[str, list[CategoricalTerm]] = {}
     for shape in piece.shapes:
         if isinstance(shape, CategoricalTerm):
             tables.setdefault(shape.column, []).append(shape)
-    if all(len(own) == 1 for own in tables.values()):
+    if all(len(group) == 1 for group in tables.values()):
         return piece
     curves = (shape for shape in piece.shapes if isinstance(shape, Curve))
-    return Piece(piece.weight, (*curves, *(table_of(own, math.prod) if len(own) > 1 else own[0] for own in tables.values())))
+    products = (table_of(group, math.prod) if len(group) > 1 else group[0] for group in tables.values())
+    return Piece(piece.weight, (*curves, *products))
 
 
 def _scaled(term: CategoricalTerm, weight: float) -> CategoricalTerm:
@@ -169,13 +172,13 @@ def _scaled(term: CategoricalTerm, weight: float) -> CategoricalTerm:
 def _added(terms: Sequence[NumericTerm]) -> NumericTerm:
     if len(terms) == 1:
         return terms[0]
-    known = [term.missing for term in terms if term.missing is not None]
-    missing = math.fsum(known) if len(known) == len(terms) else None
+    values = [term.missing for term in terms if term.missing is not None]
+    missing = math.fsum(values) if len(values) == len(terms) else None
     return NumericTerm(terms[0].column, math.fsum(term.coefficient for term in terms), missing)
 
 
 def _parts(piece: Piece, places: _Places) -> Iterator[tuple[tuple[str, ...], Piece]]:
-    """The parts of a product by the columns they belong to; each is itself a product, over no more than those columns."""
+    """The parts of a product, each with the columns it belongs to; each is a product over some of those columns."""
     by_column: dict[str, list[Shape]] = {}
     for shape in piece.shapes:
         by_column.setdefault(shape.column, []).append(shape)
@@ -183,16 +186,16 @@ def _parts(piece: Piece, places: _Places) -> Iterator[tuple[tuple[str, ...], Pie
     if len(columns) < 2:
         yield columns, piece
         return
-    at = {column: places.value(own) for column, own in by_column.items()}
+    at = {column: places.value(shapes) for column, shapes in by_column.items()}
     for chosen in _subsets(columns):
         outside = math.prod(at[column] for column in columns if column not in chosen)
         if outside == 0.0:
             continue
-        for kept in _subsets(chosen):
-            taken = math.prod(-at[column] for column in chosen if column not in kept)
-            if taken != 0.0:
-                shapes = tuple(shape for column in kept for shape in by_column[column])
-                yield chosen, Piece(piece.weight * outside * taken, shapes)
+        for factors in _subsets(chosen):
+            constant = math.prod(-at[column] for column in chosen if column not in factors)
+            if constant != 0.0:
+                shapes = tuple(shape for column in factors for shape in by_column[column])
+                yield chosen, Piece(piece.weight * outside * constant, shapes)
 
 
 def _subsets(columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

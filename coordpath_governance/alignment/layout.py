@@ -1,4 +1,4 @@
-"""Champion and candidate side by side: what makes them comparable, and which design columns the two need."""
+"""Champion and candidate side by side: whether they are comparable, and which design columns the two need."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ __all__ = ["ModelPair", "lay_out"]
 class ModelPair:
     """Champion and candidate; without a champion the change starts from the zero model, as in the paper.
 
-    ``scores`` holds one pair of scores a class of a multinomial model, and ``common`` what was taken off all of them; of
-    any other model the one pair of scores, and None. All pairs of scores have the same columns and levels.
+    Raises `AlignmentError` if the two models are not comparable. For a multinomial model, ``scores`` has one pair of scores
+    per class, and ``common`` is the part that was subtracted from all of them. For any other model ``scores`` has one pair,
+    and ``common`` is None. All pairs of scores have the same columns and levels.
     """
 
     def __init__(self, champion: LinearModel | None, candidate: LinearModel, weights: LevelWeights | None = None) -> None:
@@ -59,11 +60,11 @@ class ModelPair:
         return ModelPair(self.champion if self.has_champion else None, self.candidate, level_weights(moments))
 
     def _check_comparable(self) -> None:
-        for what in ("family", "link", "classes", "target"):
-            old, new = getattr(self.champion, what), getattr(self.candidate, what)
+        for field in ("family", "link", "classes", "target"):
+            old, new = getattr(self.champion, field), getattr(self.candidate, field)
             if old is not None and new is not None and old != new:
                 raise AlignmentError(
-                    f"the models differ in {what}: the champion has {_quoted(old)}, the candidate {_quoted(new)}. "
+                    f"the models differ in {field}: the champion has {_quoted(old)}, the candidate {_quoted(new)}. "
                     "A path explains a change of coefficients only: compare models of the same kind, or explain the "
                     "candidate from zero (--champion none) under a name of its own."
                 )
@@ -77,14 +78,14 @@ class ModelPair:
         for who, model in (("champion", self.champion), ("candidate", self.candidate)):
             fault = fault_of_kind(model)
             if fault is not None:
-                raise AlignmentError(f"the {who} is no model we explain: {fault}")
+                raise AlignmentError(f"the {who} is not a model that we explain: {fault}")
 
     @property
     def has_intercept(self) -> bool:
-        """True if either model has an intercept, fitted or a constant all the same: then coordinates are centred."""
-        models = [each for model in (self.champion, self.candidate) for each in (model, *model.class_scores)]
+        """Whether either model has an intercept, fitted or not. If so, coordinates are centred."""
+        models = [score for model in (self.champion, self.candidate) for score in (model, *model.class_scores)]
         split = any(intercept != 0.0 for scores in self.scores for intercept in scores.intercepts)
-        return split or any(each.has_intercept or each.intercept != 0.0 for each in models)
+        return split or any(model.has_intercept or model.intercept != 0.0 for model in models)
 
 
 def _quoted(value: str | tuple[str, ...]) -> str:
@@ -92,7 +93,7 @@ def _quoted(value: str | tuple[str, ...]) -> str:
 
 
 def _check_terms(model: LinearModel, who: str) -> None:
-    """One finite term a column: NaN stands for "would raise" in a change, and a second term would be overlooked."""
+    """Refuse two terms of one column, one of which would be overlooked, and NaN, which means "raises" in a change."""
     for kind, terms in (("numeric", model.numeric), ("categorical", model.categorical)):
         for name, count in Counter(term.column for term in terms).items():
             if count > 1:
@@ -112,13 +113,14 @@ def _check_terms(model: LinearModel, who: str) -> None:
 
 
 def _check_names(models: Sequence[LinearModel]) -> None:
-    """What moves is known by its name: a column may not be called like an interaction of others."""
+    """Refuse a column with the same name as an interaction of others, because units are identified by their names."""
     owners: dict[str, tuple[str, ...]] = {}
     for score in (score for model in models for score in (model, *model.class_scores)):
         for columns in (*((column,) for column in score.columns), *(term.columns for term in score.functions)):
             name = TIMES.join(columns)
             if owners.setdefault(name, columns) != columns:
-                both = " and ".join(sorted({" with ".join(f"'{each}'" for each in own) for own in (owners[name], columns)}))
+                named = {" with ".join(f"'{column}'" for column in owner) for owner in (owners[name], columns)}
+                both = " and ".join(sorted(named))
                 raise AlignmentError(f"'{name}' is the name of two things, of {both}; rename the column in the models")
 
 
@@ -138,15 +140,15 @@ def _zero_model(candidate: LinearModel) -> LinearModel:
 
 
 def lay_out(pair: ModelPair) -> Design:
-    """The design of the union of both models' columns: the candidate's order first, then what was dropped."""
+    """The design for the columns of both models: those of the candidate in its order, then those only the champion has."""
     scores = pair.scores[0]
     return Design(
         numeric=tuple(NumericColumn(name, _missing_refused_by(scores, name)) for name in scores.columns_as_numbers),
         categorical=tuple(_categorical_column(scores, name) for name in scores.columns_as_levels),
         functions=tuple(
-            FunctionColumn(name, each.label, *each.functions[name].sides)
+            FunctionColumn(name, of_class.label, *of_class.functions[name].sides)
             for name in scores.functions
-            for each in pair.scores
+            for of_class in pair.scores
         ),
     )
 
@@ -180,7 +182,7 @@ def _categorical_column(pair: ScorePair, column: str) -> CategoricalColumn:
 
 
 def _check_levels(column: str, levels: tuple[str, ...], numeric_levels: bool) -> None:
-    """Refuse levels that rows could never be told to have."""
+    """Refuse levels that no row could be recognised to have."""
     if OTHER_LEVEL in levels:
         raise AlignmentError(f"the column '{column}' has a level called '{OTHER_LEVEL}', a name that is taken; rename it")
     for level in levels if numeric_levels else ():

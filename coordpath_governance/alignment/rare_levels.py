@@ -1,13 +1,13 @@
 """No small cells: levels with few rows are merged before their moments are stored or shown.
 
-The merged levels of a column c become three columns that hold no count of a single level: the indicator of them all, and
+The merged levels of a column c become three columns that hold no count of a single level: the indicator of all of them, and
 
     R_old(row) = Σ_{ℓ merged} e_old(ℓ)·1[c = ℓ]   with coefficient 1 → 0,
     R_new(row) = Σ_{ℓ merged} e_new(ℓ)·1[c = ℓ]   with coefficient 0 → 1,
 
-where e(ℓ) is a level's effect in the champion or the candidate. Since the levels of a column move together, champion,
-candidate and every model on the path are represented exactly. A multinomial model has R_old and R_new of every class, which
-hold the class as their level; they count in the score of that class alone.
+where e(ℓ) is a level's effect in the champion or the candidate. The levels of a column move together, so champion,
+candidate and every model on the path are represented exactly. A multinomial model has R_old and R_new for every class. Their
+``level`` is the class, and they count only in the score of that class.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.alignment.score_pair import ScorePair
 from coordpath_governance.reference.design import ColumnKind, DesignColumn
 from coordpath_governance.reference.moments import MIN_COUNT, Moments
-from coordpath_governance.reference.small_cells import levels_to_merge
 
-__all__ = ["Means", "mean_effects", "merge_rare_levels", "merged_weights"]
+__all__ = ["Means", "levels_to_merge", "mean_effects", "merge_rare_levels", "merged_weights"]
 
 Means: TypeAlias = dict[str, tuple[float, float]]
 """By categorical column: both models' mean effect."""
@@ -50,11 +49,11 @@ def merge_rare_levels(pair: ModelPair, moments: Moments, min_count: int = MIN_CO
     if not groups:
         return moments
     width = len(moments.columns)
-    gone = {i for group in groups.values() for i in group}
-    kept = [i for i in range(width) if i not in gone]
-    columns = [moments.columns[i] for i in kept]
-    counts = [moments.counts[i] for i in kept]
-    rows: list[NDArray[np.float64]] = [row for i, row in enumerate(np.eye(width)) if i not in gone]
+    merged_columns = {i for group in groups.values() for i in group}
+    others = [i for i in range(width) if i not in merged_columns]
+    columns = [moments.columns[i] for i in others]
+    counts = [moments.counts[i] for i in others]
+    rows: list[NDArray[np.float64]] = [row for i, row in enumerate(np.eye(width)) if i not in merged_columns]
     for name, group in groups.items():
         levels = tuple(str(moments.columns[i].level) for i in group)
         merged = [DesignColumn("rare", name, None, levels)]
@@ -68,7 +67,7 @@ def merge_rare_levels(pair: ModelPair, moments: Moments, min_count: int = MIN_CO
 
 
 def merged_weights(pair: ModelPair, columns: Sequence[DesignColumn], merged: DesignColumn) -> NDArray[np.float64]:
-    """The weights with which the design's ``columns`` add up to a ``merged`` one."""
+    """The weights with which the design's ``columns`` add up to the column ``merged``."""
     members = [
         i
         for i, column in enumerate(columns)
@@ -81,3 +80,26 @@ def merged_weights(pair: ModelPair, columns: Sequence[DesignColumn], merged: Des
         scores = next(scores for scores in pair.scores if scores.label == merged.level)
         weights[members] = [scores.level_effects(merged.column, str(columns[i].level))[side] or 0.0 for i in members]
     return weights
+
+
+def levels_to_merge(moments: Moments, min_count: int = MIN_COUNT) -> dict[str, list[int]]:
+    """For each column with a small cell: its small cells, and the next smallest until they hold ``min_count`` rows together.
+
+    Cells are positions in ``moments.columns``. A level without rows is not a cell.
+    """
+    cells: dict[str, list[tuple[int, int]]] = {}
+    for i, (column, count) in enumerate(zip(moments.columns, moments.counts, strict=True)):
+        if column.kind in ("level", "other") and count:
+            cells.setdefault(column.column, []).append((count, i))
+    merged: dict[str, list[int]] = {}
+    for name, sized in cells.items():
+        sized.sort()
+        total, group = 0, []
+        for count, i in sized:
+            if count >= min_count and (total == 0 or total >= min_count):
+                break
+            total += count
+            group.append(i)
+        if group:
+            merged[name] = sorted(group)
+    return merged

@@ -1,4 +1,4 @@
-"""Two linear scores over raw columns: what each adds for a design column, and where it would raise."""
+"""Two linear scores over raw columns: the coefficient of each on a design column, and where it would raise."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _RARE = {"rare-champion": (1.0, 0.0), "rare-candidate": (0.0, 1.0)}
 
 
 class ScorePair:
-    """The champion's and the candidate's score: of a model with one score that one, of a multinomial model a class's.
+    """The scores of champion and candidate; for a multinomial model, their scores of one class.
 
-    ``label`` is that class, None for a model with one score.
+    ``label`` is that class, None for models with one score.
     """
 
     def __init__(self, champion: LinearModel, candidate: LinearModel, label: str | None = None) -> None:
@@ -34,9 +34,10 @@ class ScorePair:
             self._read_numbers_as_levels(side)
 
     def _read_numbers_as_levels(self, side: int) -> None:
-        """Write a slope as effects of levels where the other model encodes the same column and raises on anything else.
+        """Write a slope as effects of levels if the other model encodes the same column and raises on other levels.
 
-        On every value that both can score β·x is an effect of the level x, so a 0/1 column and its dummy are one coordinate.
+        On every value that both can score, β·x is the effect of the level x. So a 0/1 column and its dummy are one
+        coordinate.
         """
         other = 1 - side
         for column, term in list(self._numeric[side].items()):
@@ -45,26 +46,26 @@ class ScorePair:
             used_twice |= column in self.function_tables
             if encoded is None or encoded.unknown is not None or used_twice:
                 continue
-            effects = {level: _effect_of_number(term, level) for level in encoded.levels}
-            known = {level: effect for level, effect in effects.items() if effect is not None}
-            if set(effects) - set(known) <= {MISSING_LEVEL}:
-                levels = replace(encoded, levels=tuple(known), effects=tuple(known.values()))
+            by_level = {level: _effect_of_number(term, level) for level in encoded.levels}
+            effects = {level: effect for level, effect in by_level.items() if effect is not None}
+            if set(by_level) - set(effects) <= {MISSING_LEVEL}:
+                levels = replace(encoded, levels=tuple(effects), effects=tuple(effects.values()))
                 self._categorical[side][column] = levels
                 del self._numeric[side][column]
 
     @property
     def columns_as_numbers(self) -> list[str]:
-        """Raw columns with a numeric term: the candidate's, then what was dropped."""
+        """Raw columns with a numeric term: those of the candidate, then those only the champion has."""
         return list(dict.fromkeys([*self._numeric[1], *self._numeric[0]]))
 
     @property
     def columns_as_levels(self) -> list[str]:
-        """Raw columns with effects of levels: the candidate's, then what was dropped, then what only interactions have."""
+        """Raw columns with effects of levels: the candidate's, then the champion's, then those only in interactions."""
         return list(dict.fromkeys([*self._categorical[1], *self._categorical[0], *self.function_tables]))
 
     @property
     def function_tables(self) -> dict[str, list[CategoricalTerm]]:
-        """By column the effects of levels that functions are made of."""
+        """By column: the tables of effects of levels within functions."""
         tables: dict[str, list[CategoricalTerm]] = {}
         for pair in self.functions.values():
             for shape in pair.shapes:
@@ -81,7 +82,7 @@ class ScorePair:
         return self._categorical[0].get(column), self._categorical[1].get(column)
 
     def coefficients(self, column: DesignColumn) -> tuple[float | None, float | None]:
-        """Champion's and candidate's coefficient on a design column: 0 if absent, None where the model would raise."""
+        """Champion's and candidate's coefficient on a design column: 0 if absent, None if the model raises."""
         if column.kind.startswith("rare"):
             return _RARE.get(column.kind, (0.0, 0.0)) if column.level == self.label else (0.0, 0.0)
         if column.is_function:
@@ -95,7 +96,7 @@ class ScorePair:
         return self.level_effects(column.column, str(column.level))
 
     def _of_function(self, column: DesignColumn) -> tuple[float, float]:
-        """The champion's function stays if the candidate has one, since the change is a column of its own."""
+        """If the candidate has a function too, the champion's keeps coefficient 1: the change is a separate column."""
         if column.level != self.label:
             return 0.0, 0.0
         if column.column not in self.functions:
@@ -105,7 +106,7 @@ class ScorePair:
         return 1.0, float(bool(self.functions[column.column].sides[1]))
 
     def level_effects(self, column: str, level: str) -> tuple[float | None, float | None]:
-        """Both models' effect of a level, by their own encoders; `OTHER_LEVEL` asks for a level never seen."""
+        """Both models' effect of a level by their own encoders; `OTHER_LEVEL` stands for a level that neither knows."""
         first, second = (
             0.0 if term is None else (term.unknown if level == OTHER_LEVEL else term.effect(level))
             for term in self.categorical_terms(column)
@@ -114,7 +115,7 @@ class ScorePair:
 
 
 def _effect_of_number(term: NumericTerm, level: str) -> float | None:
-    """What a slope adds for a level that is a number (or missing); None for a level that is none, or where it raises."""
+    """The value of the term for a level that is a number or missing; None if the level is text, or if the model raises."""
     if level == MISSING_LEVEL:
         return term.missing
     number = number_of(level)

@@ -285,20 +285,18 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
     return report, champion, candidate
 
 
-def _reference(client: Any, candidate: Any, options: dict[str, Any]) -> Any:  # noqa: ANN401 - MlflowClient, pointer, Reference
+def _reference(client: Any, candidate: Any, options: dict[str, Any]) -> Any:  # noqa: ANN401 - MlflowClient, pointer, ReferenceData
     from coordpath_governance.reference.sources import open_source
     from coordpath_governance.registry.reference import reference_of
-    from coordpath_governance.reports.make import Reference
+    from coordpath_governance.reports.make import ReferenceData
 
     target, role = options["target"], options["role"]
-    weight, period, missing, offset, exposure = (
-        options[key] for key in ("weight", "period", "missing", "offset", "exposure")
-    )
+    stated = {key: options[key] for key in ("weight", "period", "missing", "offset", "exposure")}
     if options["data"] is None:
-        return reference_of(client, candidate, target, weight, role, period, missing, offset, exposure)
+        return reference_of(client, candidate, target=target, role=role, **stated)
     if target is None:
         raise UsageError("--data needs --target COL, the column that both models predict")
-    return Reference(open_source(options["data"]), target, weight, role or "not stated", period, missing, offset, exposure)
+    return ReferenceData(open_source(options["data"]), target, role=role or "not stated", **stated)
 
 
 def _champion(client: Any, name: str, alias: str, which: str | None, candidate: Any) -> Any:  # noqa: ANN401 - pointers

@@ -15,8 +15,7 @@ from coordpath_governance.cli.screen import ProgressLine, progress_line, say_err
 from coordpath_governance.errors import CoordpathError, NotFoundError, UsageError
 from coordpath_governance.files import write_file
 from coordpath_governance.paths import Solution, parse_json, solve
-from coordpath_governance.paths.how_far import how_far
-from coordpath_governance.paths.patience import heeding_interrupts
+from coordpath_governance.paths.patience import heeding_interrupts, how_far
 
 __all__ = ["command"]
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import weighty_blocks
-from coordpath_governance.costs.rows import RowChunk, RowsInMemory
+from coordpath_governance.costs.rows import RowChunk, RowsInMemory, weighty_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,12 +105,14 @@ def move_scores(rows: Rows, directions: FloatArray) -> NDArray[np.bool_]:
     """
     count, width, classes = directions.shape
     apart = directions - directions.mean(axis=2, keepdims=True) * (classes > 1)
-    moving, reaching = (each.transpose(1, 0, 2).reshape(width, -1) for each in (apart, np.abs(directions)))
+    moving, reaching = (coefficients.transpose(1, 0, 2).reshape(width, -1) for coefficients in (apart, np.abs(directions)))
     moved, reach = np.zeros(count), np.zeros(count)
     for chunk in weighty_blocks(rows, count * classes):
         columns = chunk.columns
-        for most, scores in ((moved, np.abs(columns @ moving)), (reach, np.abs(columns) @ reaching)):
-            np.maximum(most, scores.max(axis=0, initial=0.0).reshape(count, classes).max(axis=1), out=most)
+        for largest_so_far, scores in ((moved, np.abs(columns @ moving)), (reach, np.abs(columns) @ reaching)):
+            np.maximum(
+                largest_so_far, scores.max(axis=0, initial=0.0).reshape(count, classes).max(axis=1), out=largest_so_far
+            )
     noticed: NDArray[np.bool_] = moved > _NOISE * reach
     return noticed
 

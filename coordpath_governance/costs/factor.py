@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.twofold import Twofold, difference, multiply
+from coordpath_governance.costs.twofold import Twofold, difference, exactly, multiply
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,37 +73,37 @@ class ScaledCost:
     def gradient(self, placed: FloatArray, unit: int) -> Twofold:
         """Gβ − b at models (rows) in units of 2^unit, one column for each model."""
         pull = np.ldexp(self.linear, self.top - unit)[:, None]
-        return multiply(self.matrix, placed.T).plus(_pair(-pull))
+        return multiply(self.matrix, placed.T).plus(exactly(-pull))
 
     def change(self, placed: FloatArray, unit: int, gradient: Twofold | None = None) -> Twofold:
         """βᵀGβ − 2bᵀβ of every model (row), in units of 4^unit; from their gradients where these are known."""
         pull = np.ldexp(self.linear, self.top - unit)[:, None]
         if gradient is None:
             gradient = self.gradient(placed, unit) if len(placed) <= _FEW else self._gradients_along(placed, unit)
-        return gradient.plus(_pair(-pull)).scaled(placed.T).total()
+        return gradient.plus(exactly(-pull)).scaled(placed.T).total()
 
     def _gradients_along(self, placed: FloatArray, unit: int) -> Twofold:
         """`gradient` of models each of which differs from the one before in few coordinates, from one to the next."""
-        columns = Twofold(*(part.T for part in self.matrix)) if isinstance(self.matrix, Twofold) else _pair(self.matrix.T)
+        columns = Twofold(*(part.T for part in self.matrix)) if isinstance(self.matrix, Twofold) else exactly(self.matrix.T)
         first = self.gradient(placed[:1], unit)
-        here = Twofold(first.high[:, 0], first.low[:, 0])
+        current = Twofold(first.high[:, 0], first.low[:, 0])
         high, low = np.empty((self.size, len(placed))), np.empty((self.size, len(placed)))
-        high[:, 0], low[:, 0] = here
+        high[:, 0], low[:, 0] = current
         for k, (before, after) in enumerate(pairwise(placed), start=1):
             moved = np.flatnonzero(before != after)
             delta = difference(after[moved], before[moved])
             for i, up, down in zip(moved.tolist(), delta.high.tolist(), delta.low.tolist(), strict=True):
                 column = columns.part(i)
-                here = here.plus(column.scaled(up)).plus(_pair(column.high * down))
-            high[:, k], low[:, k] = here
+                current = current.plus(column.scaled(up)).plus(exactly(column.high * down))
+            high[:, k], low[:, k] = current
         return Twofold(high, low)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Factor:
     """R, and β̂ near the minimum, in scaled coordinates; β̂ in units of 2^unit.
 
-    ``clear`` tells which rows of R are above the rounding of the moments. The others are right for these moments as they
+    ``clear`` says which rows of R are above the rounding of the moments. The others are right for these moments as they
     stand, and nothing more. ``lost``: rows whose squared lengths, ``lost_sizes``, say nothing of the data any more; they are
     no part of R. ``negative``: how far the gram matrix is from being positive semi-definite. ``slope``: the gradient at β̂.
     """
@@ -161,14 +161,14 @@ class Factor:
         inverse: FloatArray = self.root / self.sizes[:, None]
         return inverse
 
-    def doubt(self, matrix: FloatArray | Twofold, kept: NDArray[np.bool_]) -> float:
+    def doubt(self, matrix: FloatArray | Twofold, chosen: NDArray[np.bool_]) -> float:
         """By what part of an excess some rows of the factor may be wrong about it, wherever the model is.
 
         With E = G − RᵀR it is δᵀEδ for a change δ in the space of the rows, at most ‖WEWᵀ‖·‖Rδ‖².
         """
-        rows, inverse = self.root[kept], self.inverse[kept]
+        rows, inverse = self.root[chosen], self.inverse[chosen]
         product = multiply(rows.T, rows).times(-1.0)
-        error = product.plus(matrix if isinstance(matrix, Twofold) else _pair(matrix)).high
+        error = product.plus(matrix if isinstance(matrix, Twofold) else exactly(matrix)).high
         return float(np.linalg.norm(inverse @ error @ inverse.T, 2)) + 8 * (rows.shape[1] + 4) * EPS if len(rows) else 0.0
 
 
@@ -183,7 +183,18 @@ def factor_cost(cost: ScaledCost, used: NDArray[np.bool_]) -> Factor:
     informed = sizes > _INFORMED * largest
     lost, lost_sizes, rows, sizes = rows[~informed], sizes[~informed], rows[informed], sizes[informed]
     clear = sizes > 4 * cost.size * EPS * largest
-    return Factor(rows, sizes, clear, lost, lost_sizes, *_center(cost, rows, sizes), cost.top, negative)
+    center, slope = _center(cost, rows, sizes)
+    return Factor(
+        root=rows,
+        sizes=sizes,
+        clear=clear,
+        lost=lost,
+        lost_sizes=lost_sizes,
+        center=center,
+        slope=slope,
+        unit=cost.top,
+        negative=negative,
+    )
 
 
 def _rows(matrix: FloatArray | Twofold, least: float | None) -> tuple[FloatArray, FloatArray, float]:
@@ -201,7 +212,7 @@ def _rows(matrix: FloatArray | Twofold, least: float | None) -> tuple[FloatArray
     small = vectors[:, ~firm]
     image = multiply(matrix, small)
     mixed = multiply(across, image).high / firm_values[:, None]
-    left = multiply(small.T, image).plus(_pair(-(mixed.T * firm_values) @ mixed))
+    left = multiply(small.T, image).plus(exactly(-(mixed.T * firm_values) @ mixed))
     inner, sizes, negative = _rows(_symmetric(left), least)
     rows = np.concatenate([np.sqrt(firm_values)[:, None] * (across + mixed @ small.T), inner @ small.T])
     return rows, np.concatenate([firm_values, sizes]), negative
@@ -210,10 +221,10 @@ def _rows(matrix: FloatArray | Twofold, least: float | None) -> tuple[FloatArray
 def _center(cost: ScaledCost, rows: FloatArray, sizes: FloatArray) -> tuple[FloatArray, Twofold]:
     """A vector near the minimum, corrected by the gradient until that helps no more; and the gradient there."""
     inverse, center = rows / sizes[:, None], np.zeros(cost.size)
-    slope = _pair(-cost.linear[:, None])
+    slope = exactly(-cost.linear[:, None])
     pull = inverse @ -cost.linear
-    left, enough = math.inf, EPS * float(np.linalg.norm(pull))
-    while left > enough:
+    left, tolerance = math.inf, EPS * float(np.linalg.norm(pull))
+    while left > tolerance:
         step = center - inverse.T @ pull
         following = cost.gradient(step[None, :], cost.top)
         pull = inverse @ (following.high + following.low)[:, 0]
@@ -222,10 +233,6 @@ def _center(cost: ScaledCost, rows: FloatArray, sizes: FloatArray) -> tuple[Floa
             break
         center, slope, left = step, following, less
     return center, slope
-
-
-def _pair(values: FloatArray) -> Twofold:
-    return Twofold(values, np.zeros_like(values))
 
 
 def _symmetric(matrix: Twofold) -> Twofold:

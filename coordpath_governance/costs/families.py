@@ -1,16 +1,16 @@
-"""Families: what a row loses by its score, one convex function of it a family, and the table of all of them.
+"""Families: the loss of a row as a convex function of its score, one class per family, and the table of all families.
 
 With target y and score η, and μ = e^η where the link is the logarithm, the loss ℓ(y, η) is
 
     logistic      log(1 + e^η) − yη                       y is 0 or 1
-    multinomial   log Σ e^η_c − η_y                       one score a class, y the number of the class
+    multinomial   log Σ e^η_c − η_y                       one score per class, y the number of the class
     poisson       2(y log(y/μ) − y + μ)                   y ≥ 0
     gamma         2(−log(y/μ) + y/μ − 1)                  y > 0
     tweedie       2(y^(2−p)/((1−p)(2−p)) − y μ^(1−p)/(1−p) + μ^(2−p)/(2−p))   y ≥ 0, 1 < p < 2
 
-A new family is a file with its class and a line in `FAMILIES`. Targets are (n,), scores (n, C, m): C scores a row (one but
-for multinomial), m models side by side. Where a loss exceeds double precision it is infinite, without a warning; whoever
-sums the losses refuses that.
+A new family is a file with its class and a line in `FAMILIES`. Targets are (n,), scores (n, C, m): C scores per row (one,
+but for multinomial), m models side by side. A loss that exceeds double precision is infinite, without a warning; the
+functions that add up losses refuse it.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ class Family(Protocol):
         ...
 
     def curvature(self, target: FloatArray, score: FloatArray) -> FloatArray:
-        """∂²ℓ/∂η², (n, C, C), at one score vector a row, (n, C)."""
+        """∂²ℓ/∂η², (n, C, C), at one score vector per row, (n, C)."""
         ...
 
     def least_curvature(self, target: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        """A positive semi-definite matrix a row, (n, C, C), below the curvature wherever low ≤ η ≤ high, both (n, C)."""
+        """One positive semi-definite matrix per row, (n, C, C), below the curvature wherever low ≤ η ≤ high, both (n, C)."""
         ...
 
     def mean(self, score: FloatArray) -> FloatArray:
-        """The prediction at a score, of the same shape; classes are told apart along the second axis."""
+        """The prediction at a score, of the same shape; classes are along the second axis."""
         ...
 
     def link(self, mean: FloatArray) -> FloatArray:
@@ -152,7 +152,7 @@ def family_parameters() -> tuple[Parameter, ...]:
 
 
 def family_of(kind: str, **parameters: float | None) -> Family:
-    """The family of a name, from those of ``parameters`` that belong to it; `ProblemError` if there is none such."""
+    """The family of a name, made from the ``parameters`` that belong to it; raises `ProblemError` if it is not known."""
     if kind not in FAMILIES:
         raise ProblemError(f"cost.kind: {kind!r} is not known; use one of {', '.join(FAMILIES)}")
     entry = FAMILIES[kind]

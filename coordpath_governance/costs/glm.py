@@ -1,6 +1,6 @@
 """The cost of a generalised linear model: c(β) = Σ w·ℓ(y, η)/Σ w over the reference rows, η = offset + columnsᵀβ.
 
-It is convex in β. A family with C scores a row has C coefficients a column: coordinate j·C + c is column j in class c.
+It is convex in β. A family with C scores per row has C coefficients per column: coordinate j·C + c is column j in class c.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import overflow
 from coordpath_governance.costs.combinations import CombinedRows, distinct_combinations
 from coordpath_governance.costs.mean_loss import MeanLoss
 from coordpath_governance.costs.newton import Lowest, Search
-from coordpath_governance.costs.rows import RowChunk
+from coordpath_governance.costs.rows import RowChunk, overflow
 from coordpath_governance.costs.separation import ClassRanges
 from coordpath_governance.errors import ProblemError
 
@@ -54,6 +53,7 @@ class GlmCost:
         self,
         family: Family,
         rows: Rows,
+        *,
         names: Sequence[str] = (),
         target_name: str = "the target",
         classes: Sequence[str] = (),
@@ -112,14 +112,16 @@ class GlmCost:
         influence = self._least[1]
         if influence is not None:
             ranges = ClassRanges(self.rows, len(self.classes))
-            raise ranges.refusal(self.target_name, self.names, self.classes, self.centres, influence)
+            raise ranges.refusal(
+                target=self.target_name, names=self.names, labels=self.classes, centres=self.centres, influence=influence
+            )
 
     def has_reached(self, value: float) -> None:
         """Some model has this cost, so the least is no higher, whatever rounding hid from the search."""
         self._least_reached = min(self._least_reached, value)
 
     def constant_cost(self) -> float:
-        """Least cost of scores that differ by the offset only, one constant a class; computed once."""
+        """Least cost of scores that differ by the offset only, one constant per class; computed once."""
         return self._constant[1]
 
     @property
@@ -173,9 +175,9 @@ class _SeparatedError(Exception):
         self.influence = influence
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Facts:
-    """What the first pass finds: Σ w, rows, mean target (multinomial: a share a class), mean offset, columns' ranges."""
+    """What the first pass finds: Σ w, rows, mean target (multinomial: one share per class), mean offset, columns' ranges."""
 
     weight: float
     count: int
@@ -213,7 +215,7 @@ def _facts(family: Family, rows: Rows, target_name: str) -> _Facts:
         )
     if not 0.0 < weight < np.inf:
         raise ProblemError(f"cost.rows: the weights of {count} rows add up to {weight:g}; give a positive finite sum")
-    return _Facts(weight, count, target / weight, offset / weight, low, high)
+    return _Facts(weight=weight, count=count, mean=target / weight, offset=offset / weight, low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,7 @@ class _Ones:
 
 
 def _search(loss: MeanLoss, start: FloatArray, constant: float, watch: Callable[[FloatArray, float], None]) -> Search:
-    """A search that ends when the decrement is nothing beside what is explained, or beside the rounding of the cost."""
+    """A search that ends when the decrement is negligible against what is explained, or against the rounding of the cost."""
     return Search(
         loss,
         start,

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["Gamma", "Poisson", "Tweedie", "bounded_log"]
 
 _LEAST = math.exp(-46.0)
-"""Losses are expanded around the target, but not around a smaller one than this: there they are told relative to it."""
+"""Losses are expanded around the target, but not around a smaller one than this: there they are relative to it."""
 
 _FAR = 30.0
 """A score that stands for infinity where a search begins."""
 
 
 class _LogLink:
-    """One score a row, the logarithm of the prediction."""
+    """One score per row, the logarithm of the prediction."""
 
     scores = 1
     targets = "numbers from 0 on"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import by_column, overflowing, weighty_blocks
+from coordpath_governance.costs.rows import by_column, overflowing, weighty_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import overflow
+from coordpath_governance.costs.rows import overflow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +54,7 @@ _SLOW = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Lowest:
-    """Where a search ended: no β has a cost much below ``value`` − ``decrement``, as far as the curvature tells."""
+    """Where a search ended: no β has a cost much below ``value`` − ``decrement``, as far as the curvature shows."""
 
     beta: FloatArray
     value: float
@@ -132,7 +132,7 @@ class Search:
         return turned.ravel()
 
     def _moved(self, step: FloatArray) -> FloatArray:
-        """A step of the search, or one a row, in the coordinates of the cost: AΓBᵀ."""
+        """A step of the search, or one step per row, in the coordinates of the cost: AΓBᵀ."""
         columns, classes = self._bases
         moved: FloatArray = columns @ step.reshape(*step.shape[:-1], columns.shape[1], -1) @ classes.T
         return moved.reshape(*step.shape[:-1], -1)
@@ -155,7 +155,7 @@ class Search:
             raise overflow(self.loss.lost(beta[None]))
 
     def _quasi_newton(self) -> Lowest:
-        """L-BFGS from the start; its costs are told relative to the first."""
+        """L-BFGS from the start; its costs are relative to the first."""
 
         def cost(point: FloatArray) -> tuple[float, FloatArray]:
             beta = self.start + self._moved(point)
@@ -192,7 +192,7 @@ class Search:
 
 
 def newton_step(slope: FloatArray, curvature: FloatArray, damping: float = 0.0) -> tuple[FloatArray, float, FloatArray]:
-    """−H⁻¹g and gᵀH⁻¹g, and the directions whose eigenvalues had to be raised, a column each.
+    """−H⁻¹g and gᵀH⁻¹g, and the directions whose eigenvalues had to be raised, one per column.
 
     ``damping``: so much of the largest second derivative is added to all of them first.
     """
@@ -217,6 +217,6 @@ def _whitening(matrix: FloatArray) -> FloatArray:
     spread = np.sqrt(np.diag(matrix))
     spread[spread == 0.0] = 1.0
     values, vectors = np.linalg.eigh(matrix / spread[:, None] / spread)
-    kept = values > _SAME * values[-1]
-    whitening: FloatArray = vectors[:, kept] / np.sqrt(values[kept]) / spread[:, None]
+    significant = values > _SAME * values[-1]
+    whitening: FloatArray = vectors[:, significant] / np.sqrt(values[significant]) / spread[:, None]
     return whitening

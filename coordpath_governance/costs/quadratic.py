@@ -1,6 +1,6 @@
 """The quadratic cost c(β) = βᵀGβ − 2bᵀβ + constant: its exact values, and the factor with which orders are searched.
 
-What is told of a model is c(β) itself, from sums of twice the working precision. Searches work with *residuals*: with
+What is reported of a model is c(β) itself, from sums of twice the working precision. Searches work with *residuals*: with
 G ≈ RᵀR and Rᵀr the gradient at β, c(β + δ) ≈ min c + ‖r + Rδ‖² (see `Factor`). The *excess* c(β) − min c knows nothing of
 the constant, so orders of steps are compared on it and never on totals that include the noise no order can remove.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from coordpath_governance.costs.factor import EPS, Factor, ScaledCost, factor_cost
-from coordpath_governance.costs.twofold import Twofold, difference
+from coordpath_governance.costs.twofold import Twofold, difference, exactly
 from coordpath_governance.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["SCALES", "Expansion", "Measured", "QuadraticCost"]
 
 SCALES = ("1/n", "1/2n")
-"""What one unit of the cost is: a label told in reports; c is always by the formula."""
+"""What one unit of the cost is: a label in reports; c is always by the formula."""
 
 _SYMMETRY = 1e-10
 _DEFINITENESS = 1e-10
@@ -40,7 +40,7 @@ _NOTHING = 1e-13
 """Part of the constant below which a negative minimum is rounding."""
 
 _WHOLE = 16
-"""Units in the last place of the largest eigenvalue, a coordinate, by which honest moments as a whole may be indefinite."""
+"""Units in the last place of the largest eigenvalue, per coordinate, by which honest moments may be indefinite."""
 
 _OVERFLOWS = "cost: overflows double precision at these coefficients; rescale the features"
 
@@ -130,11 +130,11 @@ class QuadraticCost:
 
     def value(self, beta: ArrayLike) -> float:
         """c(β), rounded once."""
-        return self.measure(_one(beta)).costs[0]
+        return self.measure(_single_row(beta)).costs[0]
 
     def excess(self, beta: ArrayLike) -> float:
         """c(β) − min c, never negative."""
-        return max(0.0, self.measure(_one(beta)).excesses[0])
+        return max(0.0, self.measure(_single_row(beta)).excesses[0])
 
     def measure(self, betas: FloatArray) -> Measured:
         """c(β) and c(β) − min c of every row, each rounded once."""
@@ -154,14 +154,14 @@ class QuadraticCost:
         placed, unit = self._scaled.place(np.stack([beta, change.high]))
         moved = Twofold(placed[1], np.ldexp(change.low, self._scaled.exponents - unit))
         matrix = self._scaled.matrix
-        matrix = matrix if isinstance(matrix, Twofold) else Twofold(matrix, np.zeros_like(matrix))
+        matrix = matrix if isinstance(matrix, Twofold) else exactly(matrix)
         linear = _by_unit(_scaled_rows(self._scaled.gradient(placed[:1], unit), moved), units).high[:, 0]
         half = _by_unit(_scaled_rows(matrix, moved), units)
         turned = _scaled_rows(Twofold(half.high.T, half.low.T), moved)
         return Expansion(np.ldexp(linear, 2 * unit + 1), np.ldexp(_by_unit(turned, units).high, 2 * unit))
 
     def residual(self, beta: FloatArray) -> FloatArray:
-        """The r of a model with Rᵀr = Gβ − b, one number a direction: ‖r + Rδ‖² is the excess of β + δ."""
+        """The r of a model with Rᵀr = Gβ − b, one number per direction: ‖r + Rδ‖² is the excess of β + δ."""
         at_model = self._residual(beta)
         with np.errstate(over="ignore"):
             return _checked(np.ldexp(at_model.residual, at_model.unit))
@@ -187,7 +187,7 @@ class QuadraticCost:
         return self._residuals[key]
 
     def direction(self, delta: ArrayLike) -> FloatArray:
-        """R·δ: how a change of the coefficients moves the residual; of several changes, a row each."""
+        """R·δ: how a change of the coefficients moves the residual; of several changes, one row per change."""
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.ldexp(np.asarray(delta, dtype=np.float64), self._scaled.exponents)
             return _checked(scaled @ self._factor.root.T)
@@ -227,14 +227,14 @@ class QuadraticCost:
         """Whether no model costs less than 0, rounding aside."""
         return self.minimum() >= -_NOTHING * (abs(self.constant) + self.explained())
 
-    def free_doubt(self, kept: NDArray[np.bool_]) -> float:
+    def free_doubt(self, chosen: NDArray[np.bool_]) -> float:
         """By what part of an excess some numbers of the residuals may be wrong about it, where values are free."""
-        return self._factor.doubt(self._scaled.matrix, kept)
+        return self._factor.doubt(self._scaled.matrix, chosen)
 
 
 def _scaled_rows(matrix: Twofold, factors: Twofold) -> Twofold:
     """Every row times its factor."""
-    return matrix.scaled(factors.high[:, None]).plus(_pair(matrix.high * factors.low[:, None]))
+    return matrix.scaled(factors.high[:, None]).plus(exactly(matrix.high * factors.low[:, None]))
 
 
 def _by_unit(rows: Twofold, units: Sequence[Sequence[int]]) -> Twofold:
@@ -247,11 +247,7 @@ def _by_unit(rows: Twofold, units: Sequence[Sequence[int]]) -> Twofold:
     return first
 
 
-def _pair(values: FloatArray) -> Twofold:
-    return Twofold(values, np.zeros_like(values))
-
-
-def _one(beta: ArrayLike) -> FloatArray:
+def _single_row(beta: ArrayLike) -> FloatArray:
     return np.asarray(beta, dtype=np.float64)[None, :]
 
 
@@ -337,6 +333,6 @@ def _check_range(scaled: ScaledCost, factor: Factor, constant: float) -> None:
 
 def _least(scaled: ScaledCost, factor: Factor) -> tuple[float, float]:
     """Min c − constant: c(β̂) − constant − ‖r‖² with r the residual of β̂."""
-    least = scaled.change(factor.center[None, :], factor.unit, factor.slope).plus(_pair(np.array([-factor.above])))
+    least = scaled.change(factor.center[None, :], factor.unit, factor.slope).plus(exactly(np.array([-factor.above])))
     with np.errstate(over="ignore"):
         return float(np.ldexp(least.high[0], 2 * factor.unit)), float(np.ldexp(least.low[0], 2 * factor.unit))

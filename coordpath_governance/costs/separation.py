@@ -47,6 +47,7 @@ class ClassRanges:
 
     def refusal(
         self,
+        *,
         target: str,
         names: Sequence[str],
         labels: Sequence[str],
@@ -58,8 +59,8 @@ class ClassRanges:
         column = self.separating()
         if column is None:
             used = [int(j) for j in np.argsort(-influence, kind="stable") if influence[j] > 0.0]
-            shown = ", ".join(repr(names[j]) for j in used[:_SHOWN]) + (", …" if len(used) > _SHOWN else "")
-            how = f"together, {shown} tell the classes of all {total} rows apart"
+            listed = ", ".join(repr(names[j]) for j in used[:_SHOWN]) + (", …" if len(used) > _SHOWN else "")
+            how = f"together, {listed} tell the classes of all {total} rows apart"
         else:
             top = int(np.argmax(np.where(self.counts > 0, self.low[:, column], -np.inf)))
             count, least = int(self.counts[top]), float(self.low[top, column] + centres[column])

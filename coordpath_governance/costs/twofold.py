@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["Twofold", "difference", "exact_products", "multiply"]
+__all__ = ["Twofold", "difference", "exact_products", "exactly", "multiply"]
 
 _BITS = 106
 """Bits below the largest entry of a row (or column) that a product keeps."""
@@ -79,6 +79,11 @@ class Twofold(NamedTuple):
         return Twofold(self.high[index], self.low[index])
 
 
+def exactly(values: FloatArray) -> Twofold:
+    """Plain numbers as pairs, whose low parts are zero."""
+    return Twofold(values, np.zeros_like(values))
+
+
 def difference(left: FloatArray, right: FloatArray) -> Twofold:
     """Left − right, exactly."""
     return Twofold(*_two_sum(left, -right))
@@ -106,7 +111,7 @@ def multiply(left: FloatArray | Twofold, right: FloatArray | Twofold) -> Twofold
     pairs = [(i, j) for i in range(len(rows)) for j in range(len(columns)) if i + j < most]
     for i, j in sorted(pairs, key=sum, reverse=True):
         product = rows[i] @ columns[j]
-        sum_ = sum_.plus(Twofold(product, np.zeros_like(product)))
+        sum_ = sum_.plus(exactly(product))
     return sum_
 
 

@@ -15,13 +15,13 @@ from coordpath_governance.reference.sources import RowSource, open_source
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.download import fetch_artifact
 from coordpath_governance.reports.document import Settings
-from coordpath_governance.reports.make import Reference, settings_for
+from coordpath_governance.reports.make import ReferenceData, settings_for
 
 __all__ = ["is_local", "pinned_reference", "pinned_settings", "pinned_source"]
 
 
 @contextmanager
-def pinned_reference(policy: Policy, data: Path | None = None) -> Iterator[Reference]:
+def pinned_reference(policy: Policy, data: Path | None = None) -> Iterator[ReferenceData]:
     """The pinned rows, from ``data`` or from where the policy says; `ReferenceDataError` if they are other bytes."""
     pinned = policy.reference
     with pinned_source(policy, data) as source:
@@ -30,15 +30,15 @@ def pinned_reference(policy: Policy, data: Path | None = None) -> Iterator[Refer
                 f"'{source.name}' is not the reference data that policy '{policy.name}' pins: its SHA-256 is "
                 f"{source.sha256[:12]}…, not {pinned.sha256[:12]}…; give the pinned file with --data"
             )
-        yield Reference(
+        yield ReferenceData(
             source,
             pinned.target,
-            pinned.weight,
-            pinned.role,
-            pinned.period,
-            pinned.missing,
-            pinned.offset,
-            pinned.exposure,
+            weight=pinned.weight,
+            role=pinned.role,
+            period=pinned.period,
+            missing=pinned.missing,
+            offset=pinned.offset,
+            exposure=pinned.exposure,
         )
 
 

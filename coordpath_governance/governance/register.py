@@ -30,7 +30,7 @@ from coordpath_governance.registry.reference import reference_of
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, ModelPointer, find_champion, point_at, register_version
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts
-from coordpath_governance.reports.make import Reference, settings_for
+from coordpath_governance.reports.make import ReferenceData, settings_for
 from coordpath_governance.reports.stated_facts import objection_to_fact
 from coordpath_governance.review.policies import policy_for
 
@@ -149,8 +149,9 @@ def _report(client: Any, name: str, version: str, terms: ReportTerms) -> ChangeR
         return report
     if guard is not None:
         raise RefusedError(
-            f"the guarded registry made none while it registered the version; its log says why, and "
-            f"`coordpath report {quote(name)} --candidate {version}` or `coordpath sweep` makes it where its ledger is"
+            "the guarded registry made none while it registered the version. One that takes long is there soon after; "
+            f"otherwise the registry's log says why, and `coordpath report {quote(name)} --candidate {version}` or "
+            "`coordpath sweep` makes it where its ledger is"
         )
     champion = find_champion(client, name, CHAMPION_ALIAS)
     reference = _reference(client, candidate, terms)
@@ -187,10 +188,18 @@ def _pinned_file(data: Any) -> Path | None:  # noqa: ANN401 - a path or a DataFr
     raise UsageError("a policy pins the reference data by their bytes: give data= as a path, or leave it out")
 
 
-def _reference(client: Any, candidate: ModelPointer, terms: ReportTerms) -> Reference:  # noqa: ANN401 - MlflowClient
+def _reference(client: Any, candidate: ModelPointer, terms: ReportTerms) -> ReferenceData:  # noqa: ANN401 - MlflowClient
     if terms.data is None:
-        return reference_of(client, candidate, terms.target, terms.weight, terms.role, terms.period, "fail")
+        return reference_of(
+            client,
+            candidate,
+            target=terms.target,
+            weight=terms.weight,
+            role=terms.role,
+            period=terms.period,
+            missing="fail",
+        )
     if terms.target is None:
         raise UsageError("target= is missing: name the column of data that both models predict")
     rows = open_source(Path(terms.data)) if isinstance(terms.data, str | Path) else TableSource(terms.data)
-    return Reference(rows, terms.target, terms.weight, terms.role or "not stated", terms.period)
+    return ReferenceData(rows, terms.target, weight=terms.weight, role=terms.role or "not stated", period=terms.period)

@@ -21,7 +21,7 @@ from coordpath_governance.registry.origin import origin_of, with_tagged_facts
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Settings, Subject, VersionFacts
-from coordpath_governance.reports.make import Progress, Reference, Request, make_report, version_facts
+from coordpath_governance.reports.make import Progress, ReferenceData, Request, make_report, version_facts
 from coordpath_governance.reports.version_parts import environments_of
 from coordpath_governance.review.history import ModelHistory
 
@@ -35,7 +35,7 @@ def report_on_versions(
     client: Any,  # noqa: ANN401 - MlflowClient
     champion: ModelPointer | None,
     candidate: ModelPointer,
-    reference: Reference,
+    reference: ReferenceData,
     facts: ChangeFacts,
     settings: Settings,
     progress: Progress | None = None,

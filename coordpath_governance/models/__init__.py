@@ -1,6 +1,6 @@
-"""Models, read from untrusted files without running anything of theirs, as linear functions of raw columns.
+"""Models as linear functions of raw columns, read from untrusted files without running anything in them.
 
-Names are loaded when first used, so that the mathematics can import `LinearModel` without the readers.
+Names are loaded when they are first used, so that the mathematics can import `LinearModel` without the readers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from coordpath_governance.models.pickle_stream import read_pickle
     from coordpath_governance.models.readers import ModelReader, read_model, register_reader
     from coordpath_governance.models.sklearn_folding import fold_model, fold_stored
-    from coordpath_governance.models.sklearn_live import from_estimator
+    from coordpath_governance.models.sklearn_reader import from_estimator
     from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
 
 __all__ = [
@@ -72,7 +72,7 @@ _HOME = {
     "fold_model": "sklearn_folding",
     "fold_stored": "sklearn_folding",
     "from_document": "coefficients_json",
-    "from_estimator": "sklearn_live",
+    "from_estimator": "sklearn_reader",
     "from_fitted": "live",
     "manifest_lines": "manifest",
     "model_digest": "manifest",

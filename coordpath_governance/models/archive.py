@@ -1,11 +1,11 @@
 """A ``.skops`` archive as a plain tree of Python values, without importing or running anything it names.
 
 `read_archive` reads ``schema.json`` and the ``.npy`` members it refers to. What comes out is built of None, bool, int,
-float, str, list, tuple, dict, slice, numpy arrays, scalars and dtypes, `Named` functions and types, and `ArchivedObject`;
-whatever else a schema can hold (methods, random generators, bytes ...) is an `Opaque`. The names of all of it are noted.
+float, str, list, tuple, dict, slice, numpy arrays, scalars and dtypes, `Named` functions and types, and `ArchivedObject`.
+Anything else in a schema (methods, random generators, bytes ...) is an `Opaque`. The names of all of it are collected.
 
-The tree is the one that skops' own loader would build. Where a forged archive could make the two differ (duplicate
-keys or members, one id on two different nodes, a number stored under another type's name), it is refused.
+The tree is the one that skops' own loader would build. An archive that could make the two differ is refused: duplicate keys
+or members, one id on two different nodes, a number stored under the name of another type.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["read_archive", "read_archive_bytes"]
 
 _NEWEST_PROTOCOL = 2
 _SHORT = 1000
-"""Up to so many characters a number or a text is read without looking for keys that are there twice."""
+"""Longest JSON text, in characters, that is read as a number or a text without a check for duplicate keys."""
 _LONGEST_NAME = 300
 _KEY_TYPES: Mapping[str, Callable[[str], object]] = {
     "builtins.str": str,
@@ -48,7 +48,7 @@ _NUMPY_SCALARS = (
 
 
 def read_archive(path: Path, limits: Limits | None = None) -> StoredTree:
-    """Read the archive at ``path``; ``limits`` caps what it may ask for."""
+    """Read the archive at ``path``. Raises `ModelReadError` if it is damaged or exceeds the ``limits``."""
     limits = limits or Limits()
     return read_archive_bytes(read_limited(path, limits.archive_bytes, "archive"), str(path), limits)
 
@@ -79,7 +79,7 @@ def read_archive_bytes(data: bytes, where: str = "archive", limits: Limits | Non
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Nothing of a tree is garbage while it is built, and looking for it takes a third of the time of a large one."""
+    """Switch garbage collection off: a tree has no garbage while it is built, and the search takes a third of the time."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -90,24 +90,24 @@ def _without_collecting() -> Iterator[None]:
 
 
 class _Tree:
-    """Turns the nodes of one schema into values; every node with an id is built once."""
+    """Builds the values of a schema's nodes; every node with an id is built once."""
 
     def __init__(self, members: ArchiveMembers, limits: Limits, schema: dict[str, object]) -> None:
         self._members = members
         self._limits = limits
         self._nodes: dict[int, dict[str, object]] = {}
-        self._again: list[dict[str, object]] = []
+        self._repeated: list[dict[str, object]] = []
         self._shapes: dict[int, int] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._memo: dict[int, object] = {}
         self._building: set[int] = set()
         self.names: set[str] = set()
         self._index(schema)
-        for node in self._again:
+        for node in self._repeated:
             self._compare(node)
 
     def build(self, node: object) -> object:
-        """Return the value of one node."""
+        """The value of one node."""
         if not isinstance(node, dict) or not isinstance(node.get("__loader__"), str):
             raise self._members.damaged("schema.json has something in it that is not a node")
         identity = node.get("__id__")
@@ -134,7 +134,7 @@ class _Tree:
         return loader(self, node)
 
     def _index(self, schema: dict[str, object]) -> None:
-        """Note every node by its id and every name, also below nodes that we leave opaque; one level after the other."""
+        """Collect every node by its id, and every name, also below nodes that stay opaque; level by level."""
         level: list[Any] = [schema]
         for _ in range(self._limits.depth + 1):
             below: list[Any] = []
@@ -158,26 +158,26 @@ class _Tree:
         if type(identity) is not int:
             raise self._members.damaged(f"schema.json has the id {brief(identity)}")
         if self._nodes.setdefault(identity, node) is not node:
-            self._again.append(node)
+            self._repeated.append(node)
 
     def _remember_name(self, loader: object, node: dict[str, object]) -> None:
-        """Note the name that a node brings; its parts are short texts, so that nobody has to write out something long."""
+        """Collect the name that a node brings. Its parts must be short texts, so that no error message is long."""
         for part in (loader, node.get("__module__"), node.get("__class__")):
             if not (part is None or (type(part) is str and len(part) <= _LONGEST_NAME)):
                 raise self._members.damaged(f"schema.json has a node whose kind, module or class is {brief(part)}")
         self.names.add(skops_name(str(loader), _class_path(node)))
 
     def _compare(self, node: dict[str, object]) -> None:
-        """Refuse one id on two different nodes: skops keeps one of them and ignores the other."""
+        """Refuse two different nodes with the same id: skops keeps one of them and ignores the other."""
         identity = node["__id__"]
         first = self._nodes[identity] if isinstance(identity, int) else node
         if self._shape(node) != self._shape(first):
             raise self._members.damaged(f"two different nodes have the id {identity}")
 
     def _shape(self, part: object) -> object:
-        """What a part of the schema is, so that equal parts are equal: for objects and lists a number that each gets once.
+        """A key that is equal for equal parts of the schema: for an object or a list, a number that stands for its content.
 
-        Ids do not count, and files count by their content: one object may get two files.
+        Ids are ignored. Files are compared by their content, because one object may be stored in two files.
         """
         if type(part) is str:
             return part
@@ -284,7 +284,7 @@ class _Tree:
         return self._members.sparse(node.get("file"))
 
     def _object_array(self, node: dict[str, object]) -> object:
-        """Build an object array from the nested list of its items; the shape must be the one declared."""
+        """An object array from the nested list of its items, which must have the declared shape."""
         shape = self.build(node.get("shape"))
         if not isinstance(shape, tuple) or not shape or not all(type(size) is int and size >= 0 for size in shape):
             raise self._members.damaged(f"an array declares the shape {brief(shape)}")
@@ -298,7 +298,7 @@ class _Tree:
 
 
 def _flatten(items: list[object], shape: tuple[int, ...]) -> list[object] | None:
-    """Return the items of a nested list in order, None if it does not have this shape."""
+    """The items of a nested list in order; None if it does not have this shape."""
     if len(items) != shape[0]:
         return None
     if len(shape) == 1:

@@ -1,4 +1,4 @@
-"""The members of a ``.skops`` zip, read with every size checked first: nothing is unpacked to disk, nothing is run."""
+"""The members of a ``.skops`` zip. Every size is checked before it is read; nothing is unpacked to disk or run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _UNZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplement
 
 @dataclass(frozen=True)
 class Limits:
-    """How much an archive may ask us to read; real linear models stay far below."""
+    """How much we read of an archive; real linear models stay far below these limits."""
 
     archive_bytes: int = 256 * _MIB
     members: int = 10_000
@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass
 class _Meter:
-    """The bytes that may still be unpacked, shared with the archives inside an archive."""
+    """How many bytes may still be unpacked; an archive shares this with the archives inside it."""
 
     left: int
 
@@ -71,14 +71,14 @@ class ArchiveMembers:
         self._digests: dict[str, bytes] = {}
 
     def damaged(self, reason: str) -> ModelReadError:
-        """Return the error for an archive that no skops has written like this."""
+        """The error for an archive that skops does not write in this form."""
         return ModelReadError(
             f"{self._where}: the archive is damaged or forged: {reason}. Log the model again with "
             "mlflow.sklearn.log_model (default format)."
         )
 
     def read(self, name: object, *, limit: int | None = None) -> bytes:
-        """Return the bytes of one member."""
+        """The bytes of one member, at most ``limit`` (by default the limit of every member)."""
         info = self._infos.get(name) if isinstance(name, str) else None
         if info is None:
             raise self.damaged(f"the member {name!r} is missing")
@@ -95,20 +95,20 @@ class ArchiveMembers:
         return content
 
     def digest(self, name: str) -> bytes:
-        """Return a digest of one member's content."""
+        """A digest of one member's content."""
         if name not in self._digests:
             self._digests[name] = hashlib.blake2b(self.read(name), digest_size=16).digest()
         return self._digests[name]
 
     def array(self, name: object) -> NDArray[Any] | Opaque:
-        """Return one ``.npy`` member; numbers, booleans and text only, other types stay opaque, a pickle is refused."""
+        """One ``.npy`` member: an array of numbers, booleans or text. Other types stay opaque; a pickle is refused."""
         key = str(name)
         if key not in self._arrays:
             self._arrays[key] = self._load_array(key, self.read(name))
         return self._arrays[key]
 
     def sparse(self, name: object) -> NDArray[Any] | Opaque:
-        """Return a sparse matrix of scipy's ``.npz`` format as a dense array; other formats than csr and csc stay opaque."""
+        """A sparse matrix in scipy's ``.npz`` format as a dense array. Formats other than csr and csc stay opaque."""
         key = str(name)
         if key not in self._arrays:
             self._arrays[key] = self._load_sparse(key, self.read(name))
@@ -150,7 +150,7 @@ class ArchiveMembers:
         self._spend(sum(info.file_size for info in infos))
 
     def _load_array(self, name: str, content: bytes) -> NDArray[Any] | Opaque:
-        """Compare the header with the member's size, then let numpy read it (``allow_pickle=False``)."""
+        """Compare the header with the size of the member, then let numpy read it (``allow_pickle=False``)."""
         header, body = _split_npy(content)
         if header is None:
             raise self.damaged(f"member '{name}' is not a .npy file")
@@ -178,7 +178,7 @@ class ArchiveMembers:
 
 
 def _check_end_record(data: bytes, where: str, limits: Limits) -> None:
-    """Look at the zip's last record before Python reads a directory that could be made to have any length."""
+    """Check the last record of the zip before Python reads the directory, which a forger could make of any length."""
     if len(data) > limits.archive_bytes:
         raise ModelReadError(f"{where}: the archive has {len(data)} bytes, more than the {limits.archive_bytes} we read.")
     end = data[-_END_RECORD_BYTES:]
@@ -199,7 +199,7 @@ def _check_end_record(data: bytes, where: str, limits: Limits) -> None:
 
 
 def _split_npy(content: bytes) -> tuple[str | None, int]:
-    """Return the header's text (None if this is no ``.npy``) and the number of bytes behind it."""
+    """The text of the header (None if this is not a ``.npy`` file), and the number of bytes after it."""
     if not content.startswith(b"\x93NUMPY") or len(content) < 12 or content[6] not in (1, 2, 3) or content[7] != 0:
         return None, 0
     start = 10 if content[6] == 1 else 12
@@ -212,7 +212,7 @@ def _split_npy(content: bytes) -> tuple[str | None, int]:
 def _densify(
     layout: str, shape: NDArray[Any], parts: list[NDArray[Any] | Opaque], max_cells: int
 ) -> NDArray[np.float64] | None:
-    """Turn csr or csc arrays into a dense matrix, None if they do not describe one."""
+    """The dense matrix that csr or csc arrays describe; None if they describe none."""
     arrays = [part for part in parts if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "biuf"]
     if len(arrays) != 3 or shape.shape != (2,) or shape.dtype.kind not in "iu":
         return None

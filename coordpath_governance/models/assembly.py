@@ -1,8 +1,8 @@
 """From the columns that reach a linear estimator to terms over raw columns.
 
-With flows f_k of raw columns and coefficients w_k the score is w_0 + Σ w_k·f_k. Every shift goes into the intercept; what
-is left is summed per raw column: numeric flows into one `NumericTerm`, encodings into one `CategoricalTerm`. What is neither
-is multiplied out, so that polynomials of scaled columns become polynomials of raw ones, and goes into `FunctionTerm`s.
+With flows f_k of raw columns and coefficients w_k the score is w_0 + Σ w_k·f_k. Every shift goes into the intercept. The
+rest is summed per raw column: numeric flows into one `NumericTerm`, encodings into one `CategoricalTerm`. Everything else is
+multiplied out, so that polynomials of scaled columns become polynomials of raw ones, and goes into `FunctionTerm`s.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Terms:
 
 @dataclass
 class _Encoded:
-    """One encoding with the effect of each of its outputs; NaN is one that the estimator raises on."""
+    """One encoding with the effect of each of its outputs; NaN for an output on which the estimator raises."""
 
     encoding: Encoding
     effects: list[float]
 
     def effect(self, output: int | None) -> float | None:
-        """Return the effect of an output: zero for `NO_OUTPUT`, None where the model raises."""
+        """The effect of an output: zero for `NO_OUTPUT`, None if the model raises."""
         if output is None:
             return None
         effect = 0.0 if output == NO_OUTPUT else self.effects[output]
@@ -78,7 +78,7 @@ class _Encoded:
 
 @dataclass
 class _Column:
-    """What the flows of one raw column add up to; ``missing`` None if the model raises there."""
+    """The sum of the flows of one raw column; ``missing`` is None if the model raises on a missing value."""
 
     name: str
     coefficient: float = 0.0
@@ -97,7 +97,7 @@ class _Column:
 
 @dataclass(frozen=True)
 class _Itself:
-    """A raw number, ``fill`` where it is missing; None if the model raises there."""
+    """A raw number; ``fill`` where it is missing (None if the model raises)."""
 
     source: int
     fill: float | None
@@ -112,7 +112,7 @@ class _IsMissing:
 
 @dataclass(frozen=True)
 class _Mapped:
-    """A chain of maps on a raw number; ``missing`` as the fill of `_Itself`."""
+    """A chain of maps on a raw number; ``missing`` where the number is missing (None if the model raises)."""
 
     source: int
     maps: tuple[Map, ...]
@@ -139,20 +139,20 @@ _Atom: TypeAlias = _Itself | _IsMissing | _Mapped | _Output | _Table
 
 
 class _Sum:
-    """Adds up products of columns, each where it belongs."""
+    """Adds up columns and products of columns, each in the term it belongs to."""
 
     def __init__(self, intercept: float, frame: Frame, inputs: Sequence[str], where: str) -> None:
         self.intercept = intercept
         self.where = where
         self.columns = [_Column(name) for name in inputs]
         self._encoded = {encoding: _Encoded(encoding, [0.0] * encoding.count) for encoding in frame.encodings}
-        for each in self._encoded.values():
-            self.columns[each.encoding.source].encoded.append(each)
+        for encoded in self._encoded.values():
+            self.columns[encoded.encoding.source].encoded.append(encoded)
         self.tables: dict[str, list[CategoricalTerm]] = {}
         self._products: dict[frozenset[tuple[_Atom, int]], tuple[tuple[_Atom, ...], float]] = {}
 
     def add(self, weight: float, flow: SimpleFlow) -> None:
-        """Take in weight·flow."""
+        """Add weight·flow."""
         if isinstance(flow, NumericFlow):
             self.columns[flow.source].add(weight, flow)
             self.intercept += weight * flow.shift
@@ -167,16 +167,16 @@ class _Sum:
             self.add_product(weight, (flow,))
 
     def add_product(self, weight: float, factors: Sequence[SimpleFlow]) -> None:
-        """Take in weight·Π factors, multiplied out.
+        """Add weight·Π factors, multiplied out.
 
-        What is a scaled number more than once stays as it is: in raw powers of a year, say, it would be the difference of
-        numbers so large that nothing of it is left.
+        A scaled number that occurs more than once is not multiplied out. In raw powers of a year, say, the product would be
+        a difference of numbers so large that rounding would leave nothing of it.
         """
         often = Counter(flow.source for flow in factors if _is_scaled(flow))
-        kept = [flow for flow in factors if _is_scaled(flow) and often[flow.source] > 1]
-        whole = tuple(_Mapped(flow.source, flow.operations, _or_none(flow.missing)) for flow in kept)
-        products: list[tuple[float, tuple[_Atom, ...]]] = [(weight, whole)]
-        for flow in (flow for flow in factors if flow not in kept):
+        repeated = [flow for flow in factors if _is_scaled(flow) and often[flow.source] > 1]
+        mapped = tuple(_Mapped(flow.source, flow.operations, _or_none(flow.missing)) for flow in repeated)
+        products: list[tuple[float, tuple[_Atom, ...]]] = [(weight, mapped)]
+        for flow in (flow for flow in factors if flow not in repeated):
             gain, atom, shift = _split(flow)
             shifted = [(w * shift, atoms) for w, atoms in products] if shift else []
             products = [(w * gain, (*atoms, atom)) for w, atoms in products] + shifted
@@ -190,14 +190,14 @@ class _Sum:
         outputs: dict[Encoding, int] = {}
         for atom in atoms:
             if isinstance(atom, _Output) and outputs.setdefault(atom.encoding, atom.output) != atom.output:
-                return  # no level has two outputs of one encoding
-        once = [*dict.fromkeys(a for a in atoms if isinstance(a, _Output | _IsMissing))]
-        own = [*once, *(a for a in atoms if not isinstance(a, _Output | _IsMissing))]
-        if len(own) == 1 and not isinstance(own[0], _Mapped):
-            self._add_alone(weight, own[0])
+                return  # a level has only one output of an encoding
+        indicators = [*dict.fromkeys(a for a in atoms if isinstance(a, _Output | _IsMissing))]
+        factors = [*indicators, *(a for a in atoms if not isinstance(a, _Output | _IsMissing))]
+        if len(factors) == 1 and not isinstance(factors[0], _Mapped):
+            self._add_alone(weight, factors[0])
             return
-        key = frozenset(Counter(own).items())
-        first, before = self._products.get(key, (tuple(own), 0.0))
+        key = frozenset(Counter(factors).items())
+        first, before = self._products.get(key, (tuple(factors), 0.0))
         self._products[key] = (first, before + weight)
         if len(self._products) > _MOST_PRODUCTS:
             raise UnsupportedModelError(f"{self.where} multiplies more columns with each other than we read.")
@@ -214,7 +214,7 @@ class _Sum:
             self.add(weight, TableFlow(atom.encoding, "", atom.values))
 
     def functions(self) -> tuple[FunctionTerm, ...]:
-        """Every product that is not a term by itself; those of effects of one column are more effects of its levels."""
+        """The products that are not terms of one column. Products of effects of one column become effects of its levels."""
         pieces = []
         for piece in self._pieces():
             tables = [shape for shape in piece.shapes if isinstance(shape, CategoricalTerm)]
@@ -232,12 +232,12 @@ class _Sum:
 
     def categorical(self, column: _Column) -> CategoricalTerm:
         """The effects of a column's levels."""
-        own = _categorical_term(column, self.where)
+        term = _categorical_term(column, self.where)
         more = self.tables.get(column.name, [])
-        return table_of([own, *more], math.fsum) if more else own
+        return table_of([term, *more], math.fsum) if more else term
 
     def _pieces(self) -> Iterator[Piece]:
-        """The products as pieces; those that differ in an encoding's output only are one table of effects."""
+        """The products as pieces. Products that differ only in the output of an encoding form one table of effects."""
         tables: dict[tuple[Encoding, tuple[_Atom, ...]], list[float]] = {}
         for atoms, weight in self._products.values():
             output = next((atom for atom in atoms if isinstance(atom, _Output)), None)
@@ -277,7 +277,7 @@ def _is_scaled(flow: SimpleFlow) -> TypeGuard[NumericFlow]:
 
 
 def _or_none(missing: float | None) -> float | None:
-    """What a column is where a number is missing, None if the model raises there."""
+    """The value of a column where a number is missing; None if the model raises."""
     return None if missing is None or math.isnan(missing) else missing
 
 
@@ -286,7 +286,7 @@ def _one_hot(atom: _Output) -> _Table:
 
 
 def _split(flow: SimpleFlow) -> tuple[float, _Atom, float]:
-    """A column as gain·atom + shift."""
+    """The gain, atom and shift of a column, which is gain·atom + shift."""
     if isinstance(flow, LevelFlow):
         return flow.gain, _Output(flow.encoding, flow.output), flow.shift
     if isinstance(flow, TableFlow):
@@ -308,7 +308,12 @@ def assemble(
     inputs: Sequence[str],
     where: str,
 ) -> Terms:
-    """Add up ``weights`` over the columns of ``frame``, which were made from the raw columns ``inputs``."""
+    """The terms of the score intercept + Σ weights·columns, over raw columns.
+
+    ``weights`` are one for each column of ``frame``, which was made from the raw columns ``inputs``; ``where`` names the
+    model in errors. Raises `ModelReadError` if a coefficient overflows, `UnsupportedModelError` for products that are not
+    read.
+    """
     total = _Sum(intercept, frame, inputs, where)
     raw: list[RawCoefficient] = []
     for weight, flow in _expanded(weights, frame, total):
@@ -337,7 +342,7 @@ def _is_product(flow: RawFlow | SimpleFlow | CombinedFlow) -> bool:
 
 
 def _raw_gain(flow: SimpleFlow) -> float:
-    """What the estimator's own coefficient is multiplied with for one unit of the raw column."""
+    """The factor that turns the estimator's own coefficient into one per unit of the raw column."""
     if isinstance(flow, LevelFlow):
         return flow.gain
     if isinstance(flow, NumericFlow):
@@ -346,9 +351,9 @@ def _raw_gain(flow: SimpleFlow) -> float:
 
 
 def _expanded(weights: Sequence[float], frame: Frame, total: _Sum) -> Iterable[tuple[float, RawFlow | SimpleFlow]]:
-    """Every column with its weight, and once each those that combinations are made of, with all of their weights.
+    """Every column with its weight; a column that occurs in combinations comes once, with the sum of its weights.
 
-    Shifts of combinations, and products of columns, go into ``total`` at once.
+    Shifts of combinations, and products of columns, are added to ``total`` here.
     """
     within: dict[SimpleFlow, float] = {}
     for weight, flow in zip(weights, frame.flows, strict=True):
@@ -365,33 +370,37 @@ def _expanded(weights: Sequence[float], frame: Frame, total: _Sum) -> Iterable[t
 
 
 def _gain_when_missing(flow: NumericFlow) -> float | None:
-    """Return by how much a missing value raises the flow above its shift, None if it reaches the estimator as NaN."""
+    """By how much a missing value raises the flow above its shift; None if it reaches the estimator as NaN."""
     if flow.missing is None or math.isnan(flow.missing):
         return None
     return flow.missing - flow.shift
 
 
 def _categorical_term(column: _Column, where: str) -> CategoricalTerm:
-    """Add up the encodings of one column, and its missing indicator if it is not used as a number otherwise.
+    """Add up the encodings of one column, and its missing indicator if the column is not used as a number otherwise.
 
-    A level that one of the encodings does not know and raises on is left out, as ``unknown`` is None then.
+    A level on which one of the encodings raises is left out; ``unknown`` is None then.
     """
-    tables = [_outputs_by_label(each.encoding, column.name, where) for each in column.encoded]
+    tables = [_outputs_by_label(encoded.encoding, column.name, where) for encoded in column.encoded]
     effects: dict[str, float] = {}
     for label in dict.fromkeys(label for table in tables for label in table):
         total = _total(
-            each.effect(table.get(label, each.encoding.unknown)) for each, table in zip(column.encoded, tables, strict=True)
+            encoded.effect(table.get(label, encoded.encoding.unknown))
+            for encoded, table in zip(column.encoded, tables, strict=True)
         )
         if total is not None:
             effects[label] = total
-    unknown = _total(each.effect(each.encoding.unknown) for each in column.encoded)
+    unknown = _total(encoded.effect(encoded.encoding.unknown) for encoded in column.encoded)
     indicated = column.is_numeric and column.only_indicators
     missing = _total(
-        [*(each.effect(each.encoding.missing) for each in column.encoded), column.missing if indicated else 0.0]
+        [
+            *(encoded.effect(encoded.encoding.missing) for encoded in column.encoded),
+            column.missing if indicated else 0.0,
+        ]
     )
-    explicit = indicated or any(each.encoding.missing_is_level for each in column.encoded)
+    explicit = indicated or any(encoded.encoding.missing_is_level for encoded in column.encoded)
     _place_missing(column.name, effects, missing, unknown, explicit=explicit, where=where)
-    levels = [level for each in column.encoded for level in each.encoding.outputs]
+    levels = [level for encoded in column.encoded for level in encoded.encoding.outputs]
     return CategoricalTerm(
         column.name,
         levels=tuple(effects),
@@ -405,7 +414,7 @@ def _categorical_term(column: _Column, where: str) -> CategoricalTerm:
 def _place_missing(
     name: str, effects: dict[str, float], missing: float | None, unknown: float | None, *, explicit: bool, where: str
 ) -> None:
-    """Enter the effect of a missing value among the levels, unless the rule for unknown levels says the same."""
+    """Add the effect of a missing value to ``effects``, unless an unknown level has the same effect."""
     if missing is None and unknown is not None:
         raise UnsupportedModelError(
             f"{where}: the column '{name}' raises on missing values but not on unknown levels, which is not supported; "
@@ -421,7 +430,7 @@ def _place_missing(
 
 
 def _outputs_by_label(encoding: Encoding, name: str, where: str) -> Mapping[str, int]:
-    """Return the encoding's outputs by the label of the level; 1 and "1" in one column cannot be told apart."""
+    """The encoding's outputs by the label of the level. Raises if two levels have one label, such as 1 and "1"."""
     outputs: dict[str, int] = {}
     for level, output in encoding.outputs.items():
         if outputs.setdefault(level_label(level), output) != output:
@@ -432,7 +441,7 @@ def _outputs_by_label(encoding: Encoding, name: str, where: str) -> Mapping[str,
 
 
 def _total(effects: Iterable[float | None]) -> float | None:
-    """Return the sum, None if any of them raises."""
+    """The sum; None if any of the effects is None."""
     total = 0.0
     for effect in effects:
         if effect is None:

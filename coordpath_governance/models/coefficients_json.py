@@ -1,12 +1,12 @@
 """``coefficients.json``: a linear model written down, schema ``coordpath.coefficients/1``.
 
 Authors whose model we cannot read can declare it in this form, and a report stores its two models in it. It covers every
-field of `LinearModel` but the provenance, and the round trip is exact:
+field of `LinearModel` except the provenance, and the round trip is exact:
 ``from_document(to_document(model)) == replace(model, provenance=Provenance())``, also through JSON text.
 
-Required are ``schema``, ``intercept`` and at least one of ``numeric``, ``categorical`` and ``functions``; what is left out
-has the default of `LinearModel`, ``link`` that of the family. A multinomial model has ``class_scores`` in place of terms of
-its own.
+Required are ``schema``, ``intercept`` and at least one of ``numeric``, ``categorical`` and ``functions``. Any other key has
+the default of `LinearModel`; the default of ``link`` is that of the family. A multinomial model has ``class_scores`` in
+place of terms.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from coordpath_governance.models.functions import MOST_COLUMNS, Curve, FunctionT
 from coordpath_governance.models.kinds import LINKS, fault_of_kind
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
 from coordpath_governance.models.maps import MAPS, Map, map_document
+from coordpath_governance.models.tree import read_limited
 
 __all__ = [
     "DECLARED",
@@ -42,13 +43,13 @@ SCHEMA = "coordpath.coefficients/1"
 _MAX_BYTES, _MAX_PARTS = 32 << 20, 3_000_000
 _MOST = {"functions": 2_000, "pieces": 10_000, "shapes": 100, "maps": 1_000}
 _MOST_NUMBERS = 20_000
-"""So many parts a function may have, and so many edges, knots or quantiles a map."""
+"""`_MOST`: the most entries of a list, by its key; `_MOST_NUMBERS`: the most edges, knots or quantiles of a map."""
 
 _Item = TypeVar("_Item")
 
 
 def to_document(model: LinearModel) -> dict[str, object]:
-    """Return the model as JSON values; what says nothing of a least-squares model is written of others only."""
+    """The model as JSON values. Keys that mean nothing for a least-squares model are written for other models only."""
     kind: dict[str, object] = {"family": model.family, "link": model.link}
     if model.power is not None:
         kind["power"] = model.power
@@ -59,12 +60,12 @@ def to_document(model: LinearModel) -> dict[str, object]:
     if model.threshold is not None:
         kind["threshold"] = model.threshold
     if model.target_map:
-        kind["target_map"] = [map_document(each) for each in model.target_map]
+        kind["target_map"] = [map_document(step) for step in model.target_map]
     return {"schema": SCHEMA, **_score_document(model, kind)}
 
 
 def _score_document(model: LinearModel, kind: Mapping[str, object]) -> dict[str, object]:
-    """One linear score, and what is told beside it."""
+    """One linear score, and the facts about it; ``kind`` holds the keys of a whole model."""
     return {
         "intercept": model.intercept,
         "has_intercept": model.has_intercept,
@@ -85,7 +86,7 @@ def _score_document(model: LinearModel, kind: Mapping[str, object]) -> dict[str,
 
 
 def _categorical_document(term: CategoricalTerm) -> dict[str, object]:
-    """One categorical term; that its levels are text is written only where they read like truth values."""
+    """One categorical term. ``text_levels`` is written only if it is set."""
     return {
         "column": term.column,
         "levels": list(term.levels),
@@ -106,11 +107,15 @@ def _function_document(term: FunctionTerm) -> dict[str, object]:
 def _shape_document(shape: Shape) -> dict[str, object]:
     if isinstance(shape, CategoricalTerm):
         return _categorical_document(shape)
-    return {"column": shape.column, "maps": [map_document(each) for each in shape.maps], "missing": shape.missing}
+    return {"column": shape.column, "maps": [map_document(step) for step in shape.maps], "missing": shape.missing}
 
 
 def from_document(document: Mapping[str, object]) -> LinearModel:
-    """Return the model a document describes; what is unknown, mistyped, doubled or not finite is an error."""
+    """The model that a document describes.
+
+    Raises `ModelReadError` for a key that is unknown, missing or of the wrong type, for duplicates, and for numbers that are
+    not finite.
+    """
     fields = _Fields(document, "")
     schema = fields.get("schema", None)
     if schema != SCHEMA:
@@ -134,7 +139,7 @@ def from_document(document: Mapping[str, object]) -> LinearModel:
 
 
 def _score(fields: _Fields, *, has_terms: bool = True) -> LinearModel:
-    """One linear score; that of a whole multinomial model has no terms, and need not say so."""
+    """One linear score. A multinomial model as a whole has no terms, so the keys for terms may be missing there."""
     if has_terms and not any(map(fields.has, ("numeric", "categorical", "functions"))):
         both = f"'{fields.path('numeric')}' and '{fields.path('categorical')}'"
         raise ModelReadError(f"the keys {both} are both missing; give at least one.")
@@ -152,21 +157,18 @@ def _score(fields: _Fields, *, has_terms: bool = True) -> LinearModel:
         library=fields.text("library", ""),
         remarks=fields.texts("remarks", ()),
     )
-    _refuse_doubles(fields.path("numeric"), [term.column for term in model.numeric])
-    _refuse_doubles(fields.path("categorical"), [term.column for term in model.categorical])
-    _refuse_doubles(fields.path("functions"), [term.name for term in model.functions])
+    _refuse_duplicates(fields.path("numeric"), [term.column for term in model.numeric])
+    _refuse_duplicates(fields.path("categorical"), [term.column for term in model.categorical])
+    _refuse_duplicates(fields.path("functions"), [term.name for term in model.functions])
     return model
 
 
 def read_coefficients(path: Path) -> LinearModel:
-    """Read a file that an author has put beside a model; its ``source`` says so, whatever the file claims."""
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise ModelReadError(f"{path}: the file cannot be read ({error}); check the path.") from error
-    if len(data) > _MAX_BYTES:
-        raise ModelReadError(f"{path}: the file has more than the {_MAX_BYTES} bytes we read.")
+    """Read a file of declared coefficients. The ``source`` of the model says that it is declared, whatever the file claims.
+
+    Raises `ModelReadError` if the file cannot be read or describes no model.
+    """
+    data = read_limited(path, _MAX_BYTES, "file")
     document = read_json(data, str(path), ModelReadError, max_parts=_MAX_PARTS)
     if not isinstance(document, dict):
         raise ModelReadError(f"{path}: this is not a JSON object; write it with coordpath_governance.models.to_document.")
@@ -177,14 +179,14 @@ def read_coefficients(path: Path) -> LinearModel:
 
 
 def with_source(model: LinearModel, source: str) -> LinearModel:
-    """The same model, said to come from ``source`` in all its scores."""
+    """The same model with ``source`` as the source of all its scores."""
     return replace(model, source=source, class_scores=tuple(replace(score, source=source) for score in model.class_scores))
 
 
 def declared_bytes(model: LinearModel) -> bytes:
-    """The canonical JSON of the document that declares a model, wherever its coefficients come from.
+    """The canonical JSON of the document that declares a model, whatever its source is.
 
-    Two files that state the same model have the same bytes, whatever the order of their keys and what they leave out.
+    Two files that describe the same model have the same bytes, whatever the order of their keys and the keys left out.
     """
     return canonical_bytes(to_document(replace(with_source(model, DECLARED), remarks=())))
 
@@ -197,7 +199,7 @@ def _categorical_term(fields: _Fields) -> CategoricalTerm:
     levels, effects = fields.texts("levels"), fields.numbers("effects")
     if len(levels) != len(effects):
         raise fields.error("effects", f"has {len(effects)} entries for {len(levels)} levels; give one for each")
-    _refuse_doubles(fields.path("levels"), levels)
+    _refuse_duplicates(fields.path("levels"), levels)
     return CategoricalTerm(
         fields.text("column"),
         levels,
@@ -259,21 +261,21 @@ def _raw_coefficient(fields: _Fields) -> RawCoefficient:
     return RawCoefficient(fields.text("name"), fields.number("value"))
 
 
-def _refuse_doubles(key: str, values: list[str] | tuple[str, ...]) -> None:
+def _refuse_duplicates(key: str, values: list[str] | tuple[str, ...]) -> None:
     if len(set(values)) != len(values):
         twice = Counter(values).most_common(1)[0][0]
         raise ModelReadError(f"the key '{key}' has {twice!r} twice; keep one of them.")
 
 
 class _Fields:
-    """The keys of one JSON object, each taken once by its type; what nobody took is unknown."""
+    """The keys of one JSON object. Each is read by its type; a key that nobody has read is unknown."""
 
     def __init__(self, document: object, prefix: str) -> None:
         self._prefix = prefix
         if not isinstance(document, Mapping):
             raise ModelReadError(f"the key '{prefix.rstrip('.')}' has an entry that is not an object.")
         self._values = document
-        self._taken: set[str] = set()
+        self._read: set[str] = set()
 
     def path(self, key: str) -> str:
         return f"{self._prefix}{key}"
@@ -285,7 +287,7 @@ class _Fields:
         return key in self._values
 
     def get(self, key: str, *default: object) -> object:
-        self._taken.add(key)
+        self._read.add(key)
         if key not in self._values and not default:
             raise self.error(key, "is missing")
         return self._values[key] if key in self._values else default[0]
@@ -312,22 +314,22 @@ class _Fields:
             raise self.error(key, f"is {value!r}; write true or false")
         return value
 
-    def choice(self, key: str, known: tuple[str, ...], *default: str) -> str:
+    def choice(self, key: str, choices: tuple[str, ...], *default: str) -> str:
         value = self.text(key, *default)
-        if value not in known:
-            raise self.error(key, f"is {value!r}; known are {', '.join(known)}")
+        if value not in choices:
+            raise self.error(key, f"is {value!r}; known are {', '.join(choices)}")
         return value
 
     def items(self, key: str, make: Callable[[_Fields], _Item]) -> tuple[_Item, ...]:
-        made: list[_Item] = []
+        items: list[_Item] = []
         values = self._list(key, self.get(key, []))
         if len(values) > _MOST.get(key, len(values)):
             raise self.error(key, f"has {len(values)} entries; at most {_MOST[key]} are read")
         for position, value in enumerate(values):
             fields = _Fields(value, f"{self.path(key)}[{position}].")
-            made.append(make(fields))
+            items.append(make(fields))
             fields.refuse_others()
-        return tuple(made)
+        return tuple(items)
 
     def facts(self, key: str) -> dict[str, float | str | bool | None]:
         value = self.get(key, {})
@@ -339,9 +341,9 @@ class _Fields:
         }
 
     def refuse_others(self) -> None:
-        unknown = [key for key in self._values if key not in self._taken]
+        unknown = [key for key in self._values if key not in self._read]
         if unknown:
-            raise self.error(str(unknown[0]), f"is unknown; known are {', '.join(sorted(self._taken))}")
+            raise self.error(str(unknown[0]), f"is unknown; known are {', '.join(sorted(self._read))}")
 
     def _list(self, key: str, value: object) -> list[object] | tuple[object, ...]:
         if not isinstance(value, (list, tuple)):

@@ -1,8 +1,8 @@
 """Which code serves a model: its environment files, read as data.
 
-MLflow installs what ``requirements.txt``, ``conda.yaml`` and ``python_env.yaml`` ask for before it loads a model. What they
-ask for by name and version can be compared; an index, an address, a path or an option is a remark that a person looks at.
-A file that cannot be read is damaged: what it asks for is not known.
+Before MLflow loads a model it installs the packages that ``requirements.txt``, ``conda.yaml`` and ``python_env.yaml`` ask
+for. Packages asked for by name and version can be compared. An index, an address, a path or an option becomes a remark,
+which a person looks at. A file that cannot be read is damaged: we do not know what it asks for.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ _LONGEST_CONDA_LINE = 200
 _PYTHON_VERSION = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,5}){0,3}(?:[A-Za-z0-9.+]{0,20})")
 _INCLUDED = re.compile(r"(?:-r|--requirement)[ =]requirements\.txt")
 
-_Found = Iterator["Pin | Remark"]
+_Requests = Iterator["Pin | Remark"]
 
 
 @dataclass(frozen=True)
 class Environment:
     """What the environment files of one model ask for.
 
-    ``pins`` are the packages by name; ``remarks`` what a person should look at; ``damaged`` why files could not be read.
+    ``pins`` are packages by name and version, ``remarks`` what a person should look at, and ``damaged`` the reasons why
+    files could not be read.
     """
 
     files: tuple[str, ...] = ()
@@ -59,41 +60,41 @@ class Environment:
 def read_environment(folder: Path) -> Environment | None:
     """The environment of the model in ``folder``; None for a folder without MLmodel and without environment files.
 
-    Never raises for what the files hold.
+    The content of the files never raises an error; what cannot be read is in ``damaged``.
     """
     if not folder.is_dir():
         return None
-    account = _Account(folder)
-    account.take()
-    if not account.files and not (folder / "MLmodel").exists():
+    reading = _EnvironmentFiles(folder)
+    reading.read_all()
+    if not reading.files and not (folder / "MLmodel").exists():
         return None
-    return account.environment()
+    return reading.environment()
 
 
-class _Account:
-    """What was found so far."""
+class _EnvironmentFiles:
+    """Reads the files of one folder one after the other, and collects what they ask for."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files: list[str] = []
         self._pins: dict[str, list[Pin]] = {}
-        self._besides: list[Pin] = []
+        self._other_pins: list[Pin] = []
         self._including: set[str] = set()
         self._python: dict[str, str] = {}
         self._channels: list[str] = []
         self._remarks: list[Remark] = []
         self._damaged: list[str] = []
 
-    def take(self) -> None:
+    def read_all(self) -> None:
         names = self._names()
-        readers: dict[str, Callable[[str, bytes], _Found]] = {
+        readers: dict[str, Callable[[str, bytes], _Requests]] = {
             _REQUIREMENTS: self._requirements,
             _CONDA: self._conda,
             _PYTHON: self._python_env,
         }
         for kind, read in readers.items():
             for name in names[kind]:
-                self._take_file(kind, name, read)
+                self._read_file(kind, name, read)
         for name in _LOCKED:
             if (self.folder / name).exists():
                 self.files.append(name)
@@ -103,7 +104,7 @@ class _Account:
             self._remarks.append(Remark(_PYTHON, None, f"it names another version of Python than {_CONDA} does"))
 
     def environment(self) -> Environment:
-        unique = _sorted({*self._besides, *(pin for pins in self._pins.values() for pin in pins)})
+        unique = _sorted({*self._other_pins, *(pin for pins in self._pins.values() for pin in pins)})
         damaged = list(self._damaged)
         if len(unique) > _MOST_PINS:
             damaged.append(f"they ask for {len(unique)} packages; at most {_MOST_PINS} are read")
@@ -121,10 +122,10 @@ class _Account:
         )
 
     def _compare(self, virtual: frozenset[str]) -> None:
-        """A remark if the files ask pip for different packages: which of them is installed depends on who serves the model.
+        """Add a remark if the files ask pip for different packages: which are installed depends on who serves the model.
 
-        A file that includes requirements.txt asks for what that asks for. Of the files for a ``virtual`` environment only
-        those count that ask for something.
+        A file that includes requirements.txt asks for the same packages as that file. A file for a ``virtual`` environment
+        that asks for nothing is ignored.
         """
         asked = {
             label: frozenset([*pins, *(self._pins.get(_REQUIREMENTS, ()) if label in self._including else ())])
@@ -136,12 +137,12 @@ class _Account:
         first, *others = asked
         other = next(label for label in others if asked[label] != asked[first])
         differing = _sorted(frozenset().union(*asked.values()) - frozenset.intersection(*asked.values()))
-        named = shown(", ".join(f"{pin.package}{pin.version}" for pin in differing[:_MOST_NAMED]))
+        listed = shown(", ".join(f"{pin.package}{pin.version}" for pin in differing[:_MOST_NAMED]))
         more = f" and {len(differing) - _MOST_NAMED} more" if len(differing) > _MOST_NAMED else ""
-        self._remarks.append(Remark(other, None, f"the files ask for different packages: {named}{more}"))
+        self._remarks.append(Remark(other, None, f"the files ask for different packages: {listed}{more}"))
 
     def _names(self) -> dict[str, tuple[str, ...]]:
-        """The usual names, and those that MLmodel gives instead."""
+        """By kind of file: its usual name, and the name that MLmodel gives."""
         names = {_REQUIREMENTS: [_REQUIREMENTS], _CONDA: [_CONDA], _PYTHON: [_PYTHON]}
         try:
             stated = open_model_files(self.folder).flavours.get("python_function", {}).get("env")
@@ -157,9 +158,9 @@ class _Account:
                 names[kind].append(value)
                 if not (self.folder / value).exists():
                     self._damaged.append(f"MLmodel names {shown(value)}, which is not there")
-        return {kind: tuple(found) for kind, found in names.items()}
+        return {kind: tuple(paths) for kind, paths in names.items()}
 
-    def _take_file(self, kind: str, name: str, read: Callable[[str, bytes], _Found]) -> None:
+    def _read_file(self, kind: str, name: str, read: Callable[[str, bytes], _Requests]) -> None:
         label = shown(name)
         try:
             path = ModelFiles(self.folder, {}).path(name)
@@ -171,18 +172,18 @@ class _Account:
             if len(data) > _MAX_BYTES[kind]:
                 self._damaged.append(f"{label} has more than the {_MAX_BYTES[kind]} bytes we read")
                 return
-            found = list(read(label, data))
+            requests = list(read(label, data))
         except (OSError, ModelReadError, UnicodeDecodeError, RecursionError, ValueError) as error:
             self._damaged.append(f"{label} cannot be read: {shown(str(error).removeprefix(f'{label}: '))}")
             return
-        self._remarks += [each for each in found if isinstance(each, Remark)]
-        self._pins.setdefault(label, []).extend(each for each in found if isinstance(each, Pin))
+        self._remarks += [request for request in requests if isinstance(request, Remark)]
+        self._pins.setdefault(label, []).extend(request for request in requests if isinstance(request, Pin))
 
     @staticmethod
-    def _requirements(label: str, data: bytes) -> _Found:
+    def _requirements(label: str, data: bytes) -> _Requests:
         yield from read_requirements(label, data.decode("utf-8"))
 
-    def _conda(self, label: str, data: bytes) -> _Found:
+    def _conda(self, label: str, data: bytes) -> _Requests:
         fields = _Mapping(label, compose_yaml(data, label))
         yield from fields.unknown(_KEYS[_CONDA])
         for channel, line in fields.texts("channels"):
@@ -207,9 +208,9 @@ class _Account:
         if package == "python":
             self._python[_CONDA] = version.lstrip("= ")
         elif package not in _BUILD:
-            self._besides.append(Pin(package, version))
+            self._other_pins.append(Pin(package, version))
 
-    def _python_env(self, label: str, data: bytes) -> _Found:
+    def _python_env(self, label: str, data: bytes) -> _Requests:
         fields = _Mapping(label, compose_yaml(data, label))
         yield from fields.unknown(_KEYS[_PYTHON])
         python = fields.text("python")
@@ -223,16 +224,16 @@ class _Account:
             yield from self._pip_line(label, text, line)
 
     def _build_line(self, label: str, text: str, line: int) -> Iterator[Remark]:
-        """What is installed before all else and is no part of the model's packages: pip's own tools, or a remark."""
-        for each in read_requirement(label, line, text):
-            if isinstance(each, Remark):
-                yield each
-            elif each.package not in _BUILD:
-                self._besides.append(each)
+        """A package that is installed first, for the installation itself; a remark for any but pip's own tools."""
+        for request in read_requirement(label, line, text):
+            if isinstance(request, Remark):
+                yield request
+            elif request.package not in _BUILD:
+                self._other_pins.append(request)
                 yield Remark(label, line, f"a build dependency other than {', '.join(_BUILD)}: {shown(text)}")
 
-    def _pip_line(self, label: str, text: str, line: int) -> _Found:
-        """One entry of a list for pip; the model's own requirements.txt is read by itself."""
+    def _pip_line(self, label: str, text: str, line: int) -> _Requests:
+        """One entry of a list for pip. A reference to the model's own requirements.txt is recorded, not read again."""
         if _INCLUDED.fullmatch(text.strip()) is None:
             yield from read_requirement(label, line, text)
         else:
@@ -248,7 +249,7 @@ def _line(node: yaml.Node) -> int:
 
 
 class _Mapping:
-    """A YAML mapping whose keys are texts, each there once; `ModelReadError` for anything else."""
+    """A YAML mapping whose keys are different texts. Raises `ModelReadError` for anything else."""
 
     def __init__(self, label: str, node: yaml.Node | None) -> None:
         self._label = label
@@ -257,13 +258,13 @@ class _Mapping:
         self._nodes: dict[str, yaml.Node] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.value in self._nodes or key.value == "<<":
-                raise ModelReadError(f"{label}: line {_line(key)}: a key that is no text, or is there twice")
+                raise ModelReadError(f"{label}: line {_line(key)}: a key that is not text, or that occurs twice")
             self._nodes[str(key.value)] = value
 
-    def unknown(self, known: tuple[str, ...]) -> Iterator[Remark]:
-        """A remark on every key that MLflow does not write: it could set variables, or name what is installed."""
+    def unknown(self, known_keys: tuple[str, ...]) -> Iterator[Remark]:
+        """A remark on every key that MLflow does not write: it could set variables, or install packages."""
         for key, node in self._nodes.items():
-            if key not in known:
+            if key not in known_keys:
                 yield Remark(self._label, _line(node), f"a key that is not known here: {shown(key)}")
 
     def items(self, key: str) -> list[yaml.Node]:

@@ -13,7 +13,7 @@ from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.names import TYPES, class_of
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, brief
 
-__all__ = ["Fitted", "as_float", "named", "plain", "sklearn_class", "version_of"]
+__all__ = ["Fitted", "as_float", "plain", "sklearn_class", "stored_name", "version_of"]
 
 _FUNCTIONS = frozenset(
     (
@@ -43,19 +43,22 @@ _OBJECTS = frozenset(
         ),
     )
 )
-"""Attributes that may hold a function, a type, or an object; any other that does could stand in place of a method."""
+"""Attributes that may hold a function (`_FUNCTIONS`), a type (`_TYPES`) or an object (`_OBJECTS`).
+
+In any other attribute such a value could replace a method.
+"""
 
 
 def sklearn_class(value: object) -> str | None:
-    """Return the name of a scikit-learn class that we understand, by its exact path; None for anything else.
+    """The name of a scikit-learn or glum class that we read, found by its exact path; None for anything else.
 
-    What a call has made is none: its constructor may have set what its attributes do not say.
+    An object that a call returned counts as something else: the call may have set more than the attributes show.
     """
     return class_of(value.class_path) if isinstance(value, ArchivedObject) and value.is_plain else None
 
 
 def _may_hold(name: str, value: object) -> bool:
-    """Whether an attribute of this name may hold this value; plain values may stand anywhere."""
+    """Whether an attribute of this name may hold this value; any attribute may hold a plain value."""
     if not isinstance(value, (Named, Opaque, ArchivedObject)) or name in _FUNCTIONS or name in _OBJECTS:
         return True
     return name in _TYPES and (not isinstance(value, Named) or value.path in TYPES)
@@ -69,32 +72,33 @@ class Fitted:
     where: str
 
     def __post_init__(self) -> None:
-        """Refuse an attribute that would shadow a method: skops' loader would call it instead of scikit-learn's own."""
+        """Refuse an attribute that would shadow a method: the loaded object would call it instead of scikit-learn's own."""
         for name, value in self.archived.attributes.items():
             if not _may_hold(name, value):
                 raise ModelReadError(
-                    f"{self.where} stores {named(value)} as its attribute '{name}', which no {self.archived.class_name} "
-                    "has; this may hide other code behind known coefficients. Fit and log the model again."
+                    f"{self.where} stores {stored_name(value)} as its attribute '{name}', which no "
+                    f"{self.archived.class_name} has; this may hide other code behind known coefficients. "
+                    "Fit and log the model again."
                 )
 
     def error(self, reason: str) -> ModelReadError:
-        """Return the error for an object that scikit-learn has not written like this."""
+        """The error for an object that scikit-learn does not write in this form."""
         return ModelReadError(f"{self.where}: {reason}. The model is damaged or forged; fit and log it again.")
 
     def refusal(self, reason: str) -> UnsupportedModelError:
-        """Return the error for an object that is sound but cannot be written as a linear model."""
+        """The error for an object that is sound, but cannot be written as a linear model."""
         return UnsupportedModelError(f"{self.where} {reason}")
 
     def has(self, name: str) -> bool:
-        """Tell whether there is such an attribute."""
+        """Whether there is an attribute of this name."""
         return name in self.archived.attributes
 
     def get(self, name: str, default: object = None) -> object:
-        """Return an attribute as it is."""
+        """An attribute as it is stored; ``default`` if it is not there."""
         return self.archived.attributes.get(name, default)
 
     def required(self, name: str) -> object:
-        """Return an attribute that only fitting sets."""
+        """An attribute that fitting sets. Raises `UnsupportedModelError` if it is not there."""
         if name not in self.archived.attributes:
             raise UnsupportedModelError(
                 f"{self.where} is a {self.archived.class_name} that was not fitted (it has no '{name}'); "
@@ -103,26 +107,26 @@ class Fitted:
         return self.archived.attributes[name]
 
     def flag(self, name: str, default: bool) -> bool:
-        """Return an attribute that is true or false."""
+        """An attribute that is true or false. Raises `ModelReadError` for anything else."""
         value = plain(self.archived.attributes.get(name, default))
         if not isinstance(value, bool):
             raise self.error(f"'{name}' is {brief(value)}, not true or false")
         return value
 
     def text(self, name: str, default: str) -> str:
-        """Return an attribute that is a word; "" if it is something else, such as a function."""
+        """An attribute that is text; "" if it holds something else, such as a function."""
         value = plain(self.archived.attributes.get(name, default))
         return value if isinstance(value, str) else ""
 
     def count(self, name: str) -> int | None:
-        """Return a count, None if the object has no such attribute."""
+        """An attribute that is a whole number; None if the object has no such attribute."""
         value = plain(self.archived.attributes.get(name))
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
             raise self.error(f"'{name}' is {brief(value)}, not a count")
         return value
 
     def vector(self, name: str, length: int, *, nonzero: bool = False) -> list[float]:
-        """Return one finite number per column."""
+        """An attribute with ``length`` finite numbers; none of them may be zero if ``nonzero``."""
         value = self.required(name)
         if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "biuf":
             raise self.error(f"'{name}' is not a list of numbers")
@@ -136,22 +140,22 @@ class Fitted:
         return numbers
 
     def positions(self, name: str, below: int) -> list[int]:
-        """Return positions of columns or levels."""
+        """An attribute that lists positions in [0, ``below``)."""
         return self.checked_positions(self.required(name), name, below)
 
     def checked_positions(self, value: object, name: str, below: int) -> list[int]:
-        """Return a list of whole numbers in [0, ``below``)."""
+        """``value`` as a list of whole numbers in [0, ``below``); ``name`` names it in errors."""
         items = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
         if not isinstance(items, (list, tuple)):
             raise self.error(f"'{name}' is not a list of positions")
         numbers = [plain(item) for item in items]
-        found = [number for number in numbers if type(number) is int and 0 <= number < below]
-        if len(found) != len(numbers):
+        positions = [number for number in numbers if type(number) is int and 0 <= number < below]
+        if len(positions) != len(numbers):
             raise self.error(f"'{name}' has entries that are not positions below {below}")
-        return found
+        return positions
 
     def feature_names(self) -> tuple[str, ...] | None:
-        """Return the names the object was fitted with, None if it was fitted on a bare array."""
+        """The column names that the object was fitted with; None if it was fitted on an array without names."""
         value = self.archived.attributes.get("feature_names_in_")
         if value is None:
             return None
@@ -163,7 +167,7 @@ class Fitted:
         return tuple(str(item) for item in items)
 
     def check_width(self, width: int) -> None:
-        """Compare the number of columns that arrive with the number the object was fitted on."""
+        """Raise unless ``width``, the number of columns that arrive, is the number that the object was fitted on."""
         expected = self.count("n_features_in_")
         if expected is not None and expected != width:
             raise self.error(f"it was fitted on {expected} columns and receives {width}")
@@ -175,15 +179,15 @@ def version_of(fitted: Fitted) -> tuple[int, ...]:
     return tuple(int(part) for part in parts) if all(part.isdecimal() for part in parts) else ()
 
 
-def named(value: object) -> str:
-    """What something that is no plain value is called."""
+def stored_name(value: object) -> str:
+    """The name of a class, function or object of the file; a plain value is quoted."""
     if isinstance(value, ArchivedObject):
         return value.class_path
     return value.path if isinstance(value, Named) else value.what if isinstance(value, Opaque) else brief(value)
 
 
 def plain(value: object) -> object:
-    """Return a numpy scalar (or array of one without dimensions) as the Python value it is."""
+    """The Python value of a numpy scalar or of an array without dimensions; anything else as it is."""
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.shape == ()):
         item: object = value.item()
         return item
@@ -191,7 +195,7 @@ def plain(value: object) -> object:
 
 
 def as_float(value: object) -> float | None:
-    """Return a finite number, also from an array of one; None if it is not one."""
+    """The finite number that ``value`` is, or that an array of one element holds; None for anything else."""
     item = plain(value)
     if isinstance(item, np.ndarray) and item.size == 1:
         array: NDArray[Any] = item

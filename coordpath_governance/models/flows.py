@@ -1,13 +1,13 @@
-"""What flows through a preprocessing pipeline: every column as a function of one raw input column, or a sum of products.
+"""The columns in a preprocessing pipeline: each is a function of one raw input column, or a sum of products of such.
 
 - `RawFlow`: the input column itself, possibly with a fill value for missing entries;
-- `NumericFlow`: scale·x + shift, and a value of its own where x is missing;
-- `CurveFlow`: scale·m(x) + shift with a chain of maps m, and a value of its own where x is missing;
+- `NumericFlow`: scale·x + shift, and a separate value where x is missing;
+- `CurveFlow`: scale·m(x) + shift with a chain of maps m, and a separate value where x is missing;
 - `LevelFlow`: gain·[the level belongs to this output of the encoder] + shift;
-- `TableFlow`: a value for every output of the encoder, as ordinal and target encoders give it;
+- `TableFlow`: a value for every output of the encoder, as ordinal and target encoders make it;
 - `CombinedFlow`: a sum of products of such columns, as linear maps and polynomials make them.
 
-All of them are closed under scaling and shifting, which is why scalers, encoders and imputers fold in any order.
+All of them are closed under scaling and shifting, so scalers, encoders and imputers fold in any order.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ __all__ = [
     "TableFlow",
     "is_missing",
     "none_told_from_nan",
+    "raise_when_missing",
     "side_by_side",
 ]
 
@@ -52,9 +53,9 @@ NO_FILL = _NoFill()
 
 @dataclass(frozen=True)
 class RawFlow:
-    """Input column ``source``, untouched but for ``fill``, the value that replaces a missing one.
+    """Input column ``source``, unchanged except that ``fill`` replaces a missing value.
 
-    ``keeps_none``: ``fill`` replaces NaN only, and None goes through as it is.
+    ``keeps_none``: ``fill`` replaces NaN only, and None stays None.
     """
 
     source: int
@@ -63,7 +64,7 @@ class RawFlow:
     keeps_none: bool = False
 
     def numeric(self, where: str) -> NumericFlow:
-        """Return this column as a number; text cannot be one."""
+        """This column as a number. Raises `UnsupportedModelError` if missing values are filled with text."""
         if self.fill is NO_FILL:
             return NumericFlow(self.source, self.label, missing=math.nan)
         if isinstance(self.fill, (int, float)):
@@ -84,10 +85,10 @@ def _and_then(operations: tuple[Map, ...], by: Linear) -> tuple[Map, ...]:
 
 @dataclass(frozen=True)
 class NumericFlow:
-    """scale·x + shift; where x is missing: ``missing``, or NaN that flows on, or None if the model raises.
+    """scale·x + shift; ``missing`` where x is missing (NaN if it stays missing, None if the model raises).
 
-    ``operations`` are the same as scale and shift, one after the other as the model does them: where a jump follows, the
-    last digit decides.
+    ``operations`` do the same as scale and shift, step by step in the order of the model. They matter before a jump, where
+    the last digit decides.
     """
 
     source: int
@@ -98,13 +99,13 @@ class NumericFlow:
     operations: tuple[Map, ...] = ()
 
     def scaled(self, by: Linear) -> NumericFlow:
-        """Return this column through a scaler."""
+        """This column after a scaler."""
         return _scaled(self, by)
 
 
 @dataclass(frozen=True)
 class CurveFlow:
-    """scale·m(x) + shift with m one map after the other; where x is missing as in a `NumericFlow`."""
+    """scale·m(x) + shift, where m is a chain of maps; missing values as in a `NumericFlow`."""
 
     source: int
     label: str
@@ -115,7 +116,7 @@ class CurveFlow:
     operations: tuple[Map, ...] = ()
 
     def scaled(self, by: Linear) -> CurveFlow:
-        """Return this column through a scaler."""
+        """This column after a scaler."""
         return _scaled(self, by)
 
 
@@ -134,9 +135,9 @@ def _scaled(flow: _Scalable, by: Linear) -> _Scalable:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """One raw column encoded: the output (or `NO_OUTPUT`) of every level, None where the model raises.
+    """One raw column encoded: the output (or `NO_OUTPUT`) of every level; None where the model raises.
 
-    ``missing_is_level`` tells that a missing value is treated as a level of its own, not by the rule for unknown ones.
+    ``missing_is_level``: a missing value is a level of its own, and not treated as an unknown level.
     """
 
     source: int
@@ -159,21 +160,21 @@ class LevelFlow:
     operations: tuple[Map, ...] = ()
 
     def scaled(self, by: Linear) -> LevelFlow:
-        """Return this column through a scaler."""
+        """This column after a scaler."""
         operations = _and_then(self.operations, by)
         return replace(self, gain=self.gain * by.scale, shift=self.shift * by.scale + by.shift, operations=operations)
 
 
 @dataclass(frozen=True)
 class TableFlow:
-    """A value for every output of an encoding; NaN is one that flows on as missing."""
+    """A value for every output of an encoding; NaN is a value that stays missing."""
 
     encoding: Encoding
     label: str
     values: tuple[float, ...]
 
     def scaled(self, by: Linear) -> TableFlow:
-        """Return this column through a scaler."""
+        """This column after a scaler."""
         return replace(self, values=tuple(map(by.of, self.values)))
 
 
@@ -183,14 +184,14 @@ SimpleFlow: TypeAlias = NumericFlow | CurveFlow | LevelFlow | TableFlow
 
 @dataclass(frozen=True)
 class CombinedFlow:
-    """Σ weight·Π flows + shift over columns none of which is a combination itself."""
+    """Σ weight·Π flows + shift, over columns that are not combinations themselves."""
 
     label: str
     parts: tuple[tuple[float, tuple[SimpleFlow, ...]], ...]
     shift: float = 0.0
 
     def scaled(self, by: Linear) -> CombinedFlow:
-        """Return this column through a scaler."""
+        """This column after a scaler."""
         parts = tuple((weight * by.scale, flow) for weight, flow in self.parts)
         return replace(self, parts=parts, shift=self.shift * by.scale + by.shift)
 
@@ -200,11 +201,11 @@ Flow: TypeAlias = RawFlow | SimpleFlow | CombinedFlow
 
 @dataclass(frozen=True)
 class Frame:
-    """The columns between two steps.
+    """The columns between two steps of a pipeline.
 
-    ``names`` are the names scikit-learn would give them in a data frame (None if a function or a format string makes them
-    up); ``sparse`` matters because some scalers treat sparse matrices differently; ``encodings`` are all that a row has
-    passed through, also those that have no column left.
+    ``names`` are the names that scikit-learn would give them in a data frame (None if a function or a format string makes
+    the names). ``sparse``: the columns are a sparse matrix, which some scalers treat differently. ``encodings`` are all that
+    a row has passed through, including those of which no column is left.
     """
 
     flows: tuple[Flow, ...]
@@ -216,12 +217,12 @@ class Frame:
         return len(self.flows)
 
     def take(self, positions: Sequence[int]) -> Frame:
-        """Return the columns at these positions, in their order."""
+        """The columns at these positions, in the order of ``positions``."""
         names = None if self.names is None else tuple(self.names[position] for position in positions)
         return replace(self, flows=tuple(self.flows[position] for position in positions), names=names)
 
     def scaled(self, scalers: Sequence[Linear], where: str) -> Frame:
-        """Every column through a scaler of its own."""
+        """Every column after its own scaler."""
         flows = [
             (flow.numeric(where) if isinstance(flow, RawFlow) else flow).scaled(by)
             for flow, by in zip(self.flows, scalers, strict=True)
@@ -229,26 +230,34 @@ class Frame:
         return replace(self, flows=tuple(flows))
 
     def renamed(self, prefix: str | None) -> Frame:
-        """Put ``prefix`` before every name; None forgets the names."""
+        """The same columns with ``prefix`` before every name; None removes the names."""
         names = None if prefix is None or self.names is None else tuple(f"{prefix}{name}" for name in self.names)
         return replace(self, names=names)
 
 
 def side_by_side(before: Frame, parts: Sequence[Frame], *, sparse: bool) -> Frame:
-    """Return the columns of all parts, which were all made from ``before``."""
-    known = [part.names for part in parts if part.names is not None]
-    names = tuple(name for part in known for name in part) if len(known) == len(parts) else None
+    """The columns of all parts in one frame. All parts were made from ``before``."""
+    by_part = [part.names for part in parts if part.names is not None]
+    names = tuple(name for names in by_part for name in names) if len(by_part) == len(parts) else None
     encodings = dict.fromkeys([*before.encodings, *(encoding for part in parts for encoding in part.encodings)])
     return Frame(tuple(flow for part in parts for flow in part.flows), names, sparse, tuple(encodings))
 
 
+def raise_when_missing(flow: Flow, where: str) -> SimpleFlow | CombinedFlow:
+    """The column, as a number, after a step that raises on NaN. NaN in a table stays NaN: the estimator raises on it."""
+    column = flow.numeric(where) if isinstance(flow, RawFlow) else flow
+    if isinstance(column, NumericFlow | CurveFlow) and column.missing is not None and math.isnan(column.missing):
+        return replace(column, missing=None)
+    return column
+
+
 def is_missing(value: object) -> bool:
-    """None and NaN are one and the same here: a missing value. A model that knows both apart is refused."""
+    """Whether a value is None or NaN: both are a missing value here. A model that distinguishes them is refused."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def none_told_from_nan(where: str, label: str, how: str) -> UnsupportedModelError:
-    """The refusal of a model to which None and NaN are two things: files do not say which of them a missing cell is."""
+    """The error for a model that distinguishes None and NaN: files do not say which of them a missing cell is."""
     return UnsupportedModelError(
         f"{where} tells None from NaN in the column '{label}', which is not supported: {how}, and files do not say which of "
         f"the two a missing cell is. Turn None into NaN before the model (in pandas: df['{label}'].fillna(np.nan)) and fit "

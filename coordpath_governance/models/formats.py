@@ -1,7 +1,7 @@
-"""How a version was read: the formats, and the words of `LinearModel.source` that tell each of them.
+"""How a version was read: the formats, and the words in `LinearModel.source` that stand for each of them.
 
-A report holds the words; a gate asks for the format. One table serves both directions, so that a reader who adds a format
-adds one line here and calls `source_of`.
+A report holds the words; a gate asks for the format. One table serves both directions, so a new format is one line here and
+a call of `source_of`.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ _PLUGIN_SOURCE = re.compile(rf"{_READ_BY}.+ \(plugin ({PLUGIN_NAME.pattern})\)",
 
 _RECALLED = "kept in the ledger by report "
 RECALLED_MARK = _RECALLED.encode()
-"""Bytes that a report has which takes a model from the ledger; most have not, and need not be read to know it."""
+"""Bytes in every report that takes a model from the ledger. Most reports lack them, and need not be parsed to know it."""
 
 _BEFORE = ", since the files are gone; before: "
 _RECALLED_SOURCE = re.compile(rf"{_RECALLED}(?P<report>[0-9a-f]{{64}}){_BEFORE}(?P<source>.*)", re.DOTALL)
 
 FORMATS = (*_SOURCES, DECLARED_FORMAT)
-"""All formats but those of plugins, each of which is called ``plugin:NAME``."""
+"""All formats except those of plugins, which are called ``plugin:NAME``."""
 
 
 def source_of(form: str) -> str:
-    """The words for a format that one of our own readers reads."""
+    """The words for a format of our own readers."""
     return _SOURCES[form]
 
 
@@ -70,29 +70,29 @@ def vouched_source(*owners: str) -> str:
 
 
 def plugin_source(name: str, distribution: str) -> str:
-    """The words for what the plugin ``name`` of an installed distribution (its name and version) reads."""
+    """The words for a model that the plugin ``name`` of an installed distribution (name and version) reads."""
     return f"{_READ_BY}{distribution} (plugin {name})"
 
 
 def recalled_source(report: str, source: str) -> str:
-    """The words for coefficients that a report of this SHA-256 has, where the files they were read from are gone."""
+    """The words for coefficients taken from the report with this SHA-256, because the model's files are gone."""
     return f"{_RECALLED}{report}{_BEFORE}{source}"
 
 
 def recalled_from(source: object) -> str | None:
     """The SHA-256 of the report that the coefficients were taken from; None if they were read from files."""
-    found = _RECALLED_SOURCE.fullmatch(source) if isinstance(source, str) else None
-    return None if found is None else found["report"]
+    match = _RECALLED_SOURCE.fullmatch(source) if isinstance(source, str) else None
+    return None if match is None else match["report"]
 
 
 def as_read(source: object) -> object:
-    """How the version was read when its files were still there; ``source`` itself if they are."""
-    found = _RECALLED_SOURCE.fullmatch(source) if isinstance(source, str) else None
-    return source if found is None else found["source"]
+    """The source when the version's files were still there; ``source`` itself if they are."""
+    match = _RECALLED_SOURCE.fullmatch(source) if isinstance(source, str) else None
+    return source if match is None else match["source"]
 
 
 def format_of(source: object) -> str | None:
-    """The format that these words tell; None if they tell none, as those of an estimator in memory."""
+    """The format that these words stand for; None if for none, such as those for an estimator in memory."""
     source = as_read(source)
     if not isinstance(source, str):
         return None
@@ -105,7 +105,7 @@ def format_of(source: object) -> str | None:
 
 
 def is_plugin(form: str) -> bool:
-    """Whether a format is that of somebody else's reader."""
+    """Whether a format is that of a plugin."""
     return form.startswith(_PLUGIN)
 
 

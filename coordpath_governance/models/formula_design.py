@@ -1,7 +1,7 @@
-"""The design that a formula makes of a data frame: its columns as functions of raw columns, with the names patsy gives them.
+"""The design that a formula makes of a data frame: its columns as functions of raw columns, with patsy's names.
 
-Kinds of columns, levels and their order come from the frame in the file, as they do when the model is loaded. Levels that
-the frame does not have, and missing values, are what a served model raises on.
+Kinds of columns, levels and their order come from the frame in the file, as they do when the model is loaded. A served
+model raises on missing values and on levels that the frame does not have.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from coordpath_governance.models.formula_tokens import refused
 from coordpath_governance.models.maps import Affine, Elementary, Map, apply_all
 from coordpath_governance.models.stored_frames import CATEGORY, NUMBER, OTHER, TEXT, TRUTH, StoredColumn, StoredFrame
 
-__all__ = ["Design", "build_design"]
+__all__ = ["FormulaDesign", "build_design"]
 
 _MOST_COLUMNS, _MOST_PRODUCTS, _MOST_PARTS, _MOST_EXPONENT = 20_000, 100_000, 500, 16
 _ARITHMETIC_TYPES = ("float64", "int64")
 _SERVED_TYPES = ("double", "float", "long")
 _LARGEST_WHOLE, _LARGEST_RESULT = 1 << 31, (1 << 63) - 1
-"""Whole numbers of a column up to the first are computed with; a result beyond the second may wrap around in an int64."""
+"""Whole numbers in a column are assumed to be at most the first; a result beyond the second could overflow an int64."""
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ Array = NDArray[np.float64]
 class _Polynomial:
     """Σ weight·Π columns + constant.
 
-    ``bound`` is how large it may become if numpy computes it in whole numbers; None if it is computed in doubles.
+    ``bound`` is the largest size of its values if numpy computes in whole numbers; None if numpy computes in doubles.
     """
 
     parts: tuple[tuple[float, tuple[SimpleFlow, ...]], ...] = ()
@@ -66,11 +66,11 @@ class _Polynomial:
 
 
 @dataclass(frozen=True)
-class Design:
+class FormulaDesign:
     """The columns of a design, over the raw columns ``inputs``.
 
-    ``target`` is the left-hand side as patsy writes it. ``target_column`` and ``target_maps`` say what it is if it is a
-    function of one column: that column, and the maps on it, none if it is the column itself.
+    ``target`` is the left-hand side as patsy writes it. If it is a function of one column, ``target_column`` is that column
+    and ``target_maps`` are the maps on it (none if it is the column itself).
     """
 
     frame: Frame
@@ -82,10 +82,11 @@ class Design:
     target_maps: tuple[Map, ...] = ()
 
 
-def build_design(formula: Formula, frame: StoredFrame, types: Mapping[str, str] | None = None) -> Design:
-    """The design of the right-hand side; the left-hand side must be one number of the frame.
+def build_design(formula: Formula, frame: StoredFrame, types: Mapping[str, str] | None = None) -> FormulaDesign:
+    """The design of the right-hand side. The left-hand side must be one number.
 
-    ``types`` are those that MLflow converts columns to before they are served, as the model's signature says.
+    ``types`` are the types of the columns in the model's signature, to which MLflow converts the columns it serves. Raises
+    `UnsupportedModelError` for a formula that is not read.
     """
     for name in RESERVED:
         if name in frame.names:
@@ -96,19 +97,18 @@ def build_design(formula: Formula, frame: StoredFrame, types: Mapping[str, str] 
     builder = _Builder(frame, types or {})
     target = builder.target(terms_of(formula.left, predictors=False))
     terms = terms_of(formula.right, predictors=True)
-    coded = coded_terms(terms, builder.is_category)
     flows: list[Flow] = []
     names: list[str] = []
     work = 0
-    for each in coded:
-        for name, flow in builder.columns(each):
+    for coded in coded_terms(terms, builder.is_category):
+        for name, flow in builder.columns(coded):
             names.append(name)
             flows.append(flow)
             work += len(flow.parts) if isinstance(flow, CombinedFlow) else 1
             if len(flows) > _MOST_COLUMNS or work > _MOST_PRODUCTS:
                 raise refused(f"makes more than {_MOST_COLUMNS} columns, or {_MOST_PRODUCTS} products of columns")
     encodings = tuple(builder.encodings.values())
-    return Design(
+    return FormulaDesign(
         Frame(tuple(flows), tuple(names), encodings=encodings),
         inputs=tuple(builder.sources),
         names=tuple(names),
@@ -124,7 +124,7 @@ class _TargetFacts(TypedDict, total=False):
 
 
 def _function_of_one_column(builder: _Builder, target: Factor) -> _TargetFacts:
-    """The column of the left-hand side and the maps on it; nothing if it has several columns, or a product."""
+    """The column of the left-hand side and the maps on it; empty if it has several columns or a product."""
     try:
         value = builder.number(target)
     except UnsupportedModelError:
@@ -140,7 +140,7 @@ def _function_of_one_column(builder: _Builder, target: Factor) -> _TargetFacts:
 
 
 class _Builder:
-    """Columns and encodings, each made once."""
+    """Builds columns and encodings; each only once."""
 
     def __init__(self, frame: StoredFrame, types: Mapping[str, str]) -> None:
         self._frame = frame
@@ -151,19 +151,19 @@ class _Builder:
         self.encodings: dict[str, Encoding] = {}
 
     def target(self, terms: Sequence[Term]) -> Factor:
-        """The one factor of the left-hand side."""
+        """The only factor of the left-hand side."""
         if len(terms) != 1 or len(terms[0]) != 1:
             raise refused("has another left-hand side than one column")
         (factor,) = terms[0]
         if self.is_category(factor) or not self._is_numeric(factor.value):
             raise refused(
-                f"has the left-hand side {factor.text!r}, which is no number, so that statsmodels makes a column of every "
-                "level of it and predicts the first; give the target as 0 and 1"
+                f"has the left-hand side {factor.text!r}, which is not a number, so that statsmodels makes a column of "
+                "every level of it and predicts the first; give the target as 0 and 1"
             )
         return factor
 
     def is_category(self, factor: Factor) -> bool:
-        """Whether a factor is coded by its levels."""
+        """Whether a factor is a category, which has a column per level."""
         if isinstance(factor.value, Category):
             return True
         if factor.bare and isinstance(factor.value, ColumnRef):
@@ -171,7 +171,7 @@ class _Builder:
         return False
 
     def _is_numeric(self, value: Expression | Category) -> bool:
-        """Whether every column of an expression is a number: truth values stay truth values in I()."""
+        """Whether every column of an expression is a number. Truth values stay truth values in I()."""
         if isinstance(value, ColumnRef):
             return self._column(value.name).kind == NUMBER
         if isinstance(value, Binary):
@@ -198,9 +198,9 @@ class _Builder:
         return self.sources.setdefault(name, len(self.sources))
 
     def columns(self, coded: Coded) -> Iterable[tuple[str, Flow]]:
-        """The columns of one part of a term, the last factor's levels changing slowest, as patsy has them."""
+        """The columns of one part of a term, in patsy's order: the levels of the last factor change slowest."""
         choices = [self._choices(factor, coded.full) for factor in coded.factors]
-        if math.prod(len(each) for each in choices) > _MOST_COLUMNS:
+        if math.prod(map(len, choices)) > _MOST_COLUMNS:
             raise refused(f"makes more than {_MOST_COLUMNS} columns")
         for chosen in product(*reversed(choices)):
             parts = list(reversed(chosen))
@@ -208,13 +208,13 @@ class _Builder:
             yield name, _as_flow(name, _product([value for _, value in parts]))
 
     def _choices(self, factor: Factor, full: Mapping[Factor, bool]) -> list[tuple[str, _Polynomial]]:
-        """The columns of one factor: one for a number, one for every level that has one for a category."""
+        """The columns of one factor: a number has one, a category has one for every level that is not left out."""
         if not self.is_category(factor):
             return [(factor.text, self.number(factor))]
         name = factor.value.name if isinstance(factor.value, Category | ColumnRef) else ""
         encoding = self._encoding(name)
         levels = list(encoding.outputs)
-        dropped = None if full[factor] else _reference(factor, levels)
+        dropped = None if full[factor] else _omitted_level(factor, levels)
         prefix = "" if full[factor] else "T."
         return [
             (f"{factor.text}[{prefix}{level}]", _Polynomial(((1.0, (LevelFlow(encoding, f"{name}[{level}]", output),)),)))
@@ -236,7 +236,7 @@ class _Builder:
         return self.encodings[name]
 
     def number(self, factor: Factor) -> _Polynomial:
-        """A factor that is a number, multiplied out."""
+        """A factor that is a number, with its products multiplied out."""
         if factor not in self._numbers:
             value = factor.value
             if isinstance(value, ColumnRef) and factor.bare:
@@ -251,7 +251,7 @@ class _Builder:
         return _Polynomial(((1.0, (NumericFlow(self._source(name), name),)),))
 
     def _evaluate(self, value: Expression) -> _Polynomial:
-        """Arithmetic on columns, multiplied out."""
+        """Arithmetic on columns, with products multiplied out."""
         if isinstance(value, Number):
             bound = abs(value.value) if isinstance(value.value, int) else None
             return _checked(_Polynomial(constant=float(value.value), bound=bound))
@@ -270,7 +270,7 @@ class _Builder:
         return _sum(left, right, minus)
 
     def _operand(self, name: str) -> _Polynomial:
-        """A column that is computed with, in whole numbers if it holds such in the frame or when it is served."""
+        """A column in an arithmetic expression. Its values are whole numbers if they are so in the frame or when served."""
         column = self._column(name)
         stored = str(column.values.dtype.newbyteorder("="))
         if column.kind != NUMBER or stored not in _ARITHMETIC_TYPES:
@@ -285,12 +285,12 @@ class _Builder:
                 f"{served[:40]!r}, so that results may wrap around when it is served; convert the column to float and log "
                 "the model with a signature that says double."
             )
-        whole = stored == "int64" or served == "long"
-        return replace(self._itself(name), bound=_LARGEST_WHOLE if whole else None)
+        is_whole = stored == "int64" or served == "long"
+        return replace(self._itself(name), bound=_LARGEST_WHOLE if is_whole else None)
 
 
 def _levels(column: StoredColumn) -> list[object]:
-    """The levels in patsy's order: as the categories have them, False before True, otherwise sorted."""
+    """The levels in patsy's order: categories in their own order, False before True, anything else sorted."""
     if column.kind == CATEGORY:
         return list(column.levels)
     if column.kind == TRUTH:
@@ -302,16 +302,16 @@ def _levels(column: StoredColumn) -> list[object]:
     return sorted(numbers)
 
 
-def _reference(factor: Factor, levels: Sequence[object]) -> int:
-    """Which level a treatment coding leaves out: the first, the one it names, or the one at the position it names."""
-    wanted = factor.value.reference if isinstance(factor.value, Category) else None
+def _omitted_level(factor: Factor, levels: Sequence[object]) -> int:
+    """The position of the level that a treatment coding leaves out: the first, or the level or position that it names."""
+    wanted = factor.value.omitted_level if isinstance(factor.value, Category) else None
     if wanted is None:
         return 0
     if wanted in levels:
         return levels.index(wanted)
     if isinstance(wanted, int) and -len(levels) <= wanted < len(levels):
         return wanted % len(levels)
-    raise refused(f"has {factor.text[:80]!r}, whose reference is no level of the data")
+    raise refused(f"has {factor.text[:80]!r}, whose reference is not a level of the data")
 
 
 def _sum(left: _Polynomial, right: _Polynomial, sign: float) -> _Polynomial:
@@ -325,7 +325,7 @@ def _product(factors: Sequence[_Polynomial]) -> _Polynomial:
     for factor in factors:
         if (len(total.parts) + 1) * (len(factor.parts) + 1) > _MOST_PARTS:
             raise refused("multiplies sums that are too long")
-        parts = [(one * other, (*left, *right)) for one, left in total.parts for other, right in factor.parts]
+        parts = [(weight * other, (*left, *right)) for weight, left in total.parts for other, right in factor.parts]
         parts += [(weight * factor.constant, flows) for weight, flows in total.parts if factor.constant]
         parts += [(weight * total.constant, flows) for weight, flows in factor.parts if total.constant]
         bound = None if total.bound is None or factor.bound is None else total.bound * factor.bound
@@ -355,7 +355,7 @@ def _power(base: _Polynomial, exponent: _Polynomial) -> _Polynomial:
     if exponent.parts or not (exponent.constant.is_integer() and 0 <= exponent.constant <= _MOST_EXPONENT):
         if not exponent.parts and exponent.constant == 0.5:
             return _applied("sqrt", base)
-        raise refused(f"has a power that is no whole number up to {_MOST_EXPONENT}")
+        raise refused(f"has a power that is not a whole number up to {_MOST_EXPONENT}")
     if exponent.bound is None:
         base = _in_doubles(base)
     return _product([base] * int(exponent.constant))
@@ -370,7 +370,7 @@ def _reciprocal(value: _Polynomial) -> _Polynomial:
 
 
 def _applied(function: str, value: _Polynomial) -> _Polynomial:
-    """A function of a number, or of one column after others; a square is the product."""
+    """A function of a constant, or of a chain of functions of one column; a square is written as a product."""
     if function == "square":
         return _product([value, value])
     bound = value.bound if function == "abs" else None
@@ -382,7 +382,7 @@ def _applied(function: str, value: _Polynomial) -> _Polynomial:
     flow = flows[0]
     if more or len(flows) != 1 or not isinstance(flow, NumericFlow | CurveFlow):
         called = "divides by" if function == "reciprocal" else f"takes np.{function} of"
-        raise refused(f"{called} a sum or product of several columns, which is no function of single columns,")
+        raise refused(f"{called} a sum or product of several columns, which is not a function of single columns,")
     column = flow.scaled(Affine(weight, value.constant))
     before = column.maps if isinstance(column, CurveFlow) else ()
     maps = (*before, *column.operations, through)

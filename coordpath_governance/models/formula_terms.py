@@ -1,8 +1,9 @@
 """The terms that a formula's operators make, and how each of them is coded, in patsy's order.
 
-A term is a product of factors; the intercept is the product of none. Terms are put in order by the numbers in them and
-then by their degree. A category is coded by all of its levels, or by all but one where the columns before already span that
-one (Chambers and Hastie): a:b is 1 + a⁻ + b⁻ + a⁻:b⁻, of which what came before is left out, and the rest is put together.
+A term is a product of factors; the intercept is the product of no factors. Terms are sorted by the numbers in them and then
+by their degree. A category has a column for all of its levels, or for all but one if earlier columns already span the last
+one (Chambers and Hastie). a:b is 1 + a⁻ + b⁻ + a⁻:b⁻: the parts that earlier terms span are left out, and the others are
+put together.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from coordpath_governance.models.formula_tokens import refused
 __all__ = ["Coded", "Term", "coded_terms", "terms_of"]
 
 Term: TypeAlias = tuple[Factor, ...]
-"""Different factors, in the order they were named."""
+"""Different factors, in the order in which the formula names them."""
 
 _MOST_TERMS, _MOST_CATEGORIES = 2_000, 5
 _Part: TypeAlias = frozenset[tuple[Factor, bool]]
-"""Factors, each with whether all of its levels have a column."""
+"""Factors, each with a flag: whether all of its levels have a column."""
 
 
 @dataclass(frozen=True)
 class _Sum:
-    """Terms, and what was said of the intercept."""
+    """Terms, and whether the formula names or removes the intercept."""
 
     terms: tuple[Term, ...] = ()
     intercept: bool = False
@@ -43,7 +44,10 @@ class Coded:
 
 
 def terms_of(node: Node, *, predictors: bool) -> tuple[Term, ...]:
-    """The terms of one side, the intercept first; predictors have one unless it was removed, targets only if it is named."""
+    """The terms of one side, the intercept first.
+
+    Predictors have an intercept unless the formula removes it; targets have one only if the formula names it.
+    """
     total = _evaluate(node)
     intercept = not total.removed if predictors else total.intercept
     return ((), *total.terms) if intercept else total.terms
@@ -65,8 +69,8 @@ def _evaluate(node: Node) -> _Sum:
         chain.append(first)
         first = first.left
     total = _evaluate(first)
-    for each in reversed(chain):
-        total = _OPERATIONS[each.sign](total, each)
+    for operation in reversed(chain):
+        total = _OPERATIONS[operation.sign](total, operation)
     return total
 
 
@@ -82,8 +86,8 @@ def _minus(left: _Sum, node: Operation) -> _Sum:
     if node.right in (0, 1):
         return _Sum(left.terms, intercept=node.right == 0, removed=node.right == 1)
     right = _evaluate(node.right)
-    gone = {frozenset(term) for term in right.terms}
-    terms = tuple(term for term in left.terms if frozenset(term) not in gone)
+    removed = {frozenset(term) for term in right.terms}
+    terms = tuple(term for term in left.terms if frozenset(term) not in removed)
     return _Sum(terms, removed=True) if right.intercept else _Sum(terms, left.intercept, left.removed)
 
 
@@ -93,8 +97,8 @@ def _product(left: _Sum, node: Operation) -> _Sum:
 
 
 def _nested(left: _Sum, node: Operation) -> _Sum:
-    whole = tuple(dict.fromkeys(factor for term in left.terms for factor in term))
-    return _Sum(_distinct((*left.terms, *_crossed(_Sum((whole,), left.intercept), _evaluate(node.right)))))
+    product = tuple(dict.fromkeys(factor for term in left.terms for factor in term))
+    return _Sum(_distinct((*left.terms, *_crossed(_Sum((product,), left.intercept), _evaluate(node.right)))))
 
 
 def _interaction(left: _Sum, node: Operation) -> _Sum:
@@ -123,16 +127,16 @@ _OPERATIONS: Mapping[str, Callable[[_Sum, Operation], _Sum]] = {
 
 
 def _crossed(left: _Sum, right: _Sum) -> tuple[Term, ...]:
-    """Every term of one with every term of the other."""
+    """Every term of ``left`` multiplied with every term of ``right``."""
     if left.intercept or right.intercept:
         raise refused("multiplies the intercept")
     if len(left.terms) * len(right.terms) > _MOST_TERMS:
         raise refused(f"has more than {_MOST_TERMS} terms")
-    return _distinct(tuple(dict.fromkeys((*one, *other))) for one in left.terms for other in right.terms)
+    return _distinct(tuple(dict.fromkeys((*term, *other))) for term in left.terms for other in right.terms)
 
 
 def _distinct(terms: Iterable[Term]) -> tuple[Term, ...]:
-    """Without those that have the same factors as an earlier one."""
+    """The terms without those that have the same factors as an earlier term."""
     first: dict[frozenset[Factor], Term] = {}
     for term in terms:
         first.setdefault(frozenset(term), term)
@@ -142,7 +146,7 @@ def _distinct(terms: Iterable[Term]) -> tuple[Term, ...]:
 
 
 def coded_terms(terms: Sequence[Term], is_category: Callable[[Factor], bool]) -> list[Coded]:
-    """What the columns of a design are made of, in their order."""
+    """The factors of the columns of a design, in the order of the columns."""
     by_numbers: dict[frozenset[Factor], list[Term]] = {}
     for term in terms:
         by_numbers.setdefault(frozenset(f for f in term if not is_category(f)), []).append(term)
@@ -157,7 +161,7 @@ def coded_terms(terms: Sequence[Term], is_category: Callable[[Factor], bool]) ->
 
 
 def _coding(categories: Sequence[Factor], spanned: set[_Part]) -> list[_Part]:
-    """The parts of one term that are not yet ``spanned``, which grows by them."""
+    """The parts of one term that are not ``spanned`` yet; they are added to ``spanned``."""
     if len(categories) > _MOST_CATEGORIES:
         raise refused(f"multiplies more than {_MOST_CATEGORIES} categories with each other")
     subsets = [chosen for size in range(len(categories) + 1) for chosen in combinations(categories, size)]

@@ -1,12 +1,12 @@
 """The text of a model formula, by a closed grammar: statsmodels evaluates that text as Python when a model is loaded.
 
     formula  side ~ side
-    side     operands joined by + − * / : **, with ( ); 0 and 1 stand for the intercept, behind ** a whole number
+    side     operands joined by + − * / : **, with ( ); 0 and 1 stand for the intercept; after ** a whole number
     operand  a column, Q("a column"), C(column), C(column, Treatment("level")), or a function of numbers:
              np.log, log1p, sqrt, exp, expm1, square, abs of arithmetic, or I(arithmetic)
 
-Whatever is not in it is refused by name, so that nothing is read that would do something else when it is evaluated. The
-operators mean what patsy makes of them; `formula_terms` multiplies them out.
+Anything else is refused by name, so that a formula that is read means the same when it is evaluated. Operators have the
+meaning that patsy gives them; `formula_terms` multiplies them out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from coordpath_governance.models.formula_tokens import FUNCTIONS, Token, number_of, refused, tokens_of, written
+from coordpath_governance.models.formula_tokens import FUNCTIONS, Token, parsed_number, refused, tokens_of, written
 
 __all__ = [
     "RESERVED",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 RESERVED = ("C", "I", "np", "Q", "Treatment")
-"""Names that mean something in a formula, unless the data have a column of that name, which would take their place."""
+"""Names with a meaning in a formula. A column of the data with such a name would replace that meaning."""
 
 _MOST_DEPTH, _MOST_OPERATIONS = 40, 200
 _NOT_COLUMNS = ("nan", "inf", "infinity")
@@ -75,17 +75,17 @@ Expression: TypeAlias = Number | ColumnRef | Apply | Binary
 
 @dataclass(frozen=True)
 class Category:
-    """C(column), with the reference level of its treatment coding if it names one."""
+    """C(column), and the level that its treatment coding leaves out (patsy's ``reference``), if it names one."""
 
     name: str
-    reference: str | float | None = None
+    omitted_level: str | float | None = None
 
 
 @dataclass(frozen=True)
 class Factor:
-    """What an operand of a formula computes; ``text`` is its name, and two of the same text are the same factor.
+    """What an operand of a formula computes. ``text`` is its name; two operands with the same text are the same factor.
 
-    ``bare``: it is a column as it is, so that what it holds decides whether it is a number or a category.
+    ``bare``: the operand is a plain column, so the values in the column decide whether it is a number or a category.
     """
 
     text: str
@@ -95,7 +95,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Operation:
-    """Formula operators: two nodes and a sign; a sign before one node has ``left`` None."""
+    """A formula operator: two nodes and a sign. For a sign before a single node ``left`` is None."""
 
     sign: str
     left: Node | None
@@ -108,21 +108,21 @@ Node: TypeAlias = Factor | Operation | int
 
 @dataclass(frozen=True)
 class Formula:
-    """Both sides."""
+    """Both sides of a formula."""
 
     left: Node
     right: Node
 
 
 def parse_formula(text: object) -> Formula:
-    """Both sides of a formula; an `UnsupportedModelError` names what is not in the grammar."""
+    """Parse a formula. Raises `UnsupportedModelError`, which names what is not in the grammar."""
     if not isinstance(text, str):
         raise refused("is not text")
     return _Parser(tokens_of(text)).formula()
 
 
 class _Parser:
-    """Recursive descent; every method takes its tokens and returns what they mean."""
+    """A recursive descent parser: every method consumes its tokens and returns their meaning."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
@@ -150,7 +150,7 @@ class _Parser:
         return node
 
     def _signed(self) -> Node:
-        """A sign before the first operand; a minus only before 0 or 1."""
+        """A sign before the first operand. A minus is allowed only before 0 or 1."""
         sign = self._take().text
         node = self._products()
         if sign == "-" and node not in (0, 1):
@@ -221,25 +221,25 @@ class _Parser:
         return ColumnRef(name)
 
     def _category(self) -> Category:
-        """C(column) and C(column, Treatment…), from its bracket on."""
+        """C(column) or C(column, Treatment…); parsing starts at the bracket."""
         self._expect("(")
         token = self._take()
         if token.kind != "name":
             raise refused(f"has C() of {token.text[:40]!r}")
         quoted = token.text == "Q" and self._sees("(")
         column = self._quoted() if quoted else self._column(token.text)
-        reference = None
+        omitted_level = None
         if self._sees(","):
             self._take()
             contrast = self._take().text
             if contrast != "Treatment":
                 raise refused(f"codes categories by {contrast[:40]!r}")
-            reference = self._reference() if self._sees("(") else None
+            omitted_level = self._treatment() if self._sees("(") else None
         self._expect(")")
-        return Category(column.name, reference)
+        return Category(column.name, omitted_level)
 
-    def _reference(self) -> str | float | None:
-        """The level in Treatment(…), from its bracket on."""
+    def _treatment(self) -> str | float | None:
+        """The level in Treatment(…); parsing starts at the bracket."""
         self._expect("(")
         level: str | float | None = None
         if not self._sees(")"):
@@ -252,7 +252,7 @@ class _Parser:
             if token.kind == "text" and not minus:
                 level = token.text[1:-1]
             elif token.kind == "number":
-                level = number_of(token.text) * (-1 if minus else 1)
+                level = parsed_number(token.text) * (-1 if minus else 1)
             else:
                 raise refused(f"has Treatment() of {token.text[:40]!r}")
         self._expect(")")
@@ -267,7 +267,7 @@ class _Parser:
         return value
 
     def _named(self, name: str) -> Expression:
-        """np.function(…) or Q("…"), behind its name."""
+        """np.function(…) or Q("…"); parsing starts after the name."""
         if name == "Q":
             return self._quoted()
         self._expect(".")
@@ -277,7 +277,7 @@ class _Parser:
         return Apply(function, self._bracketed())
 
     def _quoted(self) -> ColumnRef:
-        """("…") behind Q."""
+        """("…") after Q."""
         self._expect("(")
         token = self._take()
         if token.kind != "text":
@@ -329,7 +329,7 @@ class _Parser:
             return self._bracketed()
         token = self._take()
         if token.kind == "number":
-            return Number(number_of(token.text))
+            return Number(parsed_number(token.text))
         if token.kind != "name":
             raise refused(f"has {token.text[:40]!r} where a number should be")
         if token.text == "I" and self._sees("("):

@@ -1,4 +1,4 @@
-"""The words of a model formula: names, numbers, quoted text and signs; anything else is refused as it stands."""
+"""The tokens of a model formula: names, numbers, quoted text and signs. Anything else is refused, and quoted."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from coordpath_governance.errors import UnsupportedModelError
 
-__all__ = ["FUNCTIONS", "Token", "number_of", "refused", "tokens_of", "written"]
+__all__ = ["FUNCTIONS", "Token", "parsed_number", "refused", "tokens_of", "written"]
 
 FUNCTIONS = ("log", "log1p", "sqrt", "exp", "expm1", "square", "abs")
-"""numpy's functions that a formula may apply."""
+"""Functions of numpy that a formula may apply."""
 
 _MOST_CHARACTERS = 10_000
 _SIGNS = ("+", "-", "*", "/", "**")
@@ -29,22 +29,22 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Token:
-    """One word, and what kind of word it is: name, number, text or sign."""
+    """One token, and its kind: name, number, text or sign."""
 
     kind: str
     text: str
 
 
-def refused(what: str) -> UnsupportedModelError:
-    """The refusal of a formula."""
+def refused(reason: str) -> UnsupportedModelError:
+    """The error for a formula that is not read; ``reason`` follows "the model's formula"."""
     return UnsupportedModelError(
-        f"the model's formula {what}, which is not read; read are column names, numbers, + - * / : ** ( ), C(), "
+        f"the model's formula {reason}, which is not read; read are column names, numbers, + - * / : ** ( ), C(), "
         f"Treatment(), Q(), I() of arithmetic and np.{{{', '.join(FUNCTIONS)}}}. Compute other columns before the model."
     )
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The words of a formula, without the spaces between them."""
+    """The tokens of a formula, without white space."""
     if len(text) > _MOST_CHARACTERS:
         raise refused(f"has more than {_MOST_CHARACTERS} characters")
     out: list[Token] = []
@@ -54,11 +54,11 @@ def tokens_of(text: str) -> list[Token]:
         match = _TOKEN.match(text, at)
         if match is None or match.lastgroup is None:
             raise refused(f"holds {text[at : at + 20]!r}")
-        kind, own = match.lastgroup, match.group()
+        kind, token = match.lastgroup, match.group()
         if kind != "space":
             if touching and kind in ("name", "text", "number") and out[-1].kind in ("name", "number", "text"):
-                raise refused(f"holds {(out[-1].text + own)[:40]!r}")
-            out.append(Token(kind, _name(own) if kind == "name" else own))
+                raise refused(f"holds {(out[-1].text + token)[:40]!r}")
+            out.append(Token(kind, _name(token) if kind == "name" else token))
         touching = kind != "space"
         at = match.end()
     return out
@@ -72,8 +72,8 @@ def _name(text: str) -> str:
     return text
 
 
-def number_of(text: str) -> float:
-    """A number; whole ones stay whole, since a reference may be a position."""
+def parsed_number(text: str) -> float:
+    """A number. Whole numbers stay whole, because Treatment() may name a level by its position."""
     if text.isdecimal():
         if (len(text) > 1 and text[0] == "0") or len(text) > 18:
             raise refused(f"has the number {text[:40]}")
@@ -85,7 +85,7 @@ def number_of(text: str) -> float:
 
 
 def written(tokens: Sequence[Token]) -> str:
-    """A factor as patsy writes its name: spaces around signs between two values and behind commas."""
+    """A factor as patsy writes its name: with spaces around signs between two values, and after commas."""
     out: list[str] = []
     wants_space = after_value = after_object = opened = False
     for token in tokens:

@@ -1,9 +1,9 @@
-"""FunctionTerm: what a model adds for one raw column, or for several together, where that is not a coefficient times x.
+"""FunctionTerm: a model's term of one raw column that is not a coefficient times x, or of several columns together.
 
     term(row) = Σ_k weight_k · Π_s shape_s(row)
 
-A shape is a function of one column: a `Curve` (a chain of `maps` on a number) or the effects of levels. A term of one
-column is a function of it, one of several columns an interaction.
+A shape is a function of one column: a `Curve` (a chain of `maps` on a number) or the effects of levels. A term of several
+columns is an interaction.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 MOST_COLUMNS = 6
-"""So many columns an interaction may have: it has parts for every subset of them."""
+"""The most columns of an interaction, which has a part for every subset of them."""
 
 TIMES = "×"
 """Between the columns of an interaction."""
@@ -44,7 +44,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Curve:
-    """Maps on a number, one after the other; ``missing`` where there is none, None if the model raises there."""
+    """A chain of maps on a number; ``missing`` is the value where the number is missing (None if the model raises)."""
 
     column: str
     maps: tuple[Map, ...] = ()
@@ -63,13 +63,13 @@ class Piece:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns it looks at."""
+        """The columns that it uses."""
         return frozenset(shape.column for shape in self.shapes)
 
 
 @dataclass(frozen=True)
 class FunctionTerm:
-    """A sum of pieces over no more than these columns, which stand in the order of their names."""
+    """A sum of pieces that use no other columns than these; ``columns`` are sorted by name."""
 
     columns: tuple[str, ...]
     pieces: tuple[Piece, ...]
@@ -86,34 +86,34 @@ class FunctionTerm:
 
 
 class Readings(Protocol):
-    """Columns of rows as a model reads them."""
+    """The columns of some rows, in the form in which a model reads them."""
 
     def numbers(self, column: str) -> Array:
         """A column of numbers, NaN where one is missing."""
         ...
 
     def labels(self, column: str) -> tuple[Sequence[str], NDArray[np.intp]]:
-        """The distinct labels of a column's levels, and for every row which of them it has."""
+        """The distinct labels of a column's levels, and for every row the position of its label among them."""
         ...
 
 
 def term_values(
     pieces: Iterable[Piece], readings: Readings, rows: int, of_shape: Callable[[Array], Array] | None = None
 ) -> Array:
-    """Σ weight·Π shapes of every row; NaN or infinite where the model cannot score it.
+    """Σ weight·Π shapes of every row; NaN or infinite where the model cannot score the row.
 
-    ``of_shape``: what is taken of every shape's values in place of these, such as their size.
+    ``of_shape`` is applied to the values of every shape; with ``np.abs``, for example, the sum is the size of the pieces.
     """
     out = np.zeros(rows)
-    seen: dict[Shape, Array] = {}
+    values: dict[Shape, Array] = {}
     with np.errstate(all="ignore"):
         for piece in pieces:
             product = np.full(rows, piece.weight)
             for shape in piece.shapes:
-                if shape not in seen:
-                    values = _values(shape, readings)
-                    seen[shape] = values if of_shape is None else of_shape(values)
-                product = product * seen[shape]
+                if shape not in values:
+                    plain = _values(shape, readings)
+                    values[shape] = plain if of_shape is None else of_shape(plain)
+                product = product * values[shape]
             out += product
     return out
 
@@ -132,26 +132,26 @@ def _values(shape: Shape, readings: Readings) -> Array:
 
 
 def function_terms(pieces: Iterable[Piece]) -> tuple[FunctionTerm, ...]:
-    """The pieces by the columns they look at, those of each added up."""
+    """One term for every set of columns, with the sum of its pieces."""
     by_columns: dict[tuple[str, ...], list[Piece]] = {}
     for piece in pieces:
         by_columns.setdefault(tuple(sorted(piece.columns)), []).append(piece)
-    return tuple(FunctionTerm(columns, summed(own)) for columns, own in by_columns.items())
+    return tuple(FunctionTerm(columns, summed(group)) for columns, group in by_columns.items())
 
 
 def summed(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    """The same sum with fewer pieces: equal products are one, and so are splines on equal knots and steps on equal edges."""
+    """The same sum with fewer pieces: equal products, splines on equal knots and steps on equal edges are added up."""
     weights: dict[tuple[Shape, ...], float] = {}
     for piece in pieces:
         weights[piece.shapes] = weights.get(piece.shapes, 0.0) + piece.weight
     alike: dict[object, list[Piece]] = {}
     for shapes, weight in weights.items():
         alike.setdefault(_but_for_values(shapes), []).append(Piece(weight, shapes))
-    return tuple(each for group in alike.values() for each in _as_one(group))
+    return tuple(piece for group in alike.values() for piece in _as_one(group))
 
 
 def _but_for_values(shapes: tuple[Shape, ...]) -> object:
-    """What products have in common whose first spline or step function, or table of effects, differs in its values only."""
+    """A key that is equal for products that differ only in the values of their first spline, steps or table of effects."""
     at = _first_with_values(shapes)
     if at is None:
         return shapes
@@ -173,19 +173,19 @@ def _first_with_values(shapes: Sequence[Shape]) -> int | None:
 
 
 def _as_one(group: Sequence[Piece]) -> Sequence[Piece]:
-    """Pieces that are alike but for values, as one piece of weight 1 with their weighted sum."""
+    """Pieces with the same `_but_for_values`, as one piece of weight 1 with their weighted sum."""
     at = _first_with_values(group[0].shapes)
     if len(group) == 1 or at is None:
         return group
     weights = [piece.weight for piece in group]
     shapes = [piece.shapes[at] for piece in group]
-    one = _weighted(weights, shapes)
-    return (Piece(1.0, (*group[0].shapes[:at], one, *group[0].shapes[at + 1 :])),)
+    total = _weighted(weights, shapes)
+    return (Piece(1.0, (*group[0].shapes[:at], total, *group[0].shapes[at + 1 :])),)
 
 
 @np.errstate(all="ignore")
 def _weighted(weights: Sequence[float], shapes: Sequence[Shape]) -> Shape:
-    """The weighted sum of shapes that differ in their values only."""
+    """The weighted sum of shapes that differ only in their values."""
     first = shapes[0]
     if isinstance(first, CategoricalTerm):
         tables = [shape for shape in shapes if isinstance(shape, CategoricalTerm)]
@@ -200,11 +200,11 @@ def _weighted(weights: Sequence[float], shapes: Sequence[Shape]) -> Shape:
     values = [curve.maps[-1] for curve in curves]
     total: Map
     if isinstance(values[0], Steps):
-        steps = [each for each in values if isinstance(each, Steps)]
-        total = replace(steps[0], values=_sums(weights, [each.values for each in steps]))
+        steps = [value for value in values if isinstance(value, Steps)]
+        total = replace(steps[0], values=_sums(weights, [step.values for step in steps]))
     else:
-        splines = [each for each in values if isinstance(each, Spline)]
-        total = replace(splines[0], coefficients=_sums(weights, [each.coefficients for each in splines]))
+        splines = [value for value in values if isinstance(value, Spline)]
+        total = replace(splines[0], coefficients=_sums(weights, [spline.coefficients for spline in splines]))
     missing = [curve.missing for curve in curves if curve.missing is not None]
     return replace(
         first,
@@ -215,24 +215,24 @@ def _weighted(weights: Sequence[float], shapes: Sequence[Shape]) -> Shape:
 
 @np.errstate(all="ignore")
 def _sums(weights: Sequence[float], values: Sequence[Sequence[float]]) -> tuple[float, ...]:
-    """The weighted sum of each place; what overflows is not finite, and refused as that."""
+    """The weighted sum at every position. An overflow gives a number that is not finite, which is refused later."""
     return tuple((np.asarray(weights) @ np.array(values)).tolist())
 
 
 def table_of(tables: Sequence[CategoricalTerm], combine: Callable[[Sequence[float]], float]) -> CategoricalTerm:
-    """Effects of levels from those of several terms on one column; a level that one of them raises on is left out."""
+    """Combine the effects of several terms on one column. A level on which any of them raises is left out."""
 
     def at(effects: Sequence[float | None]) -> float | None:
-        known = [effect for effect in effects if effect is not None]
-        return combine(known) if len(known) == len(effects) else None
+        present = [effect for effect in effects if effect is not None]
+        return combine(present) if len(present) == len(effects) else None
 
     levels = dict.fromkeys(level for table in tables for level in table.levels)
-    effects = {level: at([table.effect(level) for table in tables]) for level in levels}
-    known = {level: effect for level, effect in effects.items() if effect is not None}
+    combined = {level: at([table.effect(level) for table in tables]) for level in levels}
+    effects = {level: effect for level, effect in combined.items() if effect is not None}
     return CategoricalTerm(
         tables[0].column,
-        tuple(known),
-        tuple(known.values()),
+        tuple(effects),
+        tuple(effects.values()),
         at([table.unknown for table in tables]),
         numeric_levels=any(table.numeric_levels for table in tables),
         text_levels=any(table.text_levels for table in tables),

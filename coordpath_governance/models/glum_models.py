@@ -1,7 +1,7 @@
-"""glum's generalised linear regressions, which come in the files and pipelines of scikit-learn.
+"""glum's generalised linear regressions, which are stored in the files and pipelines of scikit-learn.
 
-glum encodes pandas' categorical columns itself: it remembers the levels, in `_categorical_levels_`, and makes one dummy
-column of each. The columns that reach its coefficients are called `feature_names_`, and are made again here and compared.
+glum encodes pandas' categorical columns itself: it keeps their levels in ``_categorical_levels_`` and makes one dummy column
+per level. ``feature_names_`` names the columns that reach its coefficients. We make these columns again and compare names.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import numpy as np
 from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class
 from coordpath_governance.models.flows import NO_FILL, NO_OUTPUT, Encoding, Flow, Frame, LevelFlow, RawFlow
 from coordpath_governance.models.kinds import LINKS
-from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.models.sklearn_penalties import Facts
+from coordpath_governance.models.linear_model import LinearModel, TrainingFacts
 from coordpath_governance.models.sklearn_scores import one_score
 from coordpath_governance.models.tree import ArchivedObject, Opaque, brief, describe
 
@@ -66,7 +65,7 @@ _WORDS: Mapping[str, str] = MappingProxyType(
         "logit": "LogitLink",
     }
 )
-"""The classes that settings name by a word; a Tweedie power may stand behind it."""
+"""Classes by the word that a setting uses for them. A Tweedie power may follow the word."""
 _POWERS = {0.0: "gaussian", 1.0: "poisson", 2.0: "gamma"}
 _CATEGORICAL = ("pandas.CategoricalDtype", "pandas.core.dtypes.dtypes.CategoricalDtype")
 _INDEX = "pandas.core.indexes.base._new_Index"
@@ -74,7 +73,7 @@ _TEXTS = ("pandas.arrays.ArrowStringArray", "pandas.core.arrays.string_arrow.Arr
 
 
 def glum_inputs(fitted: Fitted) -> tuple[tuple[str, ...] | None, int]:
-    """The names (None if it was fitted on a bare array) and the number of the columns before glum encodes any of them."""
+    """Names (None if fitted on an array without names) and number of the columns before glum encodes any of them."""
     columns = _columns(fitted)
     if columns is None:
         return None, fitted.count("n_features_in_") or 0
@@ -82,14 +81,14 @@ def glum_inputs(fitted: Fitted) -> tuple[tuple[str, ...] | None, int]:
 
 
 def fold_glum(fitted: Fitted, frame: Frame, inputs: Sequence[str]) -> LinearModel:
-    """The inverse link of intercept_ + coef_·x, with categorical columns as dummies."""
+    """The model with the score intercept_ + coef_·x, with categorical columns as dummies."""
     _check_attributes(fitted)
     family, link, power = _family(fitted)
     if LINKS.get(family) != link:
-        known = ", ".join(f"{each} with {own}" for each, own in LINKS.items() if each != "multinomial")
+        supported = ", ".join(f"{name} with {own_link}" for name, own_link in LINKS.items() if name != "multinomial")
         raise fitted.refusal(
             f"has the family {family} with the link {link}, whose deviance is not a convex function of every score; "
-            f"supported: {known}."
+            f"supported: {supported}."
         )
     expanded = _expanded(fitted, frame)
     fitted.check_width(len(expanded))
@@ -120,7 +119,7 @@ def _check_attributes(fitted: Fitted) -> None:
 
 
 def _family(fitted: Fitted) -> tuple[str, str, float | None]:
-    """Family, link and Tweedie's power from the objects that glum predicts with; its settings must say the same."""
+    """Family, link and Tweedie power of the objects that glum predicts with; its settings must agree with them."""
     family, link = _part(fitted, "_family_instance", _FAMILIES), _part(fitted, "_link_instance", _LINK_CLASSES)
     _check_setting(fitted, "family", family)
     _check_setting(fitted, "link", link)
@@ -141,33 +140,33 @@ def _family(fitted: Fitted) -> tuple[str, str, float | None]:
     return "tweedie", link_name, exact
 
 
-def _part(fitted: Fitted, name: str, known: Mapping[str, str]) -> ArchivedObject:
+def _part(fitted: Fitted, name: str, classes: Mapping[str, str]) -> ArchivedObject:
     """The distribution or the link that glum predicts with."""
     value = fitted.required(name)
     if not isinstance(value, ArchivedObject | Opaque):
         raise fitted.error(f"'{name}' is {describe(value)}, not what glum stores there")
-    if not isinstance(value, ArchivedObject) or sklearn_class(value) not in known:
-        raise fitted.refusal(f"has {describe(value)} as '{name}', which is not read; read are {', '.join(known)}.")
+    if not isinstance(value, ArchivedObject) or sklearn_class(value) not in classes:
+        raise fitted.refusal(f"has {describe(value)} as '{name}', which is not read; read are {', '.join(classes)}.")
     return value
 
 
-def _check_setting(fitted: Fitted, setting: str, made: ArchivedObject) -> None:
-    """Compare what glum has made from a setting, or taken over from it, with the setting."""
-    told = fitted.get(setting)
-    if isinstance(told, str):
-        same = told == "auto" or _WORDS.get(told.partition("(")[0].strip()) == made.class_name
-    elif isinstance(told, ArchivedObject):
-        same = (told.class_path, dict(told.attributes)) == (made.class_path, dict(made.attributes))
+def _check_setting(fitted: Fitted, setting: str, instance: ArchivedObject) -> None:
+    """Refuse an ``instance`` (a family or a link) that glum would not have made from the setting."""
+    value = fitted.get(setting)
+    if isinstance(value, str):
+        same = value == "auto" or _WORDS.get(value.partition("(")[0].strip()) == instance.class_name
+    elif isinstance(value, ArchivedObject):
+        same = (value.class_path, dict(value.attributes)) == (instance.class_path, dict(instance.attributes))
     else:
-        same = told is None
+        same = value is None
     if not same:
-        raise fitted.error(f"'{setting}' is not what its {made.class_name} was made from")
+        raise fitted.error(f"'{setting}' is not what its {instance.class_name} was made from")
 
 
 def _columns(fitted: Fitted) -> Mapping[str, object] | None:
-    """The columns of the data frame it was fitted on with their types; None if it was an array.
+    """The columns of the data frame it was fitted on, with their types; None if it was fitted on an array.
 
-    Before 3.2 glum kept them under another name, and the levels in the types alone.
+    Before 3.2 the attribute had another name, and only the types held the levels.
     """
     if fitted.has("feature_dtypes_") and (fitted.has("_feature_dtypes_") or fitted.has("_categorical_levels_")):
         raise fitted.error("it has the types of its columns twice")
@@ -228,7 +227,7 @@ def _expanded(fitted: Fitted, frame: Frame) -> Frame:
 
 
 def _encode(fitted: Fitted, name: str, levels: list[object], absent: object, flow: Flow) -> tuple[Encoding, list[str]]:
-    """One column as dummies: without the first level if that is dropped; a missing value as the settings say."""
+    """One column as dummies, without the first level if ``drop_first`` is set; the settings decide on missing values."""
     if not isinstance(flow, RawFlow) or flow.fill is not NO_FILL:
         raise fitted.refusal(f"encodes the column '{name}' that an earlier step has changed; encode it in one place.")
     method = fitted.text("cat_missing_method", "fail")
@@ -250,16 +249,16 @@ def _encode(fitted: Fitted, name: str, levels: list[object], absent: object, flo
 
 
 def _levels(fitted: Fitted, name: str, levels: object, dtype: object) -> list[object]:
-    """The levels of a column; its type, which glum keeps beside them, must have the same."""
+    """The levels of a column. Its type, which glum also stores, must have the same levels."""
     if not isinstance(levels, list) or not all(isinstance(level, str | int | float) for level in levels):
         raise fitted.error(f"the levels of '{name}' are not texts and numbers")
     if len(set(levels)) != len(levels) or any(isinstance(level, float) and not math.isfinite(level) for level in levels):
         raise fitted.error(f"'{name}' has a level twice, or one that is not finite")
     if isinstance(dtype, ArchivedObject) and dtype.class_path in _CATEGORICAL and dtype.is_plain:
-        told = _categories(dtype.attributes.get("categories"))
-        if told is None or set(dtype.attributes) - {"categories", "ordered"}:
+        categories = _categories(dtype.attributes.get("categories"))
+        if categories is None or set(dtype.attributes) - {"categories", "ordered"}:
             raise fitted.refusal(f"stores the levels of '{name}' in a way that is not read; fit it with another pandas.")
-        if told != levels:
+        if categories != levels:
             raise fitted.error(f"'_feature_dtypes_' has other levels of '{name}' than '_categorical_levels_'")
     elif not (isinstance(dtype, Opaque) and dtype.what.endswith("CategoricalDtype")):
         raise fitted.error(f"'{name}' has levels, and its type is {brief(dtype)}")
@@ -267,7 +266,7 @@ def _levels(fitted: Fitted, name: str, levels: object, dtype: object) -> list[ob
 
 
 def _categories(index: object) -> list[object] | None:
-    """What a stored pandas Index of numbers or texts holds; None for anything else."""
+    """The values of a stored pandas Index of numbers or texts; None for anything else."""
     if not isinstance(index, ArchivedObject) or index.class_path != _INDEX or len(index.arguments) != 2:
         return None
     content = index.arguments[1]
@@ -280,7 +279,7 @@ def _categories(index: object) -> list[object] | None:
 
 
 def _arrow_texts(array: object) -> list[object] | None:
-    """The texts of a stored Arrow array, from its buffers: where each begins, and all of them in one piece."""
+    """The texts of a stored Arrow array, from its two buffers: where each text begins, and the bytes of all texts."""
     if (
         not isinstance(array, ArchivedObject)
         or array.class_path != "pyarrow.lib._restore_array"
@@ -297,7 +296,7 @@ def _arrow_texts(array: object) -> list[object] | None:
         return None
     if not isinstance(buffers, list) or len(buffers) != 3 or buffers[0] is not None:
         return None
-    starts, texts = (_buffer(each) for each in buffers[1:])
+    starts, texts = map(_buffer, buffers[1:])
     form = f"<{length + 1}{widths[alias]}" if 0 <= length < 1 << 20 else ""
     if starts is None or texts is None or not form or struct.calcsize(form) > len(starts):
         return None
@@ -320,8 +319,8 @@ def _buffer(value: object) -> bytes | None:
     return bytes(inner) if isinstance(inner, bytes | bytearray | memoryview) else None
 
 
-def _facts(fitted: Fitted) -> Facts:
-    """The penalty it was fitted with; of a path of penalties the last, with which it predicts."""
+def _facts(fitted: Fitted) -> TrainingFacts:
+    """The penalty it was fitted with; of a path of penalties the last one, which it predicts with."""
     chosen = fitted.archived.class_name.endswith("CV")
     alpha, share = fitted.get("alpha_" if chosen else "alpha"), fitted.get("l1_ratio_" if chosen else "l1_ratio", 0)
     if not chosen and fitted.flag("alpha_search", False):
@@ -331,7 +330,7 @@ def _facts(fitted: Fitted) -> Facts:
     strength, ratio = (0.0 if alpha is None else as_float(alpha)), as_float(share)
     if strength is None or ratio is None:
         raise fitted.error("'alpha' or 'l1_ratio' is not one number")
-    facts: Facts = {"kind": "none"}
+    facts: TrainingFacts = {"kind": "none"}
     if strength:
         kind = {0.0: "ridge", 1.0: "lasso"}.get(ratio, "elastic net")
         facts = {"kind": kind, "alpha": strength}
@@ -348,4 +347,4 @@ def _facts(fitted: Fitted) -> Facts:
 GLUM: Mapping[str, Callable[[Fitted, Frame, Sequence[str]], LinearModel]] = MappingProxyType(
     {"GeneralizedLinearRegressor": fold_glum, "GeneralizedLinearRegressorCV": fold_glum}
 )
-"""glum's estimators by class name."""
+"""By class name: what folds an estimator of glum."""

@@ -1,7 +1,7 @@
-"""The kinds of models there are: what a family needs besides coefficients.
+"""The kinds of models: what each family needs besides coefficients.
 
 With score η, a model predicts η itself (gaussian), 1/(1 + e^−η), the probability of the second of two classes (binomial),
-softmax(η) over one score a class (multinomial), or e^η (poisson, gamma, tweedie). Each family has one link: with it, and
+softmax(η) over one score per class (multinomial), or e^η (poisson, gamma, tweedie). Each family has one link: with it, and
 for Tweedie with a power between 1 and 2, its deviance is convex in the score.
 """
 
@@ -30,11 +30,11 @@ LINKS: Mapping[str, str] = MappingProxyType(
 
 
 def fault_of_kind(model: LinearModel) -> str | None:
-    """What does not fit together in a model: family, link, power, classes, scores, threshold, target; None if all does."""
+    """What does not fit together in a model (family, link, power, classes, scores, threshold, target); None if all fits."""
     family = model.family
     if LINKS.get(family) != model.link:
-        known = ", ".join(f"{each} with {link}" for each, link in LINKS.items())
-        return f"family '{family}' with link '{model.link}' is not supported; known are {known}"
+        supported = ", ".join(f"{name} with {link}" for name, link in LINKS.items())
+        return f"family '{family}' with link '{model.link}' is not supported; known are {supported}"
     if (model.power is not None) != (family == "tweedie"):
         return f"a {family} model {'needs a power' if family == 'tweedie' else 'has no power'}"
     if model.power is not None and not 1.0 < model.power < 2.0:

@@ -3,10 +3,10 @@
 The linear score of a row is
 
     intercept + Σ numeric coefficient·x  (or the term's ``missing`` value where x is missing)
-              + Σ categorical effect(level)  (or the term's ``unknown`` value for a level never seen)
+              + Σ categorical effect(level)  (or the term's ``unknown`` value for a level that the model does not know)
               + Σ functions of one column, and of several together (see `functions`)
 
-Scalers, encoders and imputers have been folded away by the reader, so nothing here depends on how a model was coded.
+Readers fold scalers, encoders and imputers away, so nothing here depends on how a model was coded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from coordpath_governance.models.functions import FunctionTerm
@@ -29,17 +29,22 @@ __all__ = [
     "NumericTerm",
     "Provenance",
     "RawCoefficient",
+    "TrainingFacts",
     "classifier",
     "level_label",
+    "rescaled",
 ]
 
 MISSING_LEVEL = "(missing)"
-"""Label of the level that stands for a missing category."""
+"""Label of the level that stands for a missing value."""
+
+TrainingFacts: TypeAlias = dict[str, float | str | bool | None]
+"""How a model was trained: its penalty, its loss, weights. A report states these facts; nothing is computed from them."""
 
 
 @dataclass(frozen=True)
 class NumericTerm:
-    """``coefficient``·x, or ``missing`` where x is missing; ``missing`` None means the model raises there."""
+    """``coefficient``·x, or ``missing`` where x is missing. ``missing`` is None if the model raises there."""
 
     column: str
     coefficient: float
@@ -48,11 +53,12 @@ class NumericTerm:
 
 @dataclass(frozen=True)
 class CategoricalTerm:
-    """An effect for every known level (labels as of `level_label`); ``unknown`` None means the model raises there.
+    """An effect for every known level, by its `level_label`.
 
-    ``numeric_levels`` tells that the levels are numbers, so that "1", "1.0" and 1 in the data are the same level.
-    ``text_levels`` tells that levels that read True and False are text, so that "true" and "1" are not among them; without
-    it they are truth values, however the data write these.
+    ``unknown`` is the effect of a level that is not among them; None means that the model raises there.
+    ``numeric_levels``: the levels are numbers, so "1", "1.0" and 1 in the data are the same level.
+    ``text_levels``: levels that read True and False are text, so "true" and "1" are other levels. Otherwise they are truth
+    values, in whatever form the data write them.
     """
 
     column: str
@@ -63,7 +69,7 @@ class CategoricalTerm:
     text_levels: bool = False
 
     def effect(self, level: str) -> float | None:
-        """The effect of one level by the model's own encoder, None if it would raise."""
+        """The effect of one level according to the model's own encoder; None if it raises."""
         return self._by_level.get(level, self.unknown)
 
     @cached_property
@@ -73,7 +79,7 @@ class CategoricalTerm:
 
 @dataclass(frozen=True)
 class RawCoefficient:
-    """One number of the model's own coefficient vector after unscaling, under the name its encoder gives it."""
+    """One entry of the model's own coefficient vector, in units of the raw column and under the name of its encoder."""
 
     name: str
     value: float
@@ -92,14 +98,15 @@ class Provenance:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """A linear model over raw columns, with the facts that a report tells beside it.
+    """A linear model over raw columns, with the facts that a report states about it.
 
     ``family`` is gaussian, binomial, multinomial, poisson, gamma or tweedie (then with its ``power``), ``link`` identity,
-    logit, softmax or log. ``classes`` are the labels of a classifier's target in its own order, the second of two being the
-    one whose probability is predicted. A multinomial model has one linear score a class in ``class_scores``, and no terms of
-    its own. ``threshold``: the version decides "yes" where its prediction is at least this; None if it decides nothing.
-    ``target_map``: the score is one of this function of the target (see `target_maps`), and a prediction its inverse.
-    ``remarks`` are facts about it that a report and a scan tell, each a sentence without its beginning and its full stop.
+    logit, softmax or log. ``classes`` are the labels of a classifier's target in its own order; of two classes, the model
+    predicts the probability of the second. A multinomial model has one linear score per class in ``class_scores``, and no
+    terms of its own. ``threshold``: the version decides "yes" where its prediction is at least this; None if it decides
+    nothing. ``target_map``: the score predicts this function of the target (see `target_maps`), so a prediction of the
+    target is its inverse. ``remarks`` are facts that a report and a scan state; each is a sentence without its capital
+    letter and full stop.
     """
 
     intercept: float
@@ -125,14 +132,14 @@ class LinearModel:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every raw input column the model looks at, in the order of its terms."""
-        own = [t.column for t in self.numeric] + [t.column for t in self.categorical]
-        own += [column for t in self.functions for column in t.columns]
-        return tuple(dict.fromkeys([*own, *(column for score in self.class_scores for column in score.columns)]))
+        """Every raw input column that the model uses, in the order of its terms."""
+        columns = [t.column for t in self.numeric] + [t.column for t in self.categorical]
+        columns += [column for t in self.functions for column in t.columns]
+        return tuple(dict.fromkeys([*columns, *(column for score in self.class_scores for column in score.columns)]))
 
 
 def classifier(scores: Sequence[LinearModel], classes: tuple[str, ...], threshold: float) -> LinearModel:
-    """The model of two classes from one score, a log-odds, or of three or more from one score a class, by softmax."""
+    """A classifier: of two classes from one score (a log-odds), of three or more from one score per class (softmax)."""
     if len(scores) == 1:
         return replace(scores[0], family="binomial", link="logit", classes=classes, threshold=threshold)
     return LinearModel(
@@ -146,7 +153,7 @@ def classifier(scores: Sequence[LinearModel], classes: tuple[str, ...], threshol
 
 
 def level_label(value: object) -> str:
-    """One text for a level however it is stored: 1, 1.0 and np.float64(1) are "1"; None and NaN are `MISSING_LEVEL`."""
+    """The label of a level, however it is stored: 1, 1.0 and np.float64(1) are "1"; None and NaN are `MISSING_LEVEL`."""
     item = value.item() if hasattr(value, "item") else value
     if item is None or (isinstance(item, float) and math.isnan(item)):
         return MISSING_LEVEL
@@ -155,3 +162,36 @@ def level_label(value: object) -> str:
     if isinstance(item, float) and item.is_integer():
         return str(int(item))
     return str(item)
+
+
+def rescaled(model: LinearModel, scale: float, shift: float) -> LinearModel:
+    """The model whose score is scale·score + shift. Raises `OverflowError` if a number is no longer finite."""
+
+    def times(number: float | None) -> float | None:
+        return None if number is None else _finite(scale * number)
+
+    intercept = _finite(scale * model.intercept + shift)
+    return replace(
+        model,
+        intercept=intercept,
+        has_intercept=model.has_intercept or intercept != 0.0,
+        numeric=tuple(
+            replace(term, coefficient=_finite(scale * term.coefficient), missing=times(term.missing))
+            for term in model.numeric
+        ),
+        categorical=tuple(
+            replace(term, effects=tuple(_finite(scale * effect) for effect in term.effects), unknown=times(term.unknown))
+            for term in model.categorical
+        ),
+        functions=tuple(
+            replace(term, pieces=tuple(replace(piece, weight=_finite(scale * piece.weight)) for piece in term.pieces))
+            for term in model.functions
+        ),
+        raw=tuple(replace(coefficient, value=_finite(scale * coefficient.value)) for coefficient in model.raw),
+    )
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise OverflowError("a coefficient overflows double precision")
+    return number + 0.0

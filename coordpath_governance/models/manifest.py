@@ -5,8 +5,8 @@ The digest is the SHA-256 of the manifest, encoded as UTF-8: for every file one 
     <SHA-256 of the file, 64 lower-case hex digits><space><space><path below the folder, with "/"><newline>
 
 sorted by the UTF-8 bytes of the path. Left out are the file ``registered_model_meta`` (MLflow adds it when a version is
-registered) and everything below ``coordpath/`` (we add it), both at the top of the folder only. It is the format of
-``sha256sum``, so an auditor can recompute it without us.
+registered) and everything below ``coordpath/`` (we add it), both at the top of the folder only. The format is that of
+``sha256sum``, so an auditor can recompute the digest without this package.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ _CHUNK = 1 << 20
 
 
 def model_digest(folder: Path) -> str:
-    """SHA-256 (hex) of the manifest of ``folder``; of a single file, the manifest is its one line."""
+    """SHA-256 (hex) of the manifest of ``folder``. The manifest of a single file is one line.
+
+    Raises `ModelReadError` if the files cannot be read, or if there are none.
+    """
     return hashlib.sha256("".join(manifest_lines(folder)).encode("utf-8")).hexdigest()
 
 
 def manifest_lines(folder: Path) -> tuple[str, ...]:
-    """Return the manifest's lines, sorted by path; see the module's docstring for their exact bytes."""
+    """The lines of the manifest, sorted by path; the module's docstring gives their exact bytes."""
     folder = Path(folder)
     try:
         files = {folder.name: folder} if folder.is_file() else _files_of(folder)
@@ -45,12 +48,12 @@ def manifest_lines(folder: Path) -> tuple[str, ...]:
 
 def has_model_files(place: Path) -> bool:
     """Whether ``place`` is a file, or a folder with at least one file that the digest covers."""
-    found = (path.relative_to(place).as_posix() for path in place.rglob("*") if not path.is_dir() or path.is_symlink())
-    return place.is_file() or any(is_covered(each) for each in found)
+    files = (path.relative_to(place).as_posix() for path in place.rglob("*") if not path.is_dir() or path.is_symlink())
+    return place.is_file() or any(map(is_covered, files))
 
 
 def is_covered(path: str) -> bool:
-    """Whether a file at ``path`` is in the digest: inside the folder and not left out, on any file system."""
+    """Whether the digest covers a file at ``path``: inside the folder and not left out, on any file system."""
     parts = posixpath.normpath(path.replace("\\", "/")).split("/")
     first = parts[0].rstrip(" .").casefold()
     return not (parts[0] in ("", "..") or first in (_ADDED_BY_MLFLOW, _ADDED_BY_US))
@@ -61,7 +64,7 @@ def _by_path_bytes(item: tuple[str, Path]) -> bytes:
 
 
 def _files_of(folder: Path) -> dict[str, Path]:
-    """Every file below ``folder`` by its path with "/"; anything that is neither file nor folder is refused."""
+    """Every file below ``folder`` by its path with "/". Raises for anything that is neither a file nor a folder."""
     if not folder.is_dir():
         raise ModelReadError(f"{folder}: there is no such model folder; check the path.")
     root = folder.resolve()
@@ -87,7 +90,7 @@ def _files_of(folder: Path) -> dict[str, Path]:
 
 
 def _check_name(folder: Path, name: str) -> None:
-    """A line break or undecodable byte in a name would make the manifest ambiguous."""
+    """Refuse a name with a line break or an undecodable byte, which would make the manifest ambiguous."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -8,10 +8,10 @@
     spline           Σ c_i B_i(x) with B-splines on knots, and what it is beyond them
     yeo-johnson      box-cox                      quantile    an interpolated distribution function
 
-A number outside of a map's domain becomes NaN, which no model can score. Missing values never get here.
+A number outside of a map's domain becomes NaN, which no model can score. Missing values are handled before.
 
-(x − centre)/divisor and scale·x + shift are two maps, since they round differently: a row that lies exactly on an edge of
-steps behind a scaler falls on the side on which scikit-learn's own arithmetic puts it.
+(x − centre)/divisor and scale·x + shift are two maps because they round differently: a row exactly on an edge of steps
+after a scaler must fall on the same side as in scikit-learn's own arithmetic.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Extrapolation: TypeAlias = Literal["constant", "linear", "continue", "periodic",
 
 _NEAR_ZERO = float(np.spacing(1.0))
 _BOUNDS = 1e-7
-"""How near to an end of its quantiles scikit-learn takes a number for that end, if the output is normal."""
+"""With normal output, scikit-learn treats a number this close to an end of its quantiles as that end."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Affine:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether it takes every number to itself."""
+        """Whether it maps every number to itself."""
         return self.scale == 1.0 and self.shift == 0.0
 
     def of(self, number: float) -> float:
@@ -110,7 +110,7 @@ class Scaled:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether it takes every number to itself."""
+        """Whether it maps every number to itself."""
         return self.centre == 0.0 and self.divisor == 1.0
 
     def of(self, number: float) -> float:
@@ -126,7 +126,7 @@ class Scaled:
         return points * self.divisor + self.centre
 
     def breaks(self) -> Array:
-        """Nowhere."""
+        """No points."""
         return np.empty(0)
 
 
@@ -146,7 +146,7 @@ ELEMENTARY: Mapping[str, tuple[np.ufunc, np.ufunc | None]] = MappingProxyType(
         "reciprocal": (np.reciprocal, np.reciprocal),
     }
 )
-"""numpy's functions that we know, each with its inverse where that is one of numpy's."""
+"""The functions of numpy that we know, each with its inverse; None if the inverse is not a function of numpy."""
 
 
 @dataclass(frozen=True)
@@ -200,13 +200,13 @@ class Power:
         return np.concatenate([-back, back])
 
     def breaks(self) -> Array:
-        """Nowhere."""
+        """No points."""
         return np.empty(0)
 
 
 @dataclass(frozen=True)
 class Clip:
-    """x, but no less than ``low`` and no more than ``high``."""
+    """x limited to [``low``, ``high``]."""
 
     kind: ClassVar[str] = "clip"
     low: float
@@ -227,7 +227,7 @@ class Clip:
 
 @dataclass(frozen=True)
 class Within:
-    """x itself, from ``low`` to ``high``; outside it is not defined. None is an end that is not there."""
+    """x itself in [``low``, ``high``], NaN outside. An end that is None is open."""
 
     kind: ClassVar[str] = "within"
     low: float | None
@@ -248,13 +248,13 @@ class Within:
         return points[np.isfinite(self.apply(points))]
 
     def breaks(self) -> Array:
-        """The ends that there are."""
+        """The ends that are not open."""
         return np.array([end for end in (self.low, self.high) if end is not None], dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """``values[i]`` where x lies behind i of the ``edges``; an edge belongs to the interval behind it, or before it."""
+    """``values[i]`` where x lies behind i of the ``edges``. An edge belongs to the interval behind it or before it."""
 
     kind: ClassVar[str] = "steps"
     edges: tuple[float, ...]
@@ -276,7 +276,7 @@ class Steps:
         return np.where(np.isnan(x), np.nan, values)
 
     def preimage(self, points: Array) -> Array:
-        """None: what comes behind it takes a few values only."""
+        """No points: the map takes only a few values."""
         return points[:0]
 
     def breaks(self) -> Array:
@@ -333,7 +333,7 @@ class Spline:
         return within + below * float(spline(low, 1)) + above * float(spline(high, 1))
 
     def preimage(self, points: Array) -> Array:
-        """None: it is not inverted."""
+        """No points: a spline is not inverted here."""
         return points[:0]
 
     def breaks(self) -> Array:
@@ -392,7 +392,7 @@ class BoxCox:
         return cast("Array", inv_boxcox(points, self.power))
 
     def breaks(self) -> Array:
-        """Zero, where it ends, and one."""
+        """Zero, where the domain ends, and one."""
         return np.array([0.0, 1.0])
 
 
@@ -408,13 +408,13 @@ class Quantile:
     def __post_init__(self) -> None:
         if len(self.quantiles) != len(self.references) or not self.quantiles:
             raise ValueError("a quantile map has as many quantiles as references, and at least one")
-        if any(low > high for each in (self.quantiles, self.references) for low, high in pairwise(each)):
+        if any(low > high for numbers in (self.quantiles, self.references) for low, high in pairwise(numbers)):
             raise ValueError("quantiles or references are not in order")
         if self.output not in ("uniform", "normal"):
             raise ValueError("the output of a quantile map is uniform or normal")
 
     def apply(self, x: Array) -> Array:
-        """The map of every number, as scikit-learn computes it: from both sides, where quantiles repeat."""
+        """The map of every number, computed as in scikit-learn: from both sides, because quantiles may repeat."""
         from scipy.special import ndtri
 
         quantiles, references = np.asarray(self.quantiles), np.asarray(self.references)
@@ -430,7 +430,7 @@ class Quantile:
         return np.clip(ndtri(share), float(ndtri(least)), float(ndtri(1.0 - least)))
 
     def preimage(self, points: Array) -> Array:
-        """The numbers that the map takes to these points, or to where they lie between two that repeat."""
+        """The numbers that the map takes to these points; between two equal quantiles, that quantile."""
         from scipy.special import ndtr
 
         shares = ndtr(points) if self.output == "normal" else points
@@ -444,43 +444,43 @@ class Quantile:
 Map: TypeAlias = Affine | Scaled | Elementary | Power | Clip | Within | Steps | Spline | YeoJohnson | BoxCox | Quantile
 
 _MAPS = (Affine, Scaled, Elementary, Power, Clip, Within, Steps, Spline, YeoJohnson, BoxCox, Quantile)
-MAPS: Mapping[str, type[Map]] = MappingProxyType({each.kind: each for each in _MAPS})
-"""Every map by the word a document has for it; its other keys are the fields of the class."""
+MAPS: Mapping[str, type[Map]] = MappingProxyType({cls.kind: cls for cls in _MAPS})
+"""By the word ``kind`` of a document: the class of the map. The other keys of the document are its fields."""
 
 
 def apply_all(maps: Sequence[Map], x: Array) -> Array:
-    """One map after the other; a number that is not finite on the way is NaN from there on: no step would take it."""
+    """Apply one map after the other. A number that becomes infinite or NaN on the way is NaN from there on."""
     with np.errstate(all="ignore"):
-        for each in maps:
-            out = each.apply(x)
+        for step in maps:
+            out = step.apply(x)
             lost = ~(np.isfinite(x) & np.isfinite(out))
             x = np.where(lost, np.nan, out) if lost.any() else out
     return x
 
 
 def preimages(maps: Sequence[Map]) -> Array:
-    """Where, on the column itself, a chain of maps bends or jumps; what cannot be traced back is left out."""
+    """Where a chain of maps bends or jumps, as numbers of the column; points that cannot be traced back are left out."""
     points = np.empty(0)
     with np.errstate(all="ignore"):
-        for each in reversed(maps):
-            points = np.concatenate([each.preimage(points), each.breaks()])
+        for step in reversed(maps):
+            points = np.concatenate([step.preimage(points), step.breaks()])
     return points[np.isfinite(points)]
 
 
-def map_document(each: Map) -> dict[str, Any]:
+def map_document(step: Map) -> dict[str, Any]:
     """A map as JSON values."""
-    values = {field.name: getattr(each, field.name) for field in fields(each)}
-    return {"kind": each.kind, **{key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}}
+    values = {field.name: getattr(step, field.name) for field in fields(step)}
+    return {"kind": step.kind, **{key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}}
 
 
 def without_identities(maps: Sequence[Map]) -> tuple[Map, ...]:
-    """The same chain without the maps that change no number."""
-    return tuple(each for each in maps if not (isinstance(each, Affine | Scaled) and each.changes_nothing))
+    """The same chain without the maps that change nothing."""
+    return tuple(step for step in maps if not (isinstance(step, Affine | Scaled) and step.changes_nothing))
 
 
-def finite(each: Map) -> bool:
-    """Whether every number of a map is finite."""
-    numbers = (value for field in fields(each) for value in _numbers(getattr(each, field.name)))
+def finite(step: Map) -> bool:
+    """Whether every number in a map is finite."""
+    numbers = (value for field in fields(step) for value in _numbers(getattr(step, field.name)))
     return all(math.isfinite(number) for number in numbers)
 
 

@@ -13,6 +13,7 @@ import yaml
 from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.manifest import is_covered
+from coordpath_governance.models.tree import read_limited
 
 __all__ = ["ModelFiles", "compose_yaml", "open_model_files", "uncovered_path"]
 
@@ -21,13 +22,13 @@ _MAX_MLMODEL_BYTES = 1 << 20
 _MAX_FLOW_LEVEL = 20
 _MOST_TOKENS = 20_000
 _NOT_PATHS = ("model_config", "uri")
-"""Keys of MLmodel's flavours whose values a model was made from, or is told, but is not read from."""
+"""Keys of MLmodel's flavours whose values are not paths of files that the model is read from."""
 
 _YAML_ERRORS = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError, AttributeError, KeyError)
 
 
 class _TextLoader(yaml.BaseLoader):
-    """YAML with text and null only, and without what two readers could see differently or what takes for ever to read."""
+    """YAML with text and null only. Refuses what two readers could read differently, and what takes for ever to read."""
 
     _tokens = 0
 
@@ -58,7 +59,7 @@ _TextLoader.add_constructor(_NULL, _TextLoader.construct_null)
 
 
 class _NodeLoader(_TextLoader):
-    """The same for those who look at nodes and their lines: no aliases, which could repeat one without end, and no tags."""
+    """The same for nodes and their lines. Refuses aliases, which could repeat a node without end, and tags."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
@@ -68,7 +69,10 @@ class _NodeLoader(_TextLoader):
 
 
 def compose_yaml(data: bytes, where: str) -> yaml.Node | None:
-    """The nodes of one small YAML document, each with its line; None if it is empty. `ModelReadError` if it is not YAML."""
+    """The nodes of one small YAML document, each with its line; None if it is empty.
+
+    Raises `ModelReadError`, which begins with ``where``, if it is not YAML that we read.
+    """
     try:
         return _NodeLoader(data).get_single_node()
     except _YAML_ERRORS as error:
@@ -79,8 +83,8 @@ def compose_yaml(data: bytes, where: str) -> yaml.Node | None:
 class ModelFiles:
     """The folder, its flavours with their settings, and the names of the signature's input columns and output.
 
-    ``takes_array``: the signature asks for an array without names, into which MLflow turns what it is given.
-    ``types`` are the types of the input columns that have a name, as the signature writes them.
+    ``takes_array``: the signature asks for an array without names, into which MLflow converts its input. ``types`` are the
+    types in the signature, of the input columns that have a name.
     """
 
     folder: Path
@@ -91,7 +95,7 @@ class ModelFiles:
     types: Mapping[str, str] | None = None
 
     def path(self, name: object) -> Path:
-        """Return the path of a file inside the folder, wherever the author says it is."""
+        """The path of a file that MLmodel names. Raises `ModelReadError` if it is not inside the folder."""
         relative = PurePosixPath(name) if isinstance(name, str) and name else None
         outside = relative is None or relative.is_absolute() or ".." in relative.parts or "\\" in str(name)
         path = self.folder / str(name)
@@ -107,14 +111,17 @@ class ModelFiles:
 
 
 def open_model_files(folder: Path) -> ModelFiles:
-    """Read the folder's ``MLmodel``; a folder without one has no flavours."""
+    """Read the folder's ``MLmodel``; a folder without one has no flavours.
+
+    Raises `ModelReadError` if it cannot be read, `UnsupportedModelError` if it names a file outside of the model digest.
+    """
     files = ModelFiles(folder, MappingProxyType({}))
     if not (folder / _MLMODEL).exists():
         return files
     settings = _load_yaml(files.path(_MLMODEL))
     where = f"{folder / _MLMODEL}"
     flavours = settings.get("flavors")
-    if not isinstance(flavours, dict) or not all(isinstance(each, dict) for each in flavours.values()):
+    if not isinstance(flavours, dict) or not all(isinstance(entry, dict) for entry in flavours.values()):
         raise ModelReadError(f"{where}: it does not list the model's flavours; log the model again.")
     uncovered = uncovered_path(flavours)
     if uncovered is not None:
@@ -136,32 +143,26 @@ def open_model_files(folder: Path) -> ModelFiles:
 
 
 def uncovered_path(flavours: Mapping[object, object]) -> str | None:
-    """A path among the flavours' settings that leads to a file outside of the model digest."""
+    """The first path in the flavours' settings that the model digest does not cover; None if there is none."""
     return next((text for text in _texts(flavours) if not is_covered(text)), None)
 
 
 def _texts(flavours: Mapping[object, object]) -> Iterator[str]:
-    """Every text in the settings, each part once: YAML may hold one part in many places, or within itself."""
+    """Every text in the settings. A part is visited once, because YAML may hold it in many places or within itself."""
     pending: list[object] = [flavours]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while pending:
         value = pending.pop()
         if isinstance(value, str):
             yield value
-        elif isinstance(value, list | Mapping) and id(value) not in seen:
-            seen.add(id(value))
+        elif isinstance(value, list | Mapping) and id(value) not in visited:
+            visited.add(id(value))
             parts = value if isinstance(value, list) else [part for key, part in value.items() if key not in _NOT_PATHS]
             pending.extend(parts)
 
 
 def _load_yaml(path: Path) -> dict[object, object]:
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(_MAX_MLMODEL_BYTES + 1)
-    except OSError as error:
-        raise ModelReadError(f"{path}: the file cannot be read ({error}); check the path.") from error
-    if len(data) > _MAX_MLMODEL_BYTES:
-        raise ModelReadError(f"{path}: the file has more than the {_MAX_MLMODEL_BYTES} bytes we read.")
+    data = read_limited(path, _MAX_MLMODEL_BYTES, "file")
     try:
         settings = _TextLoader(data).get_single_data()
     except _YAML_ERRORS as error:
@@ -172,21 +173,21 @@ def _load_yaml(path: Path) -> dict[object, object]:
 
 
 def _is_array(signature: object, where: str) -> bool:
-    """Whether the inputs are one array, or arrays by name, and not columns."""
+    """Whether the inputs are an array or named arrays, not columns."""
     text = signature.get("inputs") if isinstance(signature, dict) else None
     specs = read_json(text, f"{where}, signature", ModelReadError) if isinstance(text, str) else None
     return isinstance(specs, list) and any(isinstance(spec, dict) and spec.get("type") == "tensor" for spec in specs)
 
 
 def _column_names(signature: object, part: str, where: str) -> list[str | None] | None:
-    """Return the column names of one half of the signature (None for one without), None if it has no columns."""
+    """The column names of one half of the signature; None for a column without name, and None if it has no columns."""
     specs = _column_specs(signature, part, where)
     names = None if specs is None else [spec.get("name") for spec in specs]
     return None if names is None else [name if isinstance(name, str) else None for name in names]
 
 
 def _column_types(signature: object, where: str) -> Mapping[str, str] | None:
-    """Return the types of the input columns by name; one that is no text, or that is given twice, is empty text."""
+    """The types of the input columns by name; "" for a type that is not text or is given twice."""
     specs = _column_specs(signature, "inputs", where)
     if specs is None:
         return None

@@ -1,8 +1,9 @@
 """The closed list of names that a stored model may hold, each by its exact module and name.
 
-A file is read only if every name in it stands here, wherever it occurs and whether it is used or not: a name that is not
-known could compute something else when the model is served. Prefixes never count. Those `UNDERSTOOD` are classes whose
-attributes a reader looks at; those `TOLD` may lie within them as settings and records, and change no prediction.
+A file is read only if every name in it is on this list, wherever it occurs and whether it is used or not: an unknown name
+could compute something else when the model is served. Names are compared as a whole, never by prefix. `_READ` are classes
+whose attributes a reader uses. `_HARMLESS` may occur within them as settings and records, and change no prediction.
+`_REBUILT` make plain containers and arrays.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 __all__ = [
+    "ARRAYS",
     "FUNCTIONS",
     "KNOWN",
     "NUMPY_FUNCTIONS",
@@ -23,11 +25,11 @@ __all__ = [
 
 
 def class_paths(table: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
-    """Every module and name of a table as one text."""
+    """The full paths of a table that lists names by module."""
     return frozenset(f"{module}.{name}" for module, names in table.items() for name in names)
 
 
-_UNDERSTOOD: Mapping[str, tuple[str, ...]] = {
+_READ: Mapping[str, tuple[str, ...]] = {
     "sklearn.pipeline": ("Pipeline", "FeatureUnion"),
     "sklearn.compose._column_transformer": ("ColumnTransformer", "_RemainderColsList", "make_column_selector"),
     "sklearn.impute._base": ("SimpleImputer", "MissingIndicator"),
@@ -93,7 +95,7 @@ _LOSSES = (
 _CY_LOSSES = (*_LOSSES, *(f"__pyx_unpickle_{loss}" for loss in _LOSSES))
 
 _SGD = "sklearn.linear_model._sgd_fast"
-_TOLD: Mapping[str, tuple[str, ...]] = {
+_HARMLESS: Mapping[str, tuple[str, ...]] = {
     "sklearn._loss._loss": _CY_LOSSES,
     "_loss": _CY_LOSSES,
     "sklearn._loss.link": ("Interval",),
@@ -132,13 +134,18 @@ _TOLD: Mapping[str, tuple[str, ...]] = {
     "pyarrow.lib": ("_restore_array", "py_buffer", "type_for_alias"),
 }
 
-_REBUILT: Mapping[str, tuple[str, ...]] = {
+ARRAYS: Mapping[str, tuple[str, ...]] = {
     "numpy": ("ndarray", "dtype"),
     "numpy.core.multiarray": ("_reconstruct", "scalar"),
     "numpy._core.multiarray": ("_reconstruct", "scalar"),
     "numpy.core.numeric": ("_frombuffer",),
     "numpy._core.numeric": ("_frombuffer",),
     "_codecs": ("encode",),
+}
+"""Names with which pickles of any library make numpy's arrays, scalars and types."""
+
+_REBUILT: Mapping[str, tuple[str, ...]] = {
+    **ARRAYS,
     "builtins": ("list", "dict", "tuple", "set", "frozenset", "slice", "bytearray", "range", "complex", "object"),
     "collections": ("OrderedDict", "defaultdict"),
     "copyreg": ("_reconstructor",),
@@ -152,18 +159,18 @@ _NUMPY_TYPES = (
     *("number", "integer", "floating", "signedinteger", "unsignedinteger", "generic"),
 )
 TYPES = class_paths({"numpy": _NUMPY_TYPES, "builtins": ("int", "float", "bool", "str", "bytes", "object")})
-"""Types that settings name: of columns, of outputs."""
+"""Types that settings may name: of columns, of outputs."""
 
 NUMPY_FUNCTIONS = (
     *("log", "log1p", "log2", "log10", "sqrt", "cbrt", "exp", "expm1", "exp2", "square", "absolute", "negative"),
 )
-"""Functions of one number that a model may apply to a column, or to what it predicts."""
+"""Functions of one number that a model may apply to a column or to its prediction."""
 
 _SUMMARIES = ("max", "min", "amax", "amin", "mean", "median", "nanmax", "nanmin", "nanmean", "nanmedian")
-"""Functions by which an imputer may have found its values; when it predicts it has them."""
+"""Functions from which an imputer may have computed its values; a prediction uses the values only."""
 
 UFUNC_HOMES = ("numpy", "numpy.core._multiarray_umath", "numpy._core._multiarray_umath")
-"""Modules under which numpy's functions of one number are stored: their own in numpy 1 and 2, or the package."""
+"""Modules under which files store numpy's functions of one number: those of numpy 1 and 2, and the package itself."""
 
 FUNCTIONS = class_paths(
     {
@@ -188,9 +195,9 @@ FUNCTIONS = class_paths(
 )
 """Functions that a model may hold as a setting."""
 
-KNOWN = class_paths(_UNDERSTOOD) | class_paths(_TOLD) | class_paths(_REBUILT) | TYPES | FUNCTIONS
+KNOWN = class_paths(_READ) | class_paths(_HARMLESS) | class_paths(_REBUILT) | TYPES | FUNCTIONS
 
-_CLASS_NAMES = {path: path.rpartition(".")[2] for path in class_paths(_UNDERSTOOD)}
+_CLASS_NAMES = {path: path.rpartition(".")[2] for path in class_paths(_READ)}
 
 
 _SKOPS: Mapping[str, frozenset[str]] = {
@@ -207,25 +214,25 @@ _SKOPS: Mapping[str, frozenset[str]] = {
     "SparseMatrixNode": class_paths({key: names for key, names in _REBUILT.items() if key.startswith("scipy.sparse.")}),
     "TypeNode": TYPES,
     "FunctionNode": FUNCTIONS,
-    "LossNode": class_paths(dict.fromkeys(("_loss", "sklearn._loss._loss"), _LOSSES) | {_SGD: _TOLD[_SGD]}),
-    "ConstructorFromReduceNode": class_paths({_SGD: _TOLD[_SGD]}),
-    "ObjectNode": class_paths(_UNDERSTOOD) | class_paths(_TOLD),
+    "LossNode": class_paths(dict.fromkeys(("_loss", "sklearn._loss._loss"), _LOSSES) | {_SGD: _HARMLESS[_SGD]}),
+    "ConstructorFromReduceNode": class_paths({_SGD: _HARMLESS[_SGD]}),
+    "ObjectNode": class_paths(_READ) | class_paths(_HARMLESS),
 }
-"""Which names each kind of node of a skops archive may have; JsonNode holds plain values whatever its class says."""
+"""By kind of node of a skops archive: the names it may have. A JsonNode holds plain values whatever its class is."""
 
 
 def skops_name(loader: str, path: str) -> str:
-    """The name that a node of a skops archive brings: itself, or with its kind where such nodes have no such name."""
+    """The name of a node of a skops archive; with the kind of node if nodes of that kind may not have this name."""
     if loader == "CachedNode":
         return "builtins.str"
     return path if path in _SKOPS.get(loader, frozenset()) and path in KNOWN else f"{path} ({loader})"
 
 
 def class_of(path: str) -> str | None:
-    """The name of a class of scikit-learn or glum that a reader understands, None for anything else."""
+    """The name of a class of scikit-learn or glum that a reader reads; None for anything else."""
     return _CLASS_NAMES.get(path)
 
 
 def unknown_names(names: Iterable[str]) -> list[str]:
-    """Those that are not on the list, in order."""
+    """The names that are not on the list, sorted."""
     return sorted(set(names) - KNOWN)

@@ -1,7 +1,7 @@
-"""numpy's arrays, scalars and types as pickles hold them, rebuilt from their bytes by us; nothing of the file is called.
+"""numpy's arrays, scalars and types as pickles hold them. We rebuild them from their bytes; the file calls nothing.
 
-An array arrives as a shell (``_reconstruct``) and a state (version, shape, type, order, bytes), or at once.
-The byte order of a type arrives in its state. Sizes are compared before anything is made.
+An array comes as a shell (``_reconstruct``) and a state (version, shape, type, order, bytes), or in one piece. The byte
+order of a type comes in its state. Sizes are checked before anything is built.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ _STATE_OF_ARRAY, _STATE_OF_TYPE = 5, 8
 
 
 class MalformedError(Exception):
-    """What is stored is not what numpy writes."""
+    """The stored bytes are not in a form that numpy writes."""
 
 
 @dataclass(eq=False)
 class ArrayShell:
-    """An array whose state has not come yet; ``slots`` of the memo hold it."""
+    """An array whose state has not been read yet; ``slots`` are the places in the memo that hold it."""
 
     slots: list[int] = field(default_factory=list)
 
 
 @dataclass(eq=False)
 class TypeShell:
-    """A numpy type whose state has not come yet: its code, such as f8."""
+    """A numpy type whose state has not been read yet, by its code, such as f8."""
 
     code: str
     slots: list[int] = field(default_factory=list)
 
 
 def type_from_state(shell: TypeShell, state: object) -> np.dtype[Any] | Opaque:
-    """The type with the byte order its state gives; dates and structures stay unopened.
+    """The type with the byte order in its state; dates and structures stay opaque.
 
-    The state must be the one that numpy writes: with other flags numpy would take numbers for addresses when it loads them.
+    The state must be exactly the one that numpy writes: with other flags numpy would take numbers for memory addresses.
     """
     if not isinstance(state, tuple) or len(state) < _STATE_OF_TYPE or state[1] not in ("<", ">", "|"):
         raise MalformedError("a numpy type has a state that numpy does not write")
@@ -70,14 +70,14 @@ def type_from_state(shell: TypeShell, state: object) -> np.dtype[Any] | Opaque:
         plain = np.dtype("O" if kind == "O" else f"{kind}{size}")
     except TypeError as error:
         raise MalformedError(f"there is no numpy type {shell.code[:20]!r}") from error
-    made = plain.newbyteorder(state[1]) if state[1] in "<>" else plain
-    if tuple(state) != np.dtype(made).__reduce__()[2]:
+    dtype = plain.newbyteorder(state[1]) if state[1] in "<>" else plain
+    if tuple(state) != np.dtype(dtype).__reduce__()[2]:
         raise MalformedError("a numpy type has a state that numpy does not write")
-    return made
+    return dtype
 
 
 def _width_of_text(kind: str, state: tuple[object, ...]) -> int:
-    """Characters (U) or bytes (S) of a text type, which its state gives in bytes."""
+    """The width of a text type in characters (U) or bytes (S); its state gives bytes."""
     size = state[5]
     if type(size) is not int or not 0 <= size < 1 << 24 or size % (4 if kind == "U" else 1):
         raise MalformedError("a numpy type of text has no size")
@@ -101,7 +101,7 @@ def array_from_state(state: object) -> NDArray[Any] | Opaque:
 
 
 def array_from_buffer(arguments: tuple[object, ...]) -> NDArray[Any] | Opaque:
-    """What ``_frombuffer(bytes, type, shape, order)`` makes."""
+    """The result of ``_frombuffer(bytes, type, shape, order)``."""
     if len(arguments) not in (4, 5):
         raise MalformedError("an array from a buffer has not four or five arguments")
     content, dtype, shape, order = arguments[:4]
@@ -116,12 +116,12 @@ def array_from_buffer(arguments: tuple[object, ...]) -> NDArray[Any] | Opaque:
     if order != "K" and axes is None:
         return array
     if order != "K" or not isinstance(axes, tuple) or sorted(_sizes(axes)) != list(range(array.ndim)):
-        raise MalformedError("the axes of an array from a buffer are in no order")
+        raise MalformedError("the axes of an array from a buffer have no valid order")
     return array.transpose(_sizes(axes))
 
 
 def scalar_from_bytes(arguments: tuple[object, ...]) -> object:
-    """What ``scalar(type, bytes)`` makes."""
+    """The result of ``scalar(type, bytes)``."""
     if len(arguments) != 2:
         raise MalformedError("a numpy number has not two arguments")
     dtype, content = arguments
@@ -133,14 +133,14 @@ def scalar_from_bytes(arguments: tuple[object, ...]) -> object:
 
 
 def is_plain_array(value: object) -> bool:
-    """Whether a class is numpy's own array, and none of those made from it."""
+    """Whether a class is numpy's own array and not a subclass of it."""
     return isinstance(value, Named) and value.path == "numpy.ndarray"
 
 
 def _sizes(shape: object) -> tuple[int, ...]:
     sizes = shape if isinstance(shape, tuple) else (shape,)
     if len(sizes) > _MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 40 for size in sizes):
-        raise MalformedError("an array has a shape that is none")
+        raise MalformedError("an array has an impossible shape")
     return tuple(int(size) for size in sizes if isinstance(size, int))
 
 

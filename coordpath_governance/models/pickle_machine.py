@@ -1,6 +1,6 @@
-"""The part of a pickle's interpreter that builds plain values: its bytes, its stack, its memo, numbers, text and containers.
+"""The part of the pickle interpreter that builds plain values: bytes, stack, memo, numbers, text and containers.
 
-One method for each opcode; `pickle_stream` adds those of names and objects.
+There is one method per opcode; `pickle_stream` adds those for names and objects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from coordpath_governance.models.tree import ITEMS, ArchivedObject, Named, Opaqu
 __all__ = ["ARROW_ARRAY", "VALUES", "PickleLimits", "PickleMachine"]
 
 ARROW_ARRAY = "pyarrow.lib._restore_array"
-"""What makes an array of pyarrow, from bytes that it takes as they are."""
+"""The function that makes an array of pyarrow; it trusts the bytes that it is given."""
 
 _NEWEST_PROTOCOL = 5
 _DOUBLE = struct.Struct(">d")
@@ -45,10 +45,10 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class PickleLimits:
-    """How much a pickle may ask us to build; real linear models stay far below.
+    """How much we build from a pickle; real linear models stay far below these limits.
 
-    ``text``: bytes of text, which take up to four times as much when they are built. Of a large file fewer are read, so that
-    both together stay within ``memory``.
+    ``text``: bytes of text, which take up to four times as much memory when built. Less text is read from a large file, so
+    that the file and its text together stay within ``memory``.
     """
 
     size: int = 256 << 20
@@ -59,7 +59,7 @@ class PickleLimits:
 
 
 class _OddKey:
-    """Stands for a key that is neither text nor a number; hashing it could take for ever."""
+    """Replaces a key that is neither text nor a number, because hashing such a key could take for ever."""
 
 
 class PickleMachine:
@@ -83,7 +83,7 @@ class PickleMachine:
         self._arrow_arrays: list[ArchivedObject] = []
 
     def run(self) -> StoredTree:
-        """Interpret the whole file."""
+        """Interpret the whole file. Raises `ModelReadError` if it is damaged or forged."""
         try:
             self._follow()
             return self._finish()
@@ -97,7 +97,7 @@ class PickleMachine:
             self._damaged(f"a value in it cannot be read ({str(error)[:80]})")
 
     def _follow(self) -> None:
-        """Every operation up to the one that stops."""
+        """Run every operation up to the one that stops."""
         handlers = [self.operations.get(code) for code in range(256)]
         data = self._data
         for _ in range(self._limits.operations):
@@ -125,9 +125,9 @@ class PickleMachine:
 
     def _unknown(self, code: int) -> NoReturn:
         if code in _REFUSED:
-            name, what = _REFUSED[code]
+            name, referent = _REFUSED[code]
             raise UnsupportedModelError(
-                f"{self._where}: the pickle refers to {what} ({name}), which is not read; log the model again."
+                f"{self._where}: the pickle refers to {referent} ({name}), which is not read; log the model again."
             )
         if self._at == 1:
             self._damaged("it does not begin like one (compressed by joblib, or another format?)")
@@ -376,9 +376,9 @@ class PickleMachine:
         self._extend(self._above_mark())
 
     def _use(self, value: object, *, is_argument: bool) -> None:
-        """Note what a call or a state has taken: whoever loads the file has looked at it by now, and we look at the end.
+        """Record a value that a call or a state has used: pickle uses it at this point, we use it at the end.
 
-        Lists and dictionaries within it may not be changed any more, and objects that are arguments may not get a state.
+        So lists and dictionaries within it may no longer change, and objects that are arguments may not get a state.
         """
         pending: list[Any] = [value]
         while pending:
@@ -403,10 +403,10 @@ class PickleMachine:
         elif type(target) is ArchivedObject:
             self._grow(target, items)
         else:
-            self._damaged("it appends to something that is no list")
+            self._damaged("it appends to something that is not a list")
 
     def _grow(self, target: ArchivedObject, items: list[Any]) -> None:
-        """What is appended to an object, or set as its items, is kept apart from its attributes."""
+        """Keep items that are appended to an object, or set on it, apart from its attributes."""
         attributes: Any = target.attributes
         attributes.setdefault(ITEMS, []).extend(items)
 
@@ -472,7 +472,7 @@ class PickleMachine:
         elif type(target) is ArchivedObject:
             self._grow(target, items)
         else:
-            self._damaged("it sets items of something that is no dictionary")
+            self._damaged("it sets items of something that is not a dictionary")
 
     def empty_set(self) -> None:
         """EMPTY_SET."""
@@ -482,7 +482,7 @@ class PickleMachine:
         """ADDITEMS."""
         self._above_mark()
         if type(self._stack[-1]) is not Opaque:
-            self._damaged("it adds to something that is no set")
+            self._damaged("it adds to something that is not a set")
 
     def frozenset_above_mark(self) -> None:
         """FROZENSET."""
@@ -491,7 +491,7 @@ class PickleMachine:
 
 
 def _decimal(text: str) -> int:
-    """A whole number as pickles write it: other readers take 010 for eight, and +1 for true."""
+    """A whole number in the form that pickles write. Other readers take 010 as eight, and +1 as true."""
     if len(text) > _MOST_DIGITS:
         raise MalformedError("a whole number in it is too long")
     if not _WHOLE.fullmatch(text):
@@ -550,4 +550,4 @@ VALUES: Mapping[int, Callable[[PickleMachine], None]] = {
     0x72: PickleMachine.long_binput,
     0x94: PickleMachine.memoize,
 }
-"""Every operation that needs no name."""
+"""Every operation that does not use a name."""

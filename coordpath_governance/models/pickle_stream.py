@@ -1,9 +1,9 @@
 """A pickle as a plain tree of values, by an interpreter of its opcodes that imports nothing and calls nothing.
 
-The tree is that of `archive`: plain values, numpy's arrays, `Named` classes and functions, and `ArchivedObject` for every
-object, with what its constructor was given and the attributes its state has set. Every name that occurs is noted, also of
-what is made and thrown away. What no pickler writes (bytes behind the end, a memo slot or a state set twice, persistent ids,
-extension codes, buffers from outside) is refused: it could be read by others in another way.
+The tree has the form of `archive`: plain values, numpy's arrays, `Named` classes and functions, and an `ArchivedObject` for
+every object, with the arguments of its constructor and the attributes in its state. Every name that occurs is collected,
+also of objects that are made and then dropped. What no pickler writes is refused, because others could read it differently:
+bytes after the end, a memo slot or a state set twice, persistent ids, extension codes, buffers from outside.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, Stor
 __all__ = ["STATE", "read_pickle", "read_pickle_bytes"]
 
 STATE = "(state)"
-"""The attribute that stands for a state that is no dictionary."""
+"""The attribute under which a state that is not a dictionary is kept."""
 
 _RENAMED = {"copy_reg": "copyreg", "__builtin__": "builtins"}
-"""Modules that pickles of the protocols 0 to 2 call by the name they had in Python 2."""
+"""Modules that pickles of the protocols 0 to 2 name as in Python 2, with their present names."""
 
-_MADE = "class or function that the pickle brings itself"
+_LOCAL_CLASS = "class or function that the pickle brings itself"
 
 
 def read_pickle(path: Path, limits: PickleLimits | None = None) -> StoredTree:
-    """Read the pickle at ``path``."""
+    """Read the pickle at ``path``. Raises `ModelReadError` if it is damaged or exceeds the ``limits``."""
     limits = limits or PickleLimits()
     return read_pickle_bytes(read_limited(path, limits.size, "pickle"), str(path), limits)
 
@@ -53,11 +53,11 @@ def read_pickle_bytes(data: bytes, where: str = "pickle", limits: PickleLimits |
 
 
 class _Interpreter(PickleMachine):
-    """Names, objects and their state."""
+    """Adds names, objects and their state."""
 
     def _named(self, module: object, name: object) -> Named:
         if not isinstance(module, str) or not isinstance(name, str):
-            self._damaged("a name in it is no text")
+            self._damaged("a name in it is not text")
         if self._protocol < 3:
             module = _RENAMED.get(module, module)
         path = f"{module}.{name}"
@@ -89,12 +89,12 @@ class _Interpreter(PickleMachine):
 
     def inst(self) -> None:
         module = self._line()
-        named = self._named(module, self._line())
-        self._stack.append(self._object(named, tuple(self._above_mark()), called=True))
+        callee = self._named(module, self._line())
+        self._stack.append(self._object(callee, tuple(self._above_mark()), called=True))
 
     def obj(self) -> None:
-        named, *arguments = self._above_mark()
-        self._stack.append(self._object(named, tuple(arguments), called=True))
+        callee, *arguments = self._above_mark()
+        self._stack.append(self._object(callee, tuple(arguments), called=True))
 
     def newobj(self) -> None:
         arguments = self._stack.pop()
@@ -107,29 +107,29 @@ class _Interpreter(PickleMachine):
             self._damaged("an object in it is made with named arguments")
         self._stack.append(self._object(self._stack.pop(), arguments))
 
-    def _object(self, named: object, arguments: object, *, called: bool = False) -> ArchivedObject:
+    def _object(self, callee: object, arguments: object, *, called: bool = False) -> ArchivedObject:
         self._made()
         if type(arguments) is not tuple:
             self._damaged("it calls something without arguments")
-        if type(named) is not Named:
-            named = self._names.setdefault(_MADE, Named(_MADE))
+        if type(callee) is not Named:
+            callee = self._names.setdefault(_LOCAL_CLASS, Named(_LOCAL_CLASS))
         if called or arguments:
-            self._calls.add(named.path)
+            self._calls.add(callee.path)
             self._use(arguments, is_argument=True)
-        made = ArchivedObject(named.path, {}, arguments, called)
-        if named.path == ARROW_ARRAY:
-            self._arrow_arrays.append(made)
-        return made
+        archived = ArchivedObject(callee.path, {}, arguments, called)
+        if callee.path == ARROW_ARRAY:
+            self._arrow_arrays.append(archived)
+        return archived
 
     def reduce(self) -> None:
         arguments = self._stack.pop()
-        named = self._stack.pop()
-        rebuild = _REBUILDERS.get(named.path) if type(named) is Named else None
+        callee = self._stack.pop()
+        rebuild = _REBUILDERS.get(callee.path) if type(callee) is Named else None
         if rebuild is not None and type(arguments) is tuple:
             self._made()
             self._stack.append(rebuild(arguments))
         else:
-            self._stack.append(self._object(named, arguments, called=True))
+            self._stack.append(self._object(callee, arguments, called=True))
 
     def build(self) -> None:
         state = self._stack.pop()
@@ -152,20 +152,20 @@ class _Interpreter(PickleMachine):
         for slot in shell.slots:
             self._memo[slot] = value
 
-    def _set_state(self, made: ArchivedObject, state: object) -> None:
-        if id(made) in self._stated:
-            self._damaged(f"it sets the state of a {made.class_name[:80]} twice")
-        self._stated[id(made)] = made
-        attributes: Any = made.attributes
+    def _set_state(self, archived: ArchivedObject, state: object) -> None:
+        if id(archived) in self._stated:
+            self._damaged(f"it sets the state of a {archived.class_name[:80]} twice")
+        self._stated[id(archived)] = archived
+        attributes: Any = archived.attributes
         parts = state if type(state) is tuple and len(state) == 2 else (state,)
-        given = [part for part in parts if isinstance(part, dict) and all(type(key) is str for key in part)]
-        if len(given) + sum(part is None for part in parts) != len(parts):
+        dictionaries = [part for part in parts if isinstance(part, dict) and all(type(key) is str for key in part)]
+        if len(dictionaries) + sum(part is None for part in parts) != len(parts):
             attributes[STATE] = state
             return
-        for part in given:
+        for part in dictionaries:
             for key in part:
                 if key.startswith("__") and key.endswith("__") and key != "__doc__":
-                    self._damaged(f"the state of a {made.class_name[:80]} sets '{key[:80]}'")
+                    self._damaged(f"the state of a {archived.class_name[:80]} sets '{key[:80]}'")
             attributes.update(part)
 
     operations: ClassVar[Mapping[int, Callable[..., None]]] = {
@@ -211,19 +211,19 @@ def _slice(arguments: tuple[object, ...]) -> object:
 def _reconstructor(arguments: tuple[object, ...]) -> object:
     """``copyreg._reconstructor(class, object, None)`` of the protocols 0 and 1."""
     base = arguments[1] if len(arguments) == 3 else None
-    named = arguments[0] if arguments else None
+    cls = arguments[0] if arguments else None
     if (
-        not isinstance(named, Named)
+        not isinstance(cls, Named)
         or not isinstance(base, Named)
         or base.path != "builtins.object"
         or arguments[2] is not None
     ):
         raise MalformedError("an object in it is not made from its class alone")
-    return ArchivedObject(named.path, {})
+    return ArchivedObject(cls.path, {})
 
 
 def _no_bytes(arguments: tuple[object, ...]) -> object:
-    """``bytes()``, which is how the protocols 0 to 2 write none."""
+    """``bytes()``, which is how the protocols 0 to 2 write empty bytes."""
     if arguments:
         raise MalformedError("bytes in it are not written as pickles write them")
     return b""

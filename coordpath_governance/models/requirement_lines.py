@@ -1,7 +1,7 @@
 """Lines of a pip requirements file, as data: packages by name and version, and a remark on anything else.
 
-pip takes much more than names: addresses of indexes and of files, paths, other files, options, variables. Each of them
-decides which code is installed and none of them can be judged here, so each is a remark that a person looks at.
+pip accepts much more than names: addresses of indexes and of files, paths, other files, options, variables. Each of them
+decides which code is installed, and we can judge none of them, so each becomes a remark that a person looks at.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Pin:
-    """One package, by its canonical name, and what is said of its version; empty if nothing is."""
+    """One package by its canonical name, and the condition on its version; "" if there is no condition."""
 
     package: str
     version: str
@@ -56,7 +56,7 @@ class Pin:
 
 @dataclass(frozen=True)
 class Remark:
-    """What a person should look at, and where it stands; ``line`` is None for a whole file."""
+    """Something that a person should look at, with its file and line; ``line`` is None for the whole file."""
 
     file: str
     line: int | None
@@ -64,14 +64,14 @@ class Remark:
 
 
 def shown(text: str) -> str:
-    """A line of the author's as people are shown it: visible, short, without passwords."""
+    """A line of the author in the form in which people see it: visible characters only, short, without passwords."""
     return shorten(visible(_CREDENTIALS.sub("***@", shorten(text, _LONGEST))), _SHOWN)
 
 
 def read_requirements(file: str, text: str) -> Iterator[Pin | Remark]:
-    """Every package that ``text``, the content of ``file``, asks for, and a remark on what is something else.
+    """Every package that ``text``, the content of ``file``, asks for, and a remark on every other line.
 
-    Raises `ModelReadError` for a file of too many lines.
+    Raises `ModelReadError` if there are too many lines.
     """
     numbered = list(enumerate(text.split("\n"), 1))
     for number, line in numbered[:2]:
@@ -79,11 +79,11 @@ def read_requirements(file: str, text: str) -> Iterator[Pin | Remark]:
             yield Remark(file, number, f"an encoding other than UTF-8: {shown(line)}")
     asked = 0
     for number, line in _joined((number, line.removesuffix("\r")) for number, line in numbered):
-        for each in read_requirement(file, number, line):
+        for request in read_requirement(file, number, line):
             asked += 1
             if asked > _MOST_LINES:
                 raise ModelReadError(f"{file}: it has more than {_MOST_LINES} lines that ask for something")
-            yield each
+            yield request
 
 
 def read_requirement(file: str, number: int | None, line: str) -> Iterator[Pin | Remark]:
@@ -99,20 +99,21 @@ def read_requirement(file: str, number: int | None, line: str) -> Iterator[Pin |
         yield Remark(file, number, f"{fault}: {shown(text)}")
         return
     try:
-        found = Requirement(text)
+        requirement = Requirement(text)
     except (InvalidRequirement, ValueError, RecursionError):
         yield Remark(file, number, f"not a package by name and version: {shown(text)}")
         return
-    if found.url is not None:
+    if requirement.url is not None:
         yield Remark(file, number, f"a package from an address: {shown(text)}")
         return
-    extras = f"[{','.join(sorted(found.extras))}]" if found.extras else ""
-    marker = f" ; {found.marker}" if found.marker else ""
-    yield Pin(shorten(str(canonicalize_name(found.name)), _SHOWN), shorten(f"{extras}{found.specifier}{marker}", _SHOWN))
+    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+    marker = f" ; {requirement.marker}" if requirement.marker else ""
+    version = f"{extras}{requirement.specifier}{marker}"
+    yield Pin(shorten(str(canonicalize_name(requirement.name)), _SHOWN), shorten(version, _SHOWN))
 
 
 def _fault(text: str) -> str | None:
-    """What makes a line something else than a package's name and version, if that can be told before parsing it."""
+    """Why a line is not a package's name and version, as far as that shows before parsing; None if it may be one."""
     if len(text) > _LONGEST or text.count("(") > _MOST_BRACKETS:
         return f"a line of more than {_LONGEST} characters or {_MOST_BRACKETS} brackets"
     if text.startswith("-"):
@@ -132,7 +133,7 @@ def _fault(text: str) -> str | None:
 
 
 def _without_comment(line: str) -> str:
-    """What comes before the first # that begins the line or follows white space; in one pass, however long the line."""
+    """The line up to the first # that begins it or follows white space; found in one pass, however long the line is."""
     at = line.find("#")
     while at > 0 and not line[at - 1].isspace():
         at = line.find("#", at + 1)
@@ -140,7 +141,7 @@ def _without_comment(line: str) -> str:
 
 
 def _joined(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Lines that end with a backslash together with the next, as pip joins them; a comment ends such a run."""
+    """The lines, with a line that ends in a backslash joined to the next one, as pip does; a comment ends the joining."""
     begun: list[str] = []
     first = 0
     for number, line in lines:
@@ -149,8 +150,8 @@ def _joined(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
             first = first if begun else number
             begun.append(line.strip("\\"))
             continue
-        whole = f" {line}" if comment else line
-        yield (first, "".join([*begun, whole])) if begun else (number, whole)
+        last = f" {line}" if comment else line
+        yield (first, "".join([*begun, last])) if begun else (number, last)
         begun = []
     if begun:
         yield first, "".join(begun)

@@ -1,8 +1,8 @@
-"""Which file of a folder MLflow's own loaders serve from, and refusals of folders where something else has a say.
+"""Which file of a folder MLflow serves from; a folder in which something else decides what is served is refused.
 
 MLflow serves through the flavour ``python_function``: it puts the folder's ``code`` on the path, imports ``loader_module``
-and gives it the folder, or the file ``data`` if there is one. The sklearn loader takes the format from the MLmodel beside
-that file; where there is none it takes a pickle. So there must be one MLmodel, and the file must lie beside it.
+and passes it the folder, or the file ``data`` if there is one. The sklearn loader reads the format from the MLmodel next to
+that file, and assumes a pickle if there is none. So there must be one MLmodel, and the file must be next to it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ServedFlavour:
-    """A flavour that MLflow writes beside ``python_function``: its name, what it may say, and which setting names the file.
+    """A flavour that MLflow writes next to ``python_function``: its name, its settings, and the setting that names the file.
 
-    ``file``: the name if the setting is left out. ``format``: that of every file, if MLmodel does not say it.
+    ``file`` is the name of the file if the setting is left out. ``format`` is its format if MLmodel does not give one.
     """
 
     name: str
@@ -49,7 +49,7 @@ class ServedFlavour:
 
     @property
     def advice(self) -> str:
-        """What to do about a folder that is not as MLflow writes it."""
+        """What to do about a folder that MLflow has not written in this form."""
         return f"log the model again with {self.loader}.log_model"
 
 
@@ -65,15 +65,18 @@ _PYFUNC_SETTINGS = (
     *("code", "config", "data", "env", "loader_module", "model_code_path", "model_path", "predict_fn"),
     *("python_version", "streamable"),
 )
-"""Everything that MLflow itself writes there."""
+"""All settings that MLflow itself writes there."""
 
 _BY_POSITION = re.compile(r"x[0-9]+")
-_NOTHING_OF = ("code", "config", "model_code_path")
-"""Settings that bring code or configuration of the author's."""
+_AUTHORS_CODE = ("code", "config", "model_code_path")
+"""Settings that add code or configuration of the author."""
 
 
 def served_file(files: ModelFiles, flavour: ServedFlavour) -> tuple[Path, str]:
-    """The file that is loaded when the model is served, and its format; an `UnsupportedModelError` where it is not clear."""
+    """The file that is loaded when the model is served, and its format.
+
+    Raises `UnsupportedModelError` if it is not clear which file that is, or what is done with it.
+    """
     settings = files.flavours[flavour.name]
     name = settings.get(flavour.names_file, flavour.file)
     path = files.path(name)
@@ -88,7 +91,7 @@ def served_file(files: ModelFiles, flavour: ServedFlavour) -> tuple[Path, str]:
 
 
 def check_served(files: ModelFiles, flavour: ServedFlavour, expected: Mapping[str, object]) -> None:
-    """Refuse another loader, and settings of ``python_function`` that are there and are not the expected ones."""
+    """Refuse another loader, and settings of ``python_function`` other than the ``expected`` ones."""
     served = files.flavours.get(_PYFUNC, {})
     for key, value in {"loader_module": flavour.loader, **expected}.items():
         if served.get(key, value) not in (value, None):
@@ -99,10 +102,10 @@ def check_served(files: ModelFiles, flavour: ServedFlavour, expected: Mapping[st
 
 
 def check_settings(files: ModelFiles, flavour: ServedFlavour) -> None:
-    """Refuse what brings code, what MLflow does not write there, a second flavour that we read, and a second MLmodel.
+    """Refuse code of the author, unknown settings, a second flavour that we read, and a second MLmodel.
 
-    Another version of MLflow could heed a setting that is not known here. Flavours that we do not know may stand beside:
-    they are not what ``python_function`` serves.
+    Another version of MLflow could use a setting that we do not know. Flavours that we do not know are allowed, because
+    ``python_function`` does not serve them.
     """
     for name in files.flavours:
         if name != flavour.name and name in _FLAVOURS:
@@ -110,17 +113,17 @@ def check_settings(files: ModelFiles, flavour: ServedFlavour) -> None:
                 f"{files.folder}: the model has the flavour {brief(name)} besides {flavour.name}, so that it is not clear "
                 f"which of them is served; {flavour.advice}, alone."
             )
-    known_settings: Mapping[str, tuple[str, ...]] = {flavour.name: flavour.settings, _PYFUNC: _PYFUNC_SETTINGS}
-    for name, known in known_settings.items():
-        found = files.flavours.get(name, {})
-        for key in found:
-            if key not in known:
+    allowed: Mapping[str, tuple[str, ...]] = {flavour.name: flavour.settings, _PYFUNC: _PYFUNC_SETTINGS}
+    for name, allowed_keys in allowed.items():
+        settings = files.flavours.get(name, {})
+        for key in settings:
+            if key not in allowed_keys:
                 raise UnsupportedModelError(
                     f"{files.folder}: MLmodel has the setting {name}.{key}, which is not known here and could change "
                     f"what is served; {flavour.advice}."
                 )
-        for key in _NOTHING_OF:
-            if found.get(key) is not None:
+        for key in _AUTHORS_CODE:
+            if settings.get(key) is not None:
                 raise UnsupportedModelError(
                     f"{files.folder}: the model brings its own {'code (code_paths)' if key == 'code' else key}, which can "
                     f"change what it predicts; log it without {'code_paths' if key == 'code' else key}."
@@ -134,20 +137,20 @@ def check_settings(files: ModelFiles, flavour: ServedFlavour) -> None:
 
 
 def check_interface(files: ModelFiles, model: LinearModel, flavour: ServedFlavour) -> None:
-    """Refuse a folder that serves another method than the model's prediction, or gives it columns without their names.
+    """Refuse a folder that serves another method than the model's prediction, or passes it columns without names.
 
-    Of a classifier its probabilities may be served too. Columns that MLflow has made an array of go by their position,
-    whatever the model calls them.
+    A classifier may also serve its probabilities. If MLflow converts columns to an array, the model takes them by position,
+    whatever names it has for them.
     """
     if files.takes_array and not all(_BY_POSITION.fullmatch(column) for column in model.columns):
         raise UnsupportedModelError(
             f"{files.folder}: the signature makes an array without names of the columns, and the model knows their names: "
             f"another order of the columns is served as something else; {flavour.advice}, with a signature of columns."
         )
-    known = ("predict", "predict_proba") if model.classes and flavour is SKLEARN else ("predict",)
+    methods = ("predict", "predict_proba") if model.classes and flavour is SKLEARN else ("predict",)
     served = files.flavours.get(_PYFUNC, {}).get("predict_fn")
-    if served is not None and served not in known:
+    if served is not None and served not in methods:
         raise UnsupportedModelError(
-            f"{files.folder}: MLmodel serves predictions with predict_fn={served!r}, and not with {' or '.join(known)}; "
+            f"{files.folder}: MLmodel serves predictions with predict_fn={served!r}, and not with {' or '.join(methods)}; "
             f"{flavour.advice}."
         )

@@ -1,4 +1,4 @@
-"""Which columns a ColumnTransformer hands to each of its transformers, however its author has spelled them."""
+"""Which columns a ColumnTransformer passes to each of its transformers, in whatever way the author has selected them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ __all__ = ["column_positions"]
 
 
 def column_positions(fitted: Fitted, name: str, columns: object, width: int) -> list[int]:
-    """Return the positions that the transformer ``name`` receives.
+    """The positions of the columns that the transformer ``name`` receives.
 
-    scikit-learn selects by ``_transformer_to_input_indices`` when it predicts from a data frame and by the columns as they
-    were spelled when it predicts from an array. In a genuine model both say the same.
+    scikit-learn selects by ``_transformer_to_input_indices`` when it predicts from a data frame, and by the author's own
+    selection when it predicts from an array. In a genuine model both select the same columns.
     """
     recorded = _recorded(fitted, name, width)
-    spelled = _spelled(fitted, columns, width)
-    if recorded is None and spelled is None:
+    selected = _selected(fitted, columns, width)
+    if recorded is None and selected is None:
         raise fitted.refusal(
             f"selects the columns of '{name}' by a function and has not recorded its result; name the columns instead."
         )
-    if recorded is not None and spelled is not None and recorded != spelled:
+    if recorded is not None and selected is not None and recorded != selected:
         raise fitted.error(f"it says in two places which columns '{name}' receives, and they differ")
-    return recorded if recorded is not None else (spelled or [])
+    return recorded if recorded is not None else (selected or [])
 
 
 def _recorded(fitted: Fitted, name: str, width: int) -> list[int] | None:
@@ -36,8 +36,8 @@ def _recorded(fitted: Fitted, name: str, width: int) -> list[int] | None:
     return fitted.checked_positions(table[name], "_transformer_to_input_indices", width)
 
 
-def _spelled(fitted: Fitted, columns: object, width: int) -> list[int] | None:
-    """Return positions from names, positions, a slice of either, or a mask; None if a function chose them."""
+def _selected(fitted: Fitted, columns: object, width: int) -> list[int] | None:
+    """The positions that names, positions, a slice of either, or a mask select; None if a function chose the columns."""
     if isinstance(columns, ArchivedObject) and sklearn_class(columns) == "_RemainderColsList":
         columns = columns.attributes.get("data")
     if columns is None or isinstance(columns, (Opaque, ArchivedObject, Named)):
@@ -69,7 +69,7 @@ def _position(fitted: Fitted, key: object, by_name: dict[str, int], width: int) 
 
 
 def _sliced(fitted: Fitted, columns: slice, width: int) -> list[int]:
-    """Return a slice of positions, or of names, where the last one is included."""
+    """The positions that a slice selects. A slice of names includes the last name."""
     start, stop, step = columns.start, columns.stop, columns.step
     if isinstance(start, str) or isinstance(stop, str):
         by_name = _by_name(fitted)

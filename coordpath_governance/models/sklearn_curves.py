@@ -1,4 +1,4 @@
-"""scikit-learn's transformers of single columns that are not linear: each column becomes a curve, or steps, of itself."""
+"""scikit-learn's transformers of single columns that are not linear: each column becomes a curve or steps of itself."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from coordpath_governance.models.flows import (
     NumericFlow,
     RawFlow,
     TableFlow,
+    raise_when_missing,
 )
 from coordpath_governance.models.maps import (
     ELEMENTARY,
@@ -37,23 +38,22 @@ from coordpath_governance.models.maps import (
     apply_all,
 )
 from coordpath_governance.models.names import NUMPY_FUNCTIONS, UFUNC_HOMES
-from coordpath_governance.models.sklearn_components import raise_when_missing
 from coordpath_governance.models.tree import ArchivedObject, Named, brief
 
-__all__ = ["CURVES", "clipped", "mapped", "named_function"]
+__all__ = ["BSPLINE", "CURVES", "clipped", "mapped", "named_function"]
 
-_BSPLINE = "scipy.interpolate._bsplines.BSpline"
+BSPLINE = "scipy.interpolate._bsplines.BSpline"
 _MOST_OUTPUTS = 100_000
 _AS_ARRAY = Named("scipy._lib.array_api_compat.numpy._aliases.asarray")
 
 
 def mapped(fitted: Fitted, flow: Flow, through: Map) -> Flow:
-    """A column through a map: of two values it makes two others, of a number a curve."""
+    """A column after a map. A column of two values becomes one of two other values, a number becomes a curve."""
     column = flow.numeric(fitted.where) if isinstance(flow, RawFlow) else flow
     if isinstance(column, CombinedFlow):
         raise fitted.refusal(
             f"applies a {fitted.archived.class_name} to '{column.label}', which is a sum or a product of several columns; "
-            "what comes of it is no sum of functions of single columns. Transform the columns before they are combined."
+            "the result is not a sum of functions of single columns. Transform the columns before they are combined."
         )
 
     def value(number: float, *before: Map) -> float:
@@ -68,22 +68,22 @@ def mapped(fitted: Fitted, flow: Flow, through: Map) -> Flow:
         return replace(column, gain=high - low, shift=low, operations=(*column.operations, through))
     missing = column.missing if column.missing is None else value(column.missing)
     if isinstance(column, NumericFlow) and column.scale == 0.0:
-        always = value(column.shift)
-        if math.isnan(always):
+        present = value(column.shift)
+        if math.isnan(present):
             raise fitted.refusal(f"maps '{column.label}' to numbers that are not finite; fit it on other columns.")
-        return replace(column, shift=always, missing=missing)
+        return replace(column, shift=present, missing=missing)
     before = column.maps if isinstance(column, CurveFlow) else ()
     return CurveFlow(column.source, column.label, (*before, *column.operations, through), missing=missing)
 
 
 def named_function(value: object) -> str | None:
-    """Which of numpy's functions a value is, None if it is none that we know."""
+    """The name of the numpy function that a value is; None if it is not a function of numpy."""
     module, _, name = value.path.rpartition(".") if isinstance(value, Named) else ("", "", "")
     return {"abs": "absolute"}.get(name, name) if module in UFUNC_HOMES else None
 
 
 def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
-    """One of numpy's functions of every number; without a function every column as it is."""
+    """One of numpy's functions of every number; without a function the columns stay as they are."""
     function = fitted.get("func")
     if fitted.get("feature_names_out") is not None and fitted.text("feature_names_out", "") != "one-to-one":
         frame = frame.renamed(None)
@@ -92,12 +92,12 @@ def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
     if function is None:
         return frame
     name = named_function(function)
-    known = name == "negative" or (name in ELEMENTARY and name in NUMPY_FUNCTIONS)
-    if not known or name is None or fitted.get("kw_args") not in (None, {}):
+    readable = [numpy_name for numpy_name in NUMPY_FUNCTIONS if numpy_name in (*ELEMENTARY, "negative")]
+    if name is None or name not in readable or fitted.get("kw_args") not in (None, {}):
         called = function.path if isinstance(function, Named) else "a function of its own"
         raise fitted.refusal(
             f"is a FunctionTransformer with {called}, which we do not run; known are "
-            f"{', '.join(f'np.{each}' for each in NUMPY_FUNCTIONS if each in (*ELEMENTARY, 'negative'))}, without kw_args. "
+            f"{', '.join(f'np.{numpy_name}' for numpy_name in readable)}, without kw_args. "
             "Compute the column before the model."
         )
     through: Map = Affine(-1.0) if name == "negative" else Elementary(name)
@@ -105,12 +105,12 @@ def fold_function_transformer(fitted: Fitted, frame: Frame) -> Frame:
 
 
 def clipped(fitted: Fitted, frame: Frame, low: float, high: float) -> Frame:
-    """Every column within both ends."""
+    """Every column limited to [``low``, ``high``]."""
     return replace(frame, flows=tuple(mapped(fitted, flow, Clip(low, high)) for flow in frame.flows))
 
 
 def fold_power_transformer(fitted: Fitted, frame: Frame) -> Frame:
-    """Yeo-Johnson or Box-Cox with a λ for every column, then a StandardScaler if they are standardised."""
+    """Yeo-Johnson or Box-Cox with a λ for every column, then a StandardScaler if ``standardize`` is set."""
     method = fitted.text("method", "yeo-johnson")
     kinds: Mapping[str, Callable[[float], Map]] = {"yeo-johnson": YeoJohnson, "box-cox": BoxCox}
     if method not in kinds:
@@ -127,12 +127,13 @@ def fold_power_transformer(fitted: Fitted, frame: Frame) -> Frame:
     if not inner.flag("with_mean", True) or not inner.flag("with_std", True):
         raise inner.error("it is not the one a PowerTransformer makes")
     divisors = inner.vector("scale_", len(frame), nonzero=True)
-    scalers = [Scaled(*each) for each in zip(inner.vector("mean_", len(frame)), divisors, strict=True)]
+    means = inner.vector("mean_", len(frame))
+    scalers = [Scaled(mean, divisor) for mean, divisor in zip(means, divisors, strict=True)]
     return frame.scaled(scalers, fitted.where)
 
 
 def fold_quantile_transformer(fitted: Fitted, frame: Frame) -> Frame:
-    """The interpolated distribution function of every column, or the normal quantile of it."""
+    """The interpolated distribution function of every column, or the normal quantile of its value."""
     if frame.sparse:
         raise fitted.refusal("receives a sparse matrix, whose zeros it treats apart; give it a dense one.")
     output = fitted.text("output_distribution", "uniform")
@@ -160,7 +161,7 @@ def fold_binarizer(fitted: Fitted, frame: Frame) -> Frame:
 
 
 def fold_discretizer(fitted: Fitted, frame: Frame) -> Frame:
-    """The number of the bin, or one column a bin."""
+    """The number of the bin, or one column per bin."""
     encode = fitted.text("encode", "onehot")
     edges = fitted.required("bin_edges_")
     bins = fitted.required("n_bins_")
@@ -178,8 +179,8 @@ def fold_discretizer(fitted: Fitted, frame: Frame) -> Frame:
         )
     flows: list[Flow] = []
     names: list[str] = []
-    for position, (flow, own, count) in enumerate(zip(frame.flows, edges, counts, strict=True)):
-        inner = _edges(fitted, own, count)
+    for position, (flow, column_edges, count) in enumerate(zip(frame.flows, edges, counts, strict=True)):
+        inner = _edges(fitted, column_edges, count)
         column = raise_when_missing(flow, fitted.where)
         name = frame.names[position] if frame.names is not None else ""
         if encode == "ordinal":
@@ -188,14 +189,14 @@ def fold_discretizer(fitted: Fitted, frame: Frame) -> Frame:
             names.append(name)
             continue
         for i in range(count):
-            one = _checked(fitted, Steps, inner, tuple(float(i == k) for k in range(count)))
-            flows.append(_relabelled(mapped(fitted, column, one), f"{flow.label}_{i}.0"))
+            indicator = _checked(fitted, Steps, inner, tuple(float(i == k) for k in range(count)))
+            flows.append(_relabelled(mapped(fitted, column, indicator), f"{flow.label}_{i}.0"))
             names.append(f"{name}_{i}.0")
     return Frame(tuple(flows), tuple(names) if frame.names is not None else None, encode == "onehot", frame.encodings)
 
 
 def _edges(fitted: Fitted, value: object, count: int) -> tuple[float, ...]:
-    """The edges between the bins of one column; the outermost have no meaning when it predicts."""
+    """The edges between the bins of one column; the outermost edges play no part in a prediction."""
     if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "iuf" or len(value) != count + 1:
         raise fitted.error("'bin_edges_' has an entry that does not fit the number of bins")
     inner = tuple(float(edge) for edge in value.tolist()[1:-1])
@@ -205,24 +206,24 @@ def _edges(fitted: Fitted, value: object, count: int) -> tuple[float, ...]:
 
 
 def _check_bin_encoder(fitted: Fitted, counts: Sequence[int]) -> None:
-    """The encoder of the bins' numbers does what one is told to: a column for each."""
+    """Refuse an encoder of the bins' numbers that does not make exactly one column per bin."""
     encoder = fitted.required("_encoder")
     if not isinstance(encoder, ArchivedObject) or sklearn_class(encoder) != "OneHotEncoder":
         raise fitted.error("'_encoder' is not a OneHotEncoder")
     inner = Fitted(encoder, f"{fitted.where}, its encoder")
     categories = inner.required("categories_")
-    own = list(categories) if isinstance(categories, list) else []
-    same = len(own) == len(counts) and all(
-        isinstance(each, np.ndarray) and np.array_equal(each, np.arange(count))
-        for each, count in zip(own, counts, strict=True)
+    bins = list(categories) if isinstance(categories, list) else []
+    same = len(bins) == len(counts) and all(
+        isinstance(numbers, np.ndarray) and np.array_equal(numbers, np.arange(count))
+        for numbers, count in zip(bins, counts, strict=True)
     )
-    plainly = inner.get("drop_idx_") is None and not inner.flag("_infrequent_enabled", False)
-    if not same or not plainly or inner.get("_drop_idx_after_grouping") is not None:
+    drops_nothing = inner.get("drop_idx_") is None and not inner.flag("_infrequent_enabled", False)
+    if not same or not drops_nothing or inner.get("_drop_idx_after_grouping") is not None:
         raise inner.error("it is not the one a KBinsDiscretizer makes")
 
 
 def fold_spline_transformer(fitted: Fitted, frame: Frame) -> Frame:
-    """B-splines of every column, one column each, without the last of them unless there is a bias."""
+    """One column for every B-spline of every column; without ``include_bias`` the last spline of each is left out."""
     splines = fitted.required("bsplines_")
     degree = fitted.count("degree")
     way = fitted.text("extrapolation", "constant")
@@ -254,23 +255,22 @@ def fold_spline_transformer(fitted: Fitted, frame: Frame) -> Frame:
         if len(flows) + used > _MOST_OUTPUTS:
             raise fitted.refusal(f"makes more than {_MOST_OUTPUTS} columns, which is more than we read.")
         for j in range(used):
-            own = tuple(coefficients[:, j].tolist())
-            spline = _checked(fitted, Spline, knots, degree, own, way)
+            spline = _checked(fitted, Spline, knots, degree, tuple(coefficients[:, j].tolist()), way)
             label = f"{flow.label}_sp_{j}"
             out = _relabelled(mapped(fitted, column, spline), label)
             if zeros and isinstance(out, NumericFlow | CurveFlow) and out.missing is not None and math.isnan(out.missing):
                 out = replace(out, missing=0.0)
             flows.append(out)
             names.append(f"{frame.names[position]}_sp_{j}" if frame.names is not None else "")
-    made = fitted.count("n_features_out_")
-    if made is not None and made != len(flows):
-        raise fitted.error(f"'n_features_out_' is {made}, but its splines make {len(flows)} columns")
+    recorded = fitted.count("n_features_out_")
+    if recorded is not None and recorded != len(flows):
+        raise fitted.error(f"'n_features_out_' is {recorded}, but its splines make {len(flows)} columns")
     return Frame(tuple(flows), tuple(names) if frame.names is not None else None, sparse, frame.encodings)
 
 
 def _bspline(fitted: Fitted, stored: object, degree: int, way: str) -> tuple[tuple[float, ...], NDArray[np.float64]]:
     """Knots and coefficients of scipy's B-splines of one column."""
-    if not isinstance(stored, ArchivedObject) or stored.class_path != _BSPLINE or not stored.is_plain:
+    if not isinstance(stored, ArchivedObject) or stored.class_path != BSPLINE or not stored.is_plain:
         raise fitted.error("'bsplines_' has an entry that is not a BSpline of scipy")
     attributes = {name.removeprefix("_"): value for name, value in stored.attributes.items()}
     if len(attributes) != len(stored.attributes):
@@ -287,7 +287,7 @@ def _bspline(fitted: Fitted, stored: object, degree: int, way: str) -> tuple[tup
     if attributes:
         raise fitted.error(f"'bsplines_' has an entry with an attribute '{next(iter(attributes))}' of its own")
     arrays = (knots, coefficients)
-    if not all(isinstance(each, np.ndarray) and each.dtype.kind == "f" and np.isfinite(each).all() for each in arrays):
+    if not all(isinstance(array, np.ndarray) and array.dtype.kind == "f" and np.isfinite(array).all() for array in arrays):
         raise fitted.error("'bsplines_' has an entry whose knots or coefficients are not finite numbers")
     points, table = np.asarray(knots, dtype=np.float64), np.asarray(coefficients, dtype=np.float64)
     if points.ndim != 1 or table.ndim != 2 or not 0 < table.shape[1] <= table.shape[0] <= _MOST_OUTPUTS:
@@ -313,7 +313,7 @@ def _table(fitted: Fitted, name: str, width: int) -> NDArray[np.float64]:
 
 
 def _checked(fitted: Fitted, make: Callable[..., Map], *numbers: object) -> Map:
-    """A map, if its numbers are such as a map can have."""
+    """The map with these numbers. Raises `ModelReadError` if no such map exists."""
     try:
         return make(*numbers)
     except ValueError as error:
@@ -321,7 +321,7 @@ def _checked(fitted: Fitted, make: Callable[..., Map], *numbers: object) -> Map:
 
 
 def refuse_normalizer(fitted: Fitted, _: Frame) -> Frame:
-    """A Normalizer divides a row by its own length."""
+    """Refuse a Normalizer, which divides a row by the length of the whole row."""
     raise fitted.refusal(
         "is a Normalizer, which divides every column by the length of the whole row, so that no column has an effect of its "
         "own; scale the columns one by one (StandardScaler) and fit it again."
@@ -337,4 +337,4 @@ CURVES: Mapping[str, Callable[[Fitted, Frame], Frame]] = {
     "SplineTransformer": fold_spline_transformer,
     "Normalizer": refuse_normalizer,
 }
-"""Every transformer to curves, by class name."""
+"""By class name: what folds a transformer of single columns."""

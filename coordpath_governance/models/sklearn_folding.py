@@ -1,13 +1,14 @@
-"""A fitted scikit-learn model as a `LinearModel`: pipelines, column transformers, unions and frozen parts folded away.
+"""A fitted scikit-learn model as a `LinearModel`: pipelines, column transformers, unions and wrappers are folded away.
 
-The same code reads an archive (`fold_model` on what `archive.read_archive` returns) and a live estimator
-(`sklearn_live.from_estimator`): both are trees of `ArchivedObject`.
+The same code folds a model from a file (`fold_stored`) and a fitted estimator in memory (`sklearn_reader.from_estimator`):
+both are trees of `ArchivedObject`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -18,19 +19,32 @@ from coordpath_governance.models.glum_models import GLUM, glum_inputs
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.maps import Affine
 from coordpath_governance.models.names import unknown_names
-from coordpath_governance.models.sklearn_calibration import CALIBRATED, one_sigmoid
+from coordpath_governance.models.sklearn_classifiers import CLASSIFIERS, MARGINS
 from coordpath_governance.models.sklearn_columns import column_positions
-from coordpath_governance.models.sklearn_estimators import ESTIMATORS
-from coordpath_governance.models.sklearn_margins import MARGINS
 from coordpath_governance.models.sklearn_refusals import reason_against
+from coordpath_governance.models.sklearn_regressions import REGRESSIONS
 from coordpath_governance.models.sklearn_targets import TARGETED, check_invertible, with_target
-from coordpath_governance.models.sklearn_thresholds import THRESHOLD_CLASSIFIERS, classifier_within, with_threshold
 from coordpath_governance.models.sklearn_transformers import TRANSFORMERS
-from coordpath_governance.models.sklearn_within import FROZEN, SEES_COLUMNS, WITHIN, estimator_within
+from coordpath_governance.models.sklearn_wrappers import (
+    CALIBRATED,
+    FROZEN,
+    SEES_COLUMNS,
+    THRESHOLD_CLASSIFIERS,
+    WITHIN,
+    classifier_within,
+    estimator_within,
+    one_sigmoid,
+    with_threshold,
+)
 from coordpath_governance.models.stored_frames import check_arrow_arrays
 from coordpath_governance.models.tree import ArchivedObject, StoredTree, describe
 
 __all__ = ["fold_model", "fold_stored"]
+
+ESTIMATORS: Mapping[str, Callable[[Fitted, Frame, Sequence[str]], LinearModel]] = MappingProxyType(
+    {**REGRESSIONS, **CLASSIFIERS, **GLUM}
+)
+"""By class name: what folds an estimator, given the columns that reach it and the names of the raw columns."""
 
 _COMPOSITES = ("Pipeline", "ColumnTransformer", "FeatureUnion")
 _MAX_WORK = 5_000_000
@@ -39,9 +53,10 @@ _MAX_COLUMNS = 1_000_000
 
 
 def fold_stored(tree: StoredTree, column_names: Sequence[str] | None = None) -> LinearModel:
-    """Return the model that a file holds, if every name in it is known.
+    """The model that a file holds.
 
-    A model that is not read for another reason is refused for that one, which says more.
+    Raises `UnsupportedModelError` if the file names anything that we do not know. If there is another reason not to read the
+    model, the error gives that reason, because it says more.
     """
     model = fold_model(tree.root, column_names)
     foreign = unknown_names(tree.names)
@@ -56,10 +71,10 @@ def fold_stored(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
 
 
 def fold_model(model: object, column_names: Sequence[str] | None = None) -> LinearModel:
-    """Return the model as a function of its raw input columns.
+    """The model as a function of its raw input columns.
 
-    The columns are called as the model itself says (``feature_names_in_``), else by ``column_names`` if there is one for
-    each, else x0, x1, ...
+    The columns have the names that the model gives (``feature_names_in_``), else those of ``column_names`` if there is one
+    for each column, else x0, x1, ...
     """
     try:
         own_names, count = _inputs(model)
@@ -74,7 +89,7 @@ def fold_model(model: object, column_names: Sequence[str] | None = None) -> Line
 
 
 def _inputs(model: object) -> tuple[tuple[str, ...] | None, int]:
-    """Return the names (None if it was fitted on a bare array) and the number of the raw columns."""
+    """The names of the raw columns (None if the model was fitted on an array without names), and their number."""
     first = _first_fitted(model)
     if sklearn_class(first) in (None, *WITHIN) and sklearn_class(first) not in SEES_COLUMNS:
         return None, 1  # the fold will refuse it by name
@@ -93,14 +108,14 @@ def _inputs(model: object) -> tuple[tuple[str, ...] | None, int]:
 
 
 def _first_fitted(model: object) -> ArchivedObject:
-    """Return the object that sees the raw columns: the first step of a pipeline, of its first step, and so on."""
-    seen: set[int] = set()
+    """The object that receives the raw columns: the first step of a pipeline, or the first step of that step, and so on."""
+    visited: set[int] = set()
     while True:
         if not isinstance(model, ArchivedObject):
             raise UnsupportedModelError(_not_linear(model, ()))
-        if id(model) in seen:
+        if id(model) in visited:
             raise ModelReadError(f"the {model.class_name} is a part of itself; the model is damaged or forged.")
-        seen.add(id(model))
+        visited.add(id(model))
         parts: list[object] = []
         if sklearn_class(model) == "Pipeline":
             parts = [part for _, part in _pairs(Fitted(model, "the Pipeline"), "steps")]
@@ -125,25 +140,25 @@ def _first_fitted(model: object) -> ArchivedObject:
 
 
 def _passes_unseen(part: ArchivedObject) -> bool:
-    """Whether a step hands its columns on without having counted them, as a FunctionTransformer did before 1.2."""
+    """Whether a step passes its columns on without recording their number, as a FunctionTransformer did before 1.2."""
     return sklearn_class(part) == "FunctionTransformer" and "n_features_in_" not in part.attributes
 
 
 @dataclass
 class _Folding:
-    """One walk through a model over the raw columns ``inputs``, and how much work it may still make.
+    """One walk through a model over the raw columns ``inputs``, and how much work is left for it.
 
-    ``beside``: how many transformers around this one hand the same columns to several.
+    ``sharing``: how many transformers around the current one pass the same columns to several transformers.
     """
 
     inputs: tuple[str, ...]
     work_left: int = _MAX_WORK
-    beside: int = 0
+    sharing: int = 0
 
     def model(self, value: object, frame: Frame, path: tuple[str, ...], *, margin: bool = False) -> LinearModel:
         """Fold a whole model, or the estimator at its end.
 
-        ``margin``: its score will be calibrated, so that it need not be a log-odds.
+        ``margin``: a sigmoid will calibrate the score, so the score need not be a log-odds.
         """
         value = self._thawed(value, path)
         if not isinstance(value, ArchivedObject):
@@ -185,7 +200,7 @@ class _Folding:
         return model if model.library else replace(model, library=library)
 
     def _targeted(self, value: ArchivedObject, frame: Frame, path: tuple[str, ...]) -> LinearModel:
-        """Fold a regression of a transformed target: its transformer folds like any other, over the target as its column."""
+        """Fold a regression of a transformed target. The transformer folds like any other, with the target as its column."""
         fitted = self._open(value, frame, path)
         if fitted.count("_training_dim") not in (1, 2):
             raise fitted.error("'_training_dim' is neither 1 nor 2, so that it was not fitted on one target")
@@ -209,9 +224,9 @@ class _Folding:
                 f"columns; supported: {', '.join((*_COMPOSITES, *TRANSFORMERS))}."
             )
         fitted = self._open(value, frame, path)
-        if self.beside and fitted.get("copy", True) is not True:
+        if self.sharing and fitted.get("copy", True) is not True:
             raise fitted.refusal(
-                "writes into the columns it is given (copy=False), which those beside it may be given too; fit it with "
+                "writes into the columns it is given (copy=False), which other transformers may be given too; fit it with "
                 "copy=True."
             )
         if name == "Pipeline":
@@ -259,11 +274,11 @@ class _Folding:
         return side_by_side(frame, parts, sparse=any(part.sparse for part in parts))
 
     def _part(self, fitted: Fitted, name: str, transformer: object, frame: Frame, path: tuple[str, ...]) -> Frame:
-        """Fold one of several transformers, apply its weight and name its columns as scikit-learn does."""
+        """Fold one transformer of several, apply its weight, and name its columns as scikit-learn does."""
         passes = isinstance(transformer, str) and transformer == "passthrough"
-        self.beside += 1
+        self.sharing += 1
         part = frame if passes else self.transformer(transformer, frame, (*path, name))
-        self.beside -= 1
+        self.sharing -= 1
         self._spend(len(part) + len(part.encodings))
         verbose = fitted.get("verbose_feature_names_out", True)
         part = part.renamed(f"{name}__" if verbose is True else "" if verbose is False else None)
@@ -276,14 +291,14 @@ class _Folding:
         return part.scaled([Affine(weight)] * len(part), fitted.where)
 
     def _thawed(self, value: object, path: tuple[str, ...]) -> object:
-        """What is within, however often it was frozen; an object may hold itself, and the work ends that."""
+        """The estimator within any number of frozen ones. The limit on work ends the loop if an object holds itself."""
         while isinstance(value, ArchivedObject) and sklearn_class(value) == FROZEN:
             self._spend(_WORK_PER_STEP)
             value = estimator_within(Fitted(value, _where(value, path)))
         return value
 
     def _open(self, value: ArchivedObject, frame: Frame, path: tuple[str, ...]) -> Fitted:
-        """Check an object of a known class against the number of columns that reach it."""
+        """The attributes of an object, which must have been fitted on as many columns as reach it."""
         self._spend(_WORK_PER_STEP + len(frame) + len(value.attributes))
         fitted = Fitted(value, _where(value, path))
         if sklearn_class(value) not in GLUM:  # glum counts the columns after it has encoded some of them
@@ -291,7 +306,7 @@ class _Folding:
         return fitted
 
     def _spend(self, work: int) -> None:
-        """Count the work: parts that are shared at every level could otherwise make it exponential."""
+        """Count work against the limit: parts shared at every level could otherwise make it exponential."""
         self.work_left -= work
         if self.work_left < 0:
             raise ModelReadError("the model has more steps or columns than we read; it is damaged or forged.")
@@ -302,13 +317,13 @@ def _where(value: ArchivedObject, path: tuple[str, ...]) -> str:
 
 
 def _scores_of(fitted: Fitted) -> int:
-    """How many scores an estimator has beyond one: each is assembled on its own."""
+    """How many scores an estimator has in addition to the first; each is assembled separately."""
     coefficients = fitted.get("coef_")
     return len(coefficients) - 1 if isinstance(coefficients, np.ndarray) and coefficients.ndim > 1 else 0
 
 
 def _entries(fitted: Fitted, name: str, size: int) -> list[tuple[object, ...]]:
-    """Return the named parts of a composite: tuples of ``size`` that begin with a name of their own."""
+    """The named parts of a composite: tuples of length ``size``, each of which begins with a different name."""
     value = fitted.required(name)
     entries = [entry for entry in value if isinstance(entry, (tuple, list))] if isinstance(value, list) else []
     names = {entry[0] for entry in entries if entry and isinstance(entry[0], str)}
@@ -328,11 +343,11 @@ def _triples(fitted: Fitted, name: str) -> list[tuple[str, object, object]]:
 
 
 def _not_linear(value: object, path: tuple[str, ...]) -> str:
-    """Return why this cannot be the end of a model we read."""
+    """Why ``value`` cannot be the last step of a model that we read."""
     subject = f"the last step '{'/'.join(path)}'" if path else "the model"
     reason = reason_against(value)
     if reason is not None:
         return f"{subject} {reason}"
-    known = (*ESTIMATORS, *THRESHOLD_CLASSIFIERS, CALIBRATED, TARGETED, *WITHIN)
-    advice = f"supported: {', '.join(known)}, alone or at the end of a Pipeline."
+    supported = (*ESTIMATORS, *THRESHOLD_CLASSIFIERS, CALIBRATED, TARGETED, *WITHIN)
+    advice = f"supported: {', '.join(supported)}, alone or at the end of a Pipeline."
     return f"{subject} is {describe(value)} and not a linear model that we read; {advice}"

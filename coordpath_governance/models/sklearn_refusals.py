@@ -1,26 +1,26 @@
-"""Parts of scikit-learn that people do use and that are no linear model of single columns: why, and what to do instead."""
+"""Parts of scikit-learn in common use that are not linear models of single columns: why not, and what to use instead."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from coordpath_governance.models.sklearn_classifiers import WAY_OUT
+from coordpath_governance.models.sklearn_classifiers import CALIBRATE_INSTEAD
 from coordpath_governance.models.tree import ArchivedObject
 
 __all__ = ["reason_against"]
 
 _MARGIN = (
-    "whose score is a margin fitted by {loss} and no log-odds, so that it has neither probabilities nor a log loss; fit it "
-    f"as {WAY_OUT}, which is read"
+    "whose score is a margin fitted by {loss} and not a log-odds, so that it has neither probabilities nor a log loss; fit "
+    f"it as {CALIBRATE_INSTEAD}, which is read"
 )
-_SEVERAL_MODELS = "which holds one model for each {what}, and none of them answers alone; {remedy}"
+_SEVERAL_MODELS = "which holds one model for each {what}, and no single one of them predicts; {remedy}"
 _OF_CLASSES = _SEVERAL_MODELS.format(
     what="class or pair of classes", remedy="fit a LogisticRegression with the solver 'lbfgs', which is one model"
 )
 _OF_TARGETS = _SEVERAL_MODELS.format(what="target", remedy="log one model per target")
 _MANY_TARGETS = "which predicts several targets at once; log one model per target"
-_NEIGHBOURS = "which fills a gap in one column by what stands in the others; use a SimpleImputer"
+_NEIGHBOURS = "which fills a gap in one column from the other columns; use a SimpleImputer"
 
 _REASONS: Mapping[str, str] = MappingProxyType(
     {
@@ -43,11 +43,11 @@ _REASONS: Mapping[str, str] = MappingProxyType(
         "IterativeImputer": _NEIGHBOURS,
     }
 )
-"""By class name, in words that follow "is a NAME, "."""
+"""By class name: the words that follow "is a NAME, "."""
 
 
 def reason_against(value: object) -> str | None:
-    """Why a part of scikit-learn is not read, and the way out; None if there is no more to say than its name."""
+    """Why a part of scikit-learn is not read, and what to do; None if we know no reason for this class."""
     if not isinstance(value, ArchivedObject) or not value.class_path.startswith("sklearn."):
         return None
     reason = _REASONS.get(value.class_name)

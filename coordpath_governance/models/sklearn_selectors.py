@@ -1,4 +1,4 @@
-"""scikit-learn's feature selectors: which of the columns go on, as each of them tells it when it predicts."""
+"""scikit-learn's feature selectors: which columns each of them keeps when it predicts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _selects(mask: Callable[[Fitted, int], Mask], fitted: Fitted, frame: Frame) 
     chosen = mask(fitted, len(frame))
     if not chosen.any():
         raise fitted.refusal("selects no column at all, so that nothing is left to predict from.")
-    return frame.take([position for position, kept in enumerate(chosen.tolist()) if kept])
+    return frame.take([position for position, is_chosen in enumerate(chosen.tolist()) if is_chosen])
 
 
 def _by_variance(fitted: Fitted, width: int) -> Mask:
@@ -36,7 +36,7 @@ def _by_variance(fitted: Fitted, width: int) -> Mask:
 
 
 def _by_support(fitted: Fitted, width: int) -> Mask:
-    """``support_``, which recursive and sequential selection have found."""
+    """``support_``, the result of recursive or sequential selection."""
     value = fitted.required("support_")
     if not isinstance(value, np.ndarray) or value.dtype.kind != "b" or value.shape != (width,):
         raise fitted.error(f"'support_' is not one truth value for each of {width} columns")
@@ -44,7 +44,7 @@ def _by_support(fitted: Fitted, width: int) -> Mask:
 
 
 def _best_k(fitted: Fitted, width: int, key: str = "k") -> Mask:
-    """The k largest scores; of equal ones the last."""
+    """The k largest scores; among equal scores, the last columns."""
     wanted = plain(fitted.get(key, 10))
     if wanted == "all":
         return np.ones(width, dtype=np.bool_)
@@ -57,13 +57,13 @@ def _best_k(fitted: Fitted, width: int, key: str = "k") -> Mask:
 
 
 def _best_percent(fitted: Fitted, width: int, key: str = "percentile") -> Mask:
-    """Scores above a percentile, and of those on it the first, as many as belong."""
+    """Scores above a percentile, and as many of the first columns on the percentile as are still needed."""
     percent = _number(fitted, key, 10.0)
     if percent in (0.0, 100.0):
         return np.full(width, percent == 100.0)
     scores = _scores(fitted, width)
     if not 0 <= percent <= 100:
-        raise fitted.error(f"'{key}' is {percent:g}, which is no percentage")
+        raise fitted.error(f"'{key}' is {percent:g}, which is not a percentage")
     limit = np.percentile(scores, 100 - percent)
     mask: Mask = scores > limit
     ties = np.flatnonzero(scores == limit)
@@ -104,7 +104,7 @@ def _by_mode(fitted: Fitted, width: int) -> Mask:
 
 
 def _by_model(fitted: Fitted, width: int) -> Mask:
-    """Coefficients of a linear model that are at least a threshold in size, at most ``max_features`` of them."""
+    """Columns whose coefficient in a linear model is at least a threshold in size; at most ``max_features`` columns."""
     model = fitted.get("estimator_") or fitted.get("estimator")
     if not isinstance(model, ArchivedObject) or sklearn_class(model) is None:
         raise fitted.refusal("selects columns by a model that is not one of scikit-learn's linear ones; use such a model.")
@@ -135,31 +135,31 @@ def _by_model(fitted: Fitted, width: int) -> Mask:
 
 
 def _threshold(fitted: Fitted, inner: Fitted, sizes: FloatArray) -> float:
-    """A number, "mean", "median", one of these times a number, or what fits the penalty."""
-    given = plain(fitted.get("threshold"))
-    if given is None:
+    """The threshold as a number. It is stored as a number, "mean", "median", a multiple of these, or None (by penalty)."""
+    setting = plain(fitted.get("threshold"))
+    if setting is None:
         name = inner.archived.class_name
         if "ElasticNet" in name:
             raise fitted.refusal("has no threshold, and that of an elastic net differs between versions; give one.")
-        given = _TINY if "Lasso" in name or inner.get("penalty") == "l1" else "mean"
-    factor, of = 1.0, given
-    if isinstance(given, str) and (match := _SCALED.fullmatch(given)):
-        factor, of = float(match[1]), match[2]
-    if of in ("mean", "median"):
-        return factor * float(np.mean(sizes) if of == "mean" else np.median(sizes))
-    if isinstance(given, bool) or not isinstance(given, (int, float)):
-        raise fitted.error(f"'threshold' is {brief(given)}")
-    return float(given)
+        setting = _TINY if "Lasso" in name or inner.get("penalty") == "l1" else "mean"
+    factor, statistic = 1.0, setting
+    if isinstance(setting, str) and (match := _SCALED.fullmatch(setting)):
+        factor, statistic = float(match[1]), match[2]
+    if statistic in ("mean", "median"):
+        return factor * float(np.mean(sizes) if statistic == "mean" else np.median(sizes))
+    if isinstance(setting, bool) or not isinstance(setting, (int, float)):
+        raise fitted.error(f"'threshold' is {brief(setting)}")
+    return float(setting)
 
 
 def _scores(fitted: Fitted, width: int) -> FloatArray:
-    """``scores_``, where one that is none counts as the least."""
+    """``scores_``; NaN counts as the smallest number."""
     scores = _numbers(fitted, "scores_", width)
     return np.where(np.isnan(scores), np.finfo(scores.dtype).min, scores)
 
 
 def _numbers(fitted: Fitted, name: str, width: int) -> FloatArray:
-    """In the precision they were stored in, since scikit-learn compares them in that."""
+    """An array of numbers in the precision it is stored in, because scikit-learn compares in that precision."""
     value = fitted.required(name)
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.shape != (width,):
         raise fitted.error(f"'{name}' is not one number for each of {width} columns")
@@ -191,4 +191,4 @@ SELECTORS: Mapping[str, Callable[[Fitted, Frame], Frame]] = {
     "GenericUnivariateSelect": _selector(_by_mode),
     "SelectFromModel": _selector(_by_model),
 }
-"""Every selector, by class name."""
+"""By class name: what folds a selector."""

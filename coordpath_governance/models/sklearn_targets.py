@@ -1,7 +1,7 @@
-"""scikit-learn's TransformedTargetRegressor: a regression of h(y) that serves h⁻¹ of its score.
+"""scikit-learn's TransformedTargetRegressor: a regression of h(y) that predicts h⁻¹ of its score.
 
-What is served comes from ``regressor_`` and the inverse of ``transformer_``. So a transformer is read only if its inverse is
-known to be the inverse: scalers and PowerTransformer compute it from the same numbers, a FunctionTransformer must name it.
+The prediction comes from ``regressor_`` and the inverse of ``transformer_``. So a transformer is read only if its inverse
+is known: scalers and PowerTransformer compute it from the same numbers, a FunctionTransformer must name it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from coordpath_governance.errors import UnsupportedModelError
-from coordpath_governance.models.fitted import Fitted, named, sklearn_class
+from coordpath_governance.models.fitted import Fitted, sklearn_class, stored_name
 from coordpath_governance.models.flows import CurveFlow, Frame, NumericFlow, RawFlow
-from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.models.linear_model import LinearModel, rescaled
 from coordpath_governance.models.maps import Affine, Map
-from coordpath_governance.models.rescaling import rescaled
 from coordpath_governance.models.sklearn_curves import named_function
 from coordpath_governance.models.target_maps import canonical_target, fault_of_target
 from coordpath_governance.models.tree import ArchivedObject, describe
@@ -35,29 +34,31 @@ _INVERSES: Mapping[str, str] = MappingProxyType(
         "negative": "negative",
     }
 )
-"""numpy's functions that a target may be transformed by, each with the function that takes it back."""
+"""The functions of numpy that may transform a target, each with its inverse."""
 
 
 def check_invertible(transformer: object, path: tuple[str, ...]) -> None:
-    """Refuse a transformer of the target whose inverse is not one that we know, by the name of the step."""
-    left, seen = [(transformer, path)], set[int]()
-    while left:
-        value, where = left.pop()
-        if id(value) in seen or value is None or (isinstance(value, str) and value == "passthrough"):
+    """Refuse a transformer of the target whose inverse we do not know; the error names the step."""
+    pending, visited = [(transformer, path)], set[int]()
+    while pending:
+        value, where = pending.pop()
+        if id(value) in visited or value is None or (isinstance(value, str) and value == "passthrough"):
             continue
-        seen.add(id(value))
+        visited.add(id(value))
         name, step = sklearn_class(value), f"step '{'/'.join(where)}'"
         if not isinstance(value, ArchivedObject) or name not in (*_INVERTED, "FunctionTransformer", "Pipeline"):
             raise UnsupportedModelError(
                 f"{step} transforms the target and is {describe(value)}, whose inverse is not exact or not known; "
                 f"known are {', '.join(_INVERTED)}, and FunctionTransformer or func and inverse_func with "
-                f"{', '.join(f'np.{one} and np.{back}' for one, back in _INVERSES.items())}."
+                f"{', '.join(f'np.{name} and np.{inverse}' for name, inverse in _INVERSES.items())}."
             )
         fitted = Fitted(value, step)
         if name == "Pipeline":
             steps = fitted.required("steps")
             pairs = [pair for pair in steps if isinstance(pair, (list, tuple))] if isinstance(steps, list) else []
-            left.extend((part, (*where, str(part_name))) for part_name, part in (pair for pair in pairs if len(pair) == 2))
+            pending.extend(
+                (part, (*where, str(part_name))) for part_name, part in (pair for pair in pairs if len(pair) == 2)
+            )
         elif name == "FunctionTransformer":
             _check_functions(fitted)
         elif name in ("MinMaxScaler", "MaxAbsScaler") and fitted.flag("clip", False):
@@ -65,25 +66,26 @@ def check_invertible(transformer: object, path: tuple[str, ...]) -> None:
 
 
 def _check_functions(fitted: Fitted) -> None:
-    """The two functions are one another's inverse; without either it hands the target on as it is."""
-    there, back = fitted.get("func"), fitted.get("inverse_func")
+    """Refuse a FunctionTransformer whose two functions are not inverse to each other. One without functions is fine."""
+    function, back = fitted.get("func"), fitted.get("inverse_func")
     if fitted.get("kw_args") in (None, {}) and fitted.get("inv_kw_args") in (None, {}):
-        if there is None and back is None:
+        if function is None and back is None:
             return
-        inverse = _INVERSES.get(named_function(there) or "")
+        inverse = _INVERSES.get(named_function(function) or "")
         if inverse is not None and named_function(back) == inverse:
             return
-    both = " and ".join("no function" if each is None else named(each) for each in (there, back))
+    both = " and ".join("no function" if item is None else stored_name(item) for item in (function, back))
     raise fitted.refusal(
         f"transforms the target with {both} (func and inverse_func), which are not a pair of inverse functions that we "
-        f"know: known are {', '.join(f'np.{one} and np.{other}' for one, other in _INVERSES.items())}, without kw_args."
+        f"know: known are {', '.join(f'np.{name} and np.{other}' for name, other in _INVERSES.items())}, without kw_args."
     )
 
 
 def with_target(fitted: Fitted, model: LinearModel, transformed: Frame) -> LinearModel:
-    """The regression within, told of the target: what is affine at the end of the transformation goes into the score.
+    """The regression within, with the function of the target that it predicts.
 
-    With h(y) = scale·g(y) + shift, a score s of h(y) is the score (s − shift)/scale of g(y).
+    An affine map at the end of the transformation goes into the score: with h(y) = scale·g(y) + shift, a score s of h(y) is
+    the score (s − shift)/scale of g(y).
     """
     if model.family != "gaussian":
         raise fitted.refusal(
@@ -102,7 +104,7 @@ def with_target(fitted: Fitted, model: LinearModel, transformed: Frame) -> Linea
 
 
 def _chain(fitted: Fitted, transformed: Frame) -> tuple[Map, ...]:
-    """What the transformer does to the target, as maps."""
+    """The transformation of the target as a chain of maps."""
     flow = transformed.flows[0] if len(transformed) == 1 else None
     if isinstance(flow, RawFlow):
         return ()

@@ -1,4 +1,4 @@
-"""scikit-learn's scalers and imputer as functions from columns to columns, and the table of all transformers."""
+"""scikit-learn's scalers and imputers as functions from columns to columns, and the table of all transformers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from coordpath_governance.models.fitted import Fitted, as_float, named, plain, sklearn_class
+from coordpath_governance.models.fitted import Fitted, as_float, plain, sklearn_class, stored_name
 from coordpath_governance.models.flows import (
     NO_FILL,
     CombinedFlow,
@@ -25,18 +25,16 @@ from coordpath_governance.models.flows import (
     side_by_side,
 )
 from coordpath_governance.models.maps import Affine, Scaled
-from coordpath_governance.models.sklearn_codes import CODES
-from coordpath_governance.models.sklearn_components import COMPONENTS
+from coordpath_governance.models.sklearn_combinations import COMBINATIONS
 from coordpath_governance.models.sklearn_curves import CURVES, clipped
-from coordpath_governance.models.sklearn_encoder import fold_one_hot_encoder
-from coordpath_governance.models.sklearn_polynomials import fold_polynomial_features
+from coordpath_governance.models.sklearn_encoders import ENCODERS
 from coordpath_governance.models.sklearn_selectors import SELECTORS
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, brief
 
 __all__ = ["TRANSFORMERS"]
 
 _Marker: TypeAlias = Literal["None", "NaN", "both"]
-"""What an imputer takes for missing; pandas' NA stands for both."""
+"""What an imputer replaces: None, NaN, or both (pandas' NA)."""
 
 
 def fold_standard_scaler(fitted: Fitted, frame: Frame) -> Frame:
@@ -56,17 +54,17 @@ def fold_robust_scaler(fitted: Fitted, frame: Frame) -> Frame:
 
 
 def fold_max_abs_scaler(fitted: Fitted, frame: Frame) -> Frame:
-    """Return x / scale_, within [−1, 1] if it clips."""
+    """X / scale_; limited to [−1, 1] if it clips."""
     scaled = _centre_and_divide(fitted, frame, None, fitted.vector("scale_", len(frame), nonzero=True))
     return clipped(fitted, scaled, -1.0, 1.0) if fitted.flag("clip", False) else scaled
 
 
 def fold_min_max_scaler(fitted: Fitted, frame: Frame) -> Frame:
-    """Return x · scale_ + min_, within the range it was told if it clips."""
+    """X · scale_ + min_; limited to ``feature_range`` if it clips."""
     if frame.sparse:
         raise fitted.error("it receives a sparse matrix, which it cannot shift")
     scales, shifts = fitted.vector("scale_", len(frame)), fitted.vector("min_", len(frame))
-    scaled = frame.scaled([Affine(*each) for each in zip(scales, shifts, strict=True)], fitted.where)
+    scaled = frame.scaled(list(map(Affine, scales, shifts)), fitted.where)
     if not fitted.flag("clip", False):
         return scaled
     ends = fitted.get("feature_range")
@@ -77,7 +75,7 @@ def fold_min_max_scaler(fitted: Fitted, frame: Frame) -> Frame:
 
 
 def fold_simple_imputer(fitted: Fitted, frame: Frame) -> Frame:
-    """x, or statistics_ where x is missing; columns without a statistic are dropped; then the missing indicators."""
+    """x, or statistics_ where x is missing, followed by the missing indicators; columns without a statistic are dropped."""
     marker = _marker(fitted)
     statistics = fitted.required("statistics_")
     if not isinstance(statistics, np.ndarray) or statistics.shape != (len(frame),):
@@ -85,14 +83,14 @@ def fold_simple_imputer(fitted: Fitted, frame: Frame) -> Frame:
     keep_empty = fitted.flag("keep_empty_features", False)
     values = _cast(fitted, statistics)
     empty = [isinstance(value, float) and math.isnan(value) for value in values]
-    kept = [position for position in range(len(frame)) if keep_empty or not empty[position]]
-    told = _indicated(fitted, len(frame)) if fitted.flag("add_indicator", False) else []
+    filled_positions = [position for position in range(len(frame)) if keep_empty or not empty[position]]
+    indicated = _indicated(fitted, len(frame)) if fitted.flag("add_indicator", False) else []
     filled = [
         frame.flows[position] if empty[position] else _fill(fitted, frame.flows[position], values[position], marker)
-        for position in kept
+        for position in filled_positions
     ]
-    imputed = replace(frame.take(kept), flows=tuple(filled))
-    indicators = frame.take(told).renamed("missingindicator_")
+    imputed = replace(frame.take(filled_positions), flows=tuple(filled))
+    indicators = frame.take(indicated).renamed("missingindicator_")
     indicators = replace(indicators, flows=tuple(_indicator(flow) for flow in indicators.flows))
     return side_by_side(frame, (imputed, indicators), sparse=frame.sparse)
 
@@ -100,13 +98,13 @@ def fold_simple_imputer(fitted: Fitted, frame: Frame) -> Frame:
 def _centre_and_divide(fitted: Fitted, frame: Frame, centres: list[float] | None, divisors: list[float] | None) -> Frame:
     if centres is not None and frame.sparse:
         raise fitted.error("it receives a sparse matrix, which it cannot centre")
-    nothing = [0.0] * len(frame), [1.0] * len(frame)
-    scalers = [Scaled(*each) for each in zip(centres or nothing[0], divisors or nothing[1], strict=True)]
+    centres, divisors = centres or [0.0] * len(frame), divisors or [1.0] * len(frame)
+    scalers = [Scaled(centre, divisor) for centre, divisor in zip(centres, divisors, strict=True)]
     return frame.scaled(scalers, fitted.where)
 
 
 def _cast(fitted: Fitted, statistics: NDArray[Any]) -> list[object]:
-    """Return the statistics as the imputer writes them into a column: in the type it was fitted on."""
+    """The statistics as the imputer writes them into a column: in the type of the data it was fitted on."""
     dtype = fitted.get("_fill_dtype")
     values = [plain(value) for value in statistics.tolist()]
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
@@ -119,25 +117,25 @@ def _cast(fitted: Fitted, statistics: NDArray[Any]) -> list[object]:
 
 
 def _marker(fitted: Fitted) -> _Marker:
-    """Return what the imputer takes for missing; a value of another kind is refused."""
+    """What the imputer replaces; any value but a missing one is refused."""
     value = plain(fitted.get("missing_values", math.nan))
     if value is None:
         return "None"
     if isinstance(value, float) and math.isnan(value):
         return "NaN"
-    what = f"the value {brief(value)}"
+    replaced = f"the value {brief(value)}"
     if isinstance(value, (Opaque, ArchivedObject, Named)):
-        what = named(value)
-        if re.fullmatch(r"(an object of the type )?pandas\.([a-z_]+\.)*(NAType|NA)", what):
+        replaced = stored_name(value)
+        if re.fullmatch(r"(an object of the type )?pandas\.([a-z_]+\.)*(NAType|NA)", replaced):
             return "both"
     raise fitted.refusal(
-        f"replaces {what}, not missing values, which cannot be written as a linear function; "
+        f"replaces {replaced}, not missing values, which cannot be written as a linear function; "
         "turn that value into NaN before the model."
     )
 
 
 def _fill(fitted: Fitted, flow: Flow, statistic: object, marker: _Marker) -> Flow:
-    """Return a column with its missing values replaced; an encoded column has none left."""
+    """A column with its missing values replaced; an encoded column has no missing values."""
     if isinstance(flow, RawFlow):
         return _fill_raw(fitted, flow, statistic, marker)
     if isinstance(flow, LevelFlow | CombinedFlow):
@@ -157,7 +155,7 @@ def _without_nan(values: Iterable[float], number: float) -> tuple[float, ...]:
 
 
 def _fill_raw(fitted: Fitted, flow: RawFlow, statistic: object, marker: _Marker) -> RawFlow:
-    """Return an input column with what the imputer takes for missing replaced; None is none of it unless it says so."""
+    """An input column with its missing values replaced; None is replaced only if ``marker`` says so."""
     if statistic is None and marker == "NaN":
         how = "its imputer replaces NaN only, and the value found most often is None"
         raise none_told_from_nan(fitted.where, flow.label, how)
@@ -176,7 +174,7 @@ def _fill_raw(fitted: Fitted, flow: RawFlow, statistic: object, marker: _Marker)
 
 
 def _indicated(fitted: Fitted, width: int) -> list[int]:
-    """Return the positions of the columns whose missing values are told in a column of their own."""
+    """The positions of the columns that get a missing indicator."""
     indicator = fitted.required("indicator_")
     if not isinstance(indicator, ArchivedObject) or sklearn_class(indicator) != "MissingIndicator":
         raise fitted.error("'indicator_' is not a MissingIndicator")
@@ -189,7 +187,7 @@ def _indicated(fitted: Fitted, width: int) -> list[int]:
 
 
 def fold_missing_indicator(fitted: Fitted, frame: Frame) -> Frame:
-    """1 where a column is missing and 0 elsewhere, for the columns that had gaps when it was fitted, or for all."""
+    """1 where a column is missing, else 0; for the columns that had missing values in training, or for all columns."""
     _marker(fitted)
     positions = fitted.positions("features_", len(frame))
     if fitted.count("_n_features") not in (None, len(frame)):
@@ -199,17 +197,17 @@ def fold_missing_indicator(fitted: Fitted, frame: Frame) -> Frame:
     elif fitted.text("features", "missing-only") != "missing-only":
         raise fitted.error("'features_' does not have every column, as 'features' says")
     else:
-        untold = [frame.flows[position] for position in set(range(len(frame))) - set(positions)]
-        if fitted.flag("error_on_new", True) and any(map(_can_be_missing, untold)):
+        unindicated = [frame.flows[position] for position in set(range(len(frame))) - set(positions)]
+        if fitted.flag("error_on_new", True) and any(map(_can_be_missing, unindicated)):
             raise fitted.refusal(
                 "raises where a column is missing that had no gap when it was fitted, and has no output for it; use "
                 "MissingIndicator(error_on_new=False), or features='all'."
             )
-    told = frame.take(positions).renamed("missingindicator_")
+    indicators = frame.take(positions).renamed("missingindicator_")
     sparse = fitted.get("sparse", "auto")
     return replace(
-        told,
-        flows=tuple(_indicator(flow) for flow in told.flows),
+        indicators,
+        flows=tuple(_indicator(flow) for flow in indicators.flows),
         sparse=frame.sparse if isinstance(sparse, str) else fitted.flag("sparse", False),
     )
 
@@ -223,7 +221,7 @@ def _can_be_missing(flow: Flow) -> bool:
 
 
 def _indicator(flow: Flow) -> Flow:
-    """1 where the column is missing when it reaches the imputer, 0 elsewhere."""
+    """1 where the column is missing as it reaches the imputer, else 0."""
     label = f"missingindicator_{flow.label}"
     if isinstance(flow, TableFlow):
         return TableFlow(flow.encoding, label, tuple(float(math.isnan(value)) for value in flow.values))
@@ -241,13 +239,11 @@ TRANSFORMERS: Mapping[str, Callable[[Fitted, Frame], Frame]] = {
     "MinMaxScaler": fold_min_max_scaler,
     "MaxAbsScaler": fold_max_abs_scaler,
     "RobustScaler": fold_robust_scaler,
-    "OneHotEncoder": fold_one_hot_encoder,
     "SimpleImputer": fold_simple_imputer,
     "MissingIndicator": fold_missing_indicator,
-    "PolynomialFeatures": fold_polynomial_features,
     **CURVES,
-    **CODES,
+    **ENCODERS,
     **SELECTORS,
-    **COMPONENTS,
+    **COMBINATIONS,
 }
-"""Every transformer that can be folded, by class name."""
+"""By class name: what folds a transformer."""

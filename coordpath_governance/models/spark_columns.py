@@ -1,4 +1,4 @@
-"""The columns of a data frame on their way through Spark's stages: raw ones as they are asked for, and those made so far."""
+"""The columns of a data frame on their way through Spark's stages: raw columns, and those that stages have made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_COLUMNS = 100_000
 
 @dataclass(frozen=True)
 class Column:
-    """A number (one flow) or a vector; ``encodings`` are those that a row passes through on its way here."""
+    """A number (one flow) or a vector. ``encodings`` are those that a row passes through to get here."""
 
     flows: tuple[Flow, ...]
     is_vector: bool
@@ -31,9 +31,9 @@ class Column:
 
 @dataclass
 class Columns:
-    """Columns by name. Spark tells no upper from lower case, so neither may two names differ in that alone.
+    """Columns by name. Spark ignores case, so two names may not differ in case alone.
 
-    ``types`` are those that the signature gives raw columns, by the name in lower case.
+    ``types`` are the types of raw columns in the signature, by the name in lower case.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
@@ -45,8 +45,8 @@ class Columns:
     _width: int = 0
 
     def scalar(self, stage: SparkStage, name: str) -> Column:
-        """A column of numbers or of text; one that no stage has made is a raw column."""
-        column = self._known(stage, name)
+        """A column of numbers or of text. A column that no stage has made is a raw column."""
+        column = self._find(stage, name)
         if column is None:
             column = self._add_raw(stage, name, [name], is_vector=False)
         if column.is_vector:
@@ -54,8 +54,8 @@ class Columns:
         return column
 
     def vector(self, stage: SparkStage, name: str, size: int) -> Column:
-        """A column of vectors; the entries of a raw one are called name[0], name[1], …."""
-        column = self._known(stage, name)
+        """A column of vectors of length ``size``. The entries of a raw one are named name[0], name[1], …."""
+        column = self._find(stage, name)
         if column is None and size <= _MAX_COLUMNS:
             column = self._add_raw(stage, name, [f"{name}[{i}]" for i in range(size)], is_vector=True)
         if column is None:
@@ -70,22 +70,22 @@ class Columns:
         return column
 
     def either(self, stage: SparkStage, name: str) -> Column:
-        """A column of either kind; a raw one holds numbers."""
-        return self._known(stage, name) or self.scalar(stage, name)
+        """A column of numbers or of vectors; a raw column holds numbers."""
+        return self._find(stage, name) or self.scalar(stage, name)
 
     def add(self, stage: SparkStage, name: str, column: Column) -> None:
-        """Take in what a stage makes."""
+        """Add a column that a stage makes."""
         self.claim(stage, name)
         self._made[name] = column
         self._count(stage, column)
 
     def claim(self, stage: SparkStage, name: str) -> None:
-        """Keep a name for what a stage makes; it may replace nothing."""
-        if self._known(stage, name) is not None or name.casefold() in self._spelled:
+        """Reserve a name for the output of a stage. Raises if there is such a column."""
+        if self._find(stage, name) is not None or name.casefold() in self._spelled:
             raise stage.fitted.refusal(f"writes the column '{name}', which is there before it; rename its output.")
         self._spell(stage, name)
 
-    def _known(self, stage: SparkStage, name: str) -> Column | None:
+    def _find(self, stage: SparkStage, name: str) -> Column | None:
         if not name or any(character in name for character in ".`"):
             raise stage.fitted.refusal(f"uses the column {brief(name)}, which Spark takes for a part of another; rename it.")
         spelled = self._spelled.get(name.casefold(), name)
@@ -96,13 +96,13 @@ class Columns:
         return self._made.get(name) or self._raw.get(name)
 
     def _add_raw(self, stage: SparkStage, name: str, names: list[str], *, is_vector: bool) -> Column:
-        for each in names:
-            self._spell(stage, each)
+        for entry in names:
+            self._spell(stage, entry)
         self._spell(stage, name)
         self._named.update(names)
         first = len(self.inputs)
         self.inputs.extend(names)
-        column = Column(tuple(RawFlow(first + i, each) for i, each in enumerate(names)), is_vector)
+        column = Column(tuple(RawFlow(first + i, entry) for i, entry in enumerate(names)), is_vector)
         self._raw[name] = column
         self._count(stage, column)
         return column
@@ -112,7 +112,7 @@ class Columns:
             raise stage.fitted.refusal(f"uses the column '{name}' under two names; rename one of them.")
 
     def _count(self, stage: SparkStage, column: Column) -> None:
-        """Stages that double their columns could make any number of them."""
+        """Count columns against the limit, because stages that double their columns could make any number."""
         self._width += 1 + len(column.flows)
         if self._width > _MAX_COLUMNS:
             raise stage.fitted.error("it makes more columns than we read")

@@ -7,11 +7,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from coordpath_governance.models.kinds import LINKS
-from coordpath_governance.models.linear_model import LinearModel, classifier
-from coordpath_governance.models.sklearn_penalties import Facts
+from coordpath_governance.models.linear_model import LinearModel, TrainingFacts, classifier
 from coordpath_governance.models.sklearn_scores import fold_scores
 from coordpath_governance.models.spark_columns import Columns
-from coordpath_governance.models.spark_files import WAY_OUT, SparkStage
+from coordpath_governance.models.spark_files import REMEDY, SparkStage
 from coordpath_governance.models.spark_values import matrix, number, texts, vector, whole
 from coordpath_governance.models.tree import brief
 
@@ -36,13 +35,13 @@ def fold_linear(stage: SparkStage, columns: Columns) -> LinearModel:
 
 
 def fold_generalised(stage: SparkStage, columns: Columns) -> LinearModel:
-    """The inverse link of intercept + coefficients·x, plus the offset if it has one: a column with the coefficient 1."""
+    """The model with the score intercept + coefficients·x, plus the offset if there is one (a column with coefficient 1)."""
     family, link, power = _family(stage)
     if LINKS.get(family) != link:
-        known = ", ".join(f"{each} with {own}" for each, own in LINKS.items() if each != "multinomial")
+        supported = ", ".join(f"{name} with {own_link}" for name, own_link in LINKS.items() if name != "multinomial")
         raise stage.fitted.refusal(
             f"has the family {family} with the link {link}, whose deviance is not a convex function of every score; "
-            f"supported: {known}. {WAY_OUT}"
+            f"supported: {supported}. {REMEDY}"
         )
     offset = texts(stage, "offsetCol", [stage.fitted.get("offsetCol", "")])[0]
     intercept = number(stage, "intercept", stage.row["intercept"])
@@ -55,7 +54,7 @@ def fold_generalised(stage: SparkStage, columns: Columns) -> LinearModel:
 
 
 def _family(stage: SparkStage) -> tuple[str, str, float | None]:
-    """Family, link and Tweedie's power, as Spark derives them from what the author has set."""
+    """Family, link and Tweedie power, as Spark derives them from the author's settings."""
     family = _word(stage, "family", "gaussian")
     if family != "tweedie":
         if family not in _DEFAULT_LINKS or family == "multinomial":
@@ -74,7 +73,7 @@ def _family(stage: SparkStage) -> tuple[str, str, float | None]:
 
 
 def fold_logistic(stage: SparkStage, columns: Columns) -> LinearModel:
-    """One log-odds of the second class, or one score for each class with softmax."""
+    """The log-odds of the second class, or one score per class (softmax)."""
     count = whole(stage, "numClasses", stage.row["numClasses"])
     width = whole(stage, "numFeatures", stage.row["numFeatures"])
     softmax = stage.row["isMultinomial"]
@@ -83,7 +82,7 @@ def fold_logistic(stage: SparkStage, columns: Columns) -> LinearModel:
     if _word(stage, "family", "auto") not in ("auto", "binomial", "multinomial"):
         raise stage.fitted.error(f"'family' is {brief(stage.fitted.get('family'))}")
     if count < 2:
-        raise stage.fitted.refusal("was fitted on one class only, and tells nothing apart; fit it on two or more.")
+        raise stage.fitted.refusal("was fitted on one class only, so it distinguishes nothing; fit it on two or more.")
     rows = count if softmax else 1
     weights, intercepts = matrix(stage, "coefficientMatrix"), vector(stage, "interceptVector")
     if (len(weights), len(intercepts)) != (rows, rows) or any(len(row) != width for row in weights):
@@ -101,14 +100,17 @@ def fold_logistic(stage: SparkStage, columns: Columns) -> LinearModel:
 
 
 def _threshold(stage: SparkStage, *, softmax: bool) -> float:
-    """Where it decides for the second of two classes; softmax decides for the likelier one and heeds ``thresholds`` only."""
+    """The probability from which it decides for the second of two classes.
+
+    Softmax decides for the likelier class, and uses no setting but ``thresholds``.
+    """
     several = stage.fitted.get("thresholds")
     if several is None and softmax:
         return 0.5
     if several is not None:
         if softmax:
-            raise stage.fitted.refusal(f"divides probabilities by thresholds before it compares them. {WAY_OUT}")
-        pair = [number(stage, "thresholds", each) for each in several] if isinstance(several, list) else []
+            raise stage.fitted.refusal(f"divides probabilities by thresholds before it compares them. {REMEDY}")
+        pair = [number(stage, "thresholds", threshold) for threshold in several] if isinstance(several, list) else []
         if len(pair) != 2 or min(pair) < 0.0 or max(pair) <= 0.0:
             raise stage.fitted.error("'thresholds' are not two numbers")
         value = 1.0 / (1.0 + pair[0] / pair[1]) if pair[1] else 0.0
@@ -126,19 +128,19 @@ def _scores(
 ) -> list[LinearModel]:
     frame = columns.vector(stage, texts(stage, "featuresCol", [stage.fitted.get("featuresCol")])[0], len(weights[0])).frame
     if offset:
-        own = columns.scalar(stage, offset)
-        encodings = tuple(dict.fromkeys((*frame.encodings, *own.encodings)))
-        frame = replace(frame, flows=(*frame.flows, *own.flows), encodings=encodings)
+        column = columns.scalar(stage, offset)
+        encodings = tuple(dict.fromkeys((*frame.encodings, *column.encodings)))
+        frame = replace(frame, flows=(*frame.flows, *column.flows), encodings=encodings)
         weights = [[*row, 1.0] for row in weights]
     return fold_scores(stage.fitted, weights, intercepts, frame, columns.inputs, "fitIntercept")
 
 
-def _facts(stage: SparkStage) -> Facts:
-    """The penalty, and how rows were weighted: facts that a report tells."""
+def _facts(stage: SparkStage) -> TrainingFacts:
+    """The penalty, and the column that weighted the rows: facts that a report states."""
     strength = number(stage, "regParam", stage.fitted.get("regParam", 0.0))
     share = number(stage, "elasticNetParam", stage.fitted.get("elasticNetParam", 0.0))
     kind = {0.0: "ridge", 1.0: "lasso"}.get(share, "elastic net")
-    facts: Facts = {"kind": kind, "regParam": strength} if strength else {"kind": "none"}
+    facts: TrainingFacts = {"kind": kind, "regParam": strength} if strength else {"kind": "none"}
     if strength and kind == "elastic net":
         facts["elasticNetParam"] = share
     if strength and not stage.fitted.flag("standardization", True):
@@ -152,7 +154,7 @@ def _facts(stage: SparkStage) -> Facts:
 
 
 def _word(stage: SparkStage, name: str, default: str) -> str:
-    """A setting that Spark reads without regard to case."""
+    """A setting that Spark reads without regard to case, in lower case."""
     return texts(stage, name, [stage.fitted.get(name, default)])[0].lower()
 
 
@@ -163,4 +165,4 @@ ESTIMATORS: Mapping[str, Callable[[SparkStage, Columns], LinearModel]] = Mapping
         "LogisticRegressionModel": fold_logistic,
     }
 )
-"""Every model that is read, by class name."""
+"""By class name: what folds a model."""

@@ -1,8 +1,8 @@
 """The folder of a Spark ML model as MLflow serves it: a PipelineModel whose stages are JSON and Parquet.
 
-MLflow's ``spark`` loader gives the folder ``sparkml`` to Spark, which takes the class of every stage from its metadata, its
-settings from there and its numbers from one row of Parquet. Spark reads every file in a folder that it does not take for
-hidden, so nothing may lie there that Spark does not write.
+MLflow's ``spark`` loader passes the folder ``sparkml`` to Spark. Spark reads the class and the settings of every stage from
+its metadata, and its numbers from one row of Parquet. It reads every file in a folder that does not look hidden, so only
+files that Spark writes may be there.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from coordpath_governance.models.served import SPARK, check_served, check_settin
 from coordpath_governance.models.spark_parquet import read_row
 from coordpath_governance.models.tree import ArchivedObject, brief, read_limited
 
-__all__ = ["WAY_OUT", "SparkStage", "open_stages"]
+__all__ = ["REMEDY", "SparkStage", "open_stages"]
 
-WAY_OUT = "Fit it with stages that are read, or put its coefficients (cg.to_coefficients) into coefficients.json beside it."
+REMEDY = "Fit it with stages that are read, or put its coefficients (cg.to_coefficients) into coefficients.json beside it."
 _PYTHON_PIPELINE = "pyspark.ml.pipeline.PipelineModel"
 _PIPELINES = ("org.apache.spark.ml.PipelineModel", _PYTHON_PIPELINE)
-"""As Java writes it, and as Python does where a pipeline is within a pipeline."""
+"""The class as Java writes it, and as Python writes it for a pipeline within a pipeline."""
 
 _MAX_METADATA = 8 << 20
 _MAX_STAGES = 1_000
@@ -37,23 +37,23 @@ _VERSION = re.compile(r"[34]\.\d{1,3}(\.\w{1,40}){0,2}(-\w{1,40})?")
 _UID = re.compile(r"[A-Za-z0-9_.\-]{1,200}")
 _PART = re.compile(r"part-00000(-[A-Za-z0-9\-]+)?(\.txt)?|part-00000-[A-Za-z0-9\-]+\.(snappy\.|zstd\.|gz\.|lz4\.)?parquet")
 _COMMIT = re.compile(r"_SUCCESS|\._SUCCESS\.crc|\.?_(committed|started)_\d{1,30}(\.crc)?")
-"""What Spark, and Databricks, write beside the parts; no reader takes numbers from there."""
+"""Files that Spark and Databricks write next to the parts; no reader takes numbers from them."""
 
-_BOUNDS = tuple(f"{side}BoundsOn{what}" for side in ("lower", "upper") for what in ("Coefficients", "Intercepts"))
+_BOUNDS = tuple(f"{side}BoundsOn{bounded}" for side in ("lower", "upper") for bounded in ("Coefficients", "Intercepts"))
 _NO_DEFAULT = frozenset(
     (
         *("inputCol", "inputCols", "outputCols", "splits", "splitsArray", "stageUids", "language", "weightCol", "offsetCol"),
         *("link", "linkPower", "linkPredictionCol", "thresholds", *_BOUNDS),
     )
 )
-"""Settings that Spark heeds only where the author has set them."""
+"""Settings that Spark uses only if the author has set them."""
 
 _METADATA = ("class", "timestamp", "sparkVersion", "uid", "paramMap", "defaultParamMap")
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """The settings of a class, and the columns of its Parquet; None if it has no file, () if it names them itself."""
+    """The settings of a class and the columns of its Parquet file; None if it has no file, () if the columns vary."""
 
     settings: tuple[str, ...]
     columns: tuple[str, ...] | None = None
@@ -96,7 +96,7 @@ _KINDS: Mapping[str, _Kind] = MappingProxyType(
 
 @dataclass(frozen=True)
 class SparkStage:
-    """One stage: its settings as attributes (``fitted``), which of them the author has set, and its row of numbers."""
+    """One stage: its settings as attributes (``fitted``), the names of those that the author has set, and its numbers."""
 
     fitted: Fitted
     uid: str
@@ -111,7 +111,10 @@ class SparkStage:
 
 
 def open_stages(files: ModelFiles) -> list[SparkStage]:
-    """The stages of the model in order, those of pipelines within it included; every file must be one that Spark writes."""
+    """The stages of the model in order, with those of nested pipelines.
+
+    Raises `ModelReadError` if a file is damaged, `UnsupportedModelError` if there is a file that Spark does not write.
+    """
     _check_flavours(files)
     root = files.path(files.flavours[SPARK.name].get("model_data"))
     if root.is_symlink():
@@ -124,7 +127,7 @@ def open_stages(files: ModelFiles) -> list[SparkStage]:
 
 
 def _check_flavours(files: ModelFiles) -> None:
-    """Refuse a folder that could be served from something else than the one PipelineModel."""
+    """Refuse a folder that could be served from anything but the one PipelineModel."""
     for flavour in files.flavours:
         if flavour not in (SPARK.name, "python_function"):
             raise UnsupportedModelError(
@@ -155,7 +158,7 @@ class _Folder:
     uids: set[str] | None = None
 
     def node(self, folder: Path, where: str) -> SparkStage:
-        """The metadata, and the numbers if the class has any, of one stage or pipeline."""
+        """The metadata of one stage or pipeline, and its numbers if the class has any."""
         entries = self._entries(folder, where)
         if "metadata" not in entries:
             raise ModelReadError(f"{folder}: {where} has no metadata; log the model again.")
@@ -163,37 +166,37 @@ class _Folder:
         path, uid = metadata["class"], metadata["uid"]
         if path not in _KINDS:
             raise UnsupportedModelError(_not_read(path, uid))
-        kind, named = _KINDS[path], f"stage '{uid}' ({path.rpartition('.')[2]})"
+        kind, where = _KINDS[path], f"stage '{uid}' ({path.rpartition('.')[2]})"
         has = {"metadata", *(("stages",) if path in _PIPELINES else ()), *(("data",) if kind.columns is not None else ())}
         if set(entries) != has:
             odd = min(set(entries) ^ has)
             raise UnsupportedModelError(
-                f"{folder}: {named} {'has' if odd in entries else 'lacks'} '{odd}', which Spark "
+                f"{folder}: {where} {'has' if odd in entries else 'lacks'} '{odd}', which Spark "
                 f"{'does not write' if odd in entries else 'writes'} there; log the model again."
             )
         settings = {**metadata["defaultParamMap"], **metadata["paramMap"]}
         for name in (*settings, *metadata):
             if name not in kind.settings and name not in _METADATA:
                 raise UnsupportedModelError(
-                    f"{named} has the setting {brief(name)}, which we do not know and which could change what it predicts. "
-                    f"{WAY_OUT}"
+                    f"{where} has the setting {brief(name)}, which we do not know and which could change what it predicts. "
+                    f"{REMEDY}"
                 )
         unset = next((name for name in metadata["defaultParamMap"] if name in _NO_DEFAULT), None)
         if unset is not None:
             raise ModelReadError(
-                f"{folder}: {named} has '{unset}' among its defaults, where Spark has none. The model is damaged or forged."
+                f"{folder}: {where} has '{unset}' among its defaults, where Spark has none. The model is damaged or forged."
             )
-        row = read_row(self._part(folder / "data", named)) if kind.columns is not None else {}
+        row = read_row(self._part(folder / "data", where)) if kind.columns is not None else {}
         if kind.columns and set(row) != set(kind.columns):
             raise ModelReadError(
-                f"{folder}: {named} has the columns {brief(sorted(row))} where {', '.join(kind.columns)} belong. The model "
+                f"{folder}: {where} has the columns {brief(sorted(row))} where {', '.join(kind.columns)} belong. The model "
                 "is damaged or forged; fit and log it again."
             )
-        fitted = Fitted(ArchivedObject(path, settings), named)
+        fitted = Fitted(ArchivedObject(path, settings), where)
         return SparkStage(fitted, uid, frozenset(metadata["paramMap"]), row, metadata["sparkVersion"])
 
     def pipeline(self, folder: Path, pipeline: SparkStage, depth: int) -> list[SparkStage]:
-        """The stages of a pipeline, in the order it says; each in a folder named after its place and its uid."""
+        """The stages of a pipeline in its order. Each has a folder named after its position and its uid."""
         if pipeline.fitted.archived.class_path not in _PIPELINES:
             raise UnsupportedModelError(
                 f"{folder}: this is a {pipeline.class_name} and not a pipeline; log it with mlflow.spark.log_model, which "
@@ -209,8 +212,8 @@ class _Folder:
             raise ModelReadError(f"{folder}: the model has more stages, or pipelines within each other, than we read.")
         width = len(str(len(uids)))
         names = [f"{place:0{width}d}_{uid}" for place, uid in enumerate(uids)]
-        found = self._entries(folder / "stages", pipeline.fitted.where)
-        if sorted(found) != sorted(names):
+        entries = self._entries(folder / "stages", pipeline.fitted.where)
+        if sorted(entries) != sorted(names):
             raise ModelReadError(
                 f"{folder}: {pipeline.fitted.where} names {len(names)} stages, and the folders of its stages are not "
                 "exactly theirs. The model is damaged or forged; fit and log it again."
@@ -228,10 +231,10 @@ class _Folder:
         return stages
 
     def _entries(self, folder: Path, where: str) -> list[str]:
-        """The names in a folder; links, which could lead anywhere, are refused."""
+        """The names in a folder. Links are refused, because they could lead anywhere."""
         try:
-            with os.scandir(folder) as found:
-                entries = [(entry.name, entry.is_symlink()) for entry, _ in zip(found, range(2 * _MAX_STAGES), strict=False)]
+            with os.scandir(folder) as scan:
+                entries = [(entry.name, entry.is_symlink()) for entry, _ in zip(scan, range(2 * _MAX_STAGES), strict=False)]
         except (OSError, ValueError) as error:
             raise ModelReadError(
                 f"{folder}: the folder of {where} cannot be read ({error}); log the model again."
@@ -241,7 +244,7 @@ class _Folder:
         return [name for name, _ in entries]
 
     def _part(self, folder: Path, where: str) -> Path:
-        """The only file of a folder that Spark reads."""
+        """The only file in a folder that Spark reads."""
         entries = self._entries(folder, where)
         parts = [name for name in entries if _PART.fullmatch(name)]
         if len(parts) != 1 or not (folder / parts[0]).is_file():
@@ -258,29 +261,28 @@ class _Folder:
 
     def _metadata(self, path: Path, where: str) -> Mapping[str, Any]:
         """The one line of JSON that describes a stage."""
-        content = read_limited(path, _MAX_METADATA, "metadata")
-        if len(content) > _MAX_METADATA:
-            raise ModelReadError(f"{path}: the metadata have more than the {_MAX_METADATA} bytes we read.")
+        content = read_limited(path, _MAX_METADATA, "file of metadata")
         lines = content.replace(b"\r", b"\n").removesuffix(b"\n").split(b"\n", 1)
         if len(lines) != 1:
             raise ModelReadError(f"{path}: the metadata of {where} have more than one line. The model is damaged or forged.")
-        found = read_json(lines[0], f"{path}", ModelReadError)
-        if not isinstance(found, dict) or not set(found) >= set(_METADATA):
+        metadata = read_json(lines[0], f"{path}", ModelReadError)
+        if not isinstance(metadata, dict) or not set(metadata) >= set(_METADATA):
             raise ModelReadError(
                 f"{path}: the metadata of {where} are not {', '.join(_METADATA)}; fit and log the model again."
             )
-        texts = [found["class"], found["uid"], found["sparkVersion"]]
-        if not all(isinstance(text, str) for text in texts) or not _UID.fullmatch(found["uid"]):
+        texts = [metadata["class"], metadata["uid"], metadata["sparkVersion"]]
+        if not all(isinstance(text, str) for text in texts) or not _UID.fullmatch(metadata["uid"]):
             raise ModelReadError(f"{path}: class, uid or version of {where} are not names; fit and log the model again.")
-        if not all(isinstance(found[key], dict) for key in ("paramMap", "defaultParamMap")):
+        if not all(isinstance(metadata[key], dict) for key in ("paramMap", "defaultParamMap")):
             raise ModelReadError(f"{path}: the settings of {where} are not a table; fit and log the model again.")
-        if not _VERSION.fullmatch(found["sparkVersion"]):
+        if not _VERSION.fullmatch(metadata["sparkVersion"]):
             raise UnsupportedModelError(
-                f"{path}: {where} was written by Spark {brief(found['sparkVersion'])}, and read are 3 and 4; save it again."
+                f"{path}: {where} was written by Spark {brief(metadata['sparkVersion'])}, and read are 3 and 4; save it "
+                "again."
             )
-        return found
+        return metadata
 
 
 def _not_read(path: str, uid: str) -> str:
-    known: Sequence[str] = list(dict.fromkeys(name.rpartition(".")[2] for name in _KINDS))
-    return f"stage '{uid}' is a {brief(path).strip(chr(39))}, which is not read; supported: {', '.join(known)}. {WAY_OUT}"
+    supported: Sequence[str] = list(dict.fromkeys(name.rpartition(".")[2] for name in _KINDS))
+    return f"stage '{uid}' is a {brief(path).strip(chr(39))}, which is not read; supported: {', '.join(supported)}. {REMEDY}"

@@ -1,7 +1,7 @@
 """One row of a Parquet file that Spark has written, read as data and within limits.
 
-Arrow reads the file, but believes what its pages say of themselves: a few bytes can stand for thousands of millions of
-values. So the header of every page is read here first, and a page that would become too large is refused.
+Arrow reads the file, but trusts the headers of its pages: a few bytes can stand for thousands of millions of values. So
+the header of every page is read here first, and a page that would become too large is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_COLUMNS = 1_000
 _MAX_THRIFT = 1 << 20
 _MAX_DEPTH = 16
 _ENCODINGS = (0, 2, 3, 4, 8)
-"""Plain, dictionary, run lengths and packed bits: what Spark writes; the others repeat their own counts."""
+"""Plain, dictionary, run lengths and packed bits: the encodings that Spark writes. The others state counts of their own."""
 
 _TYPE, _UNCOMPRESSED, _COMPRESSED = 1, 2, 3
 _DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_2 = 5, 6, 7, 8
@@ -34,13 +34,11 @@ _DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_2 = 5, 6, 7, 8
 
 
 def read_row(path: Path) -> Mapping[str, object]:
-    """The only row of a file, by column; a `ModelReadError` for anything else.
+    """The only row of a file, by column. Raises `ModelReadError` for anything else.
 
-    Lists come as lists, structures as dictionaries, and equal texts as one object.
+    Lists become lists and structures dictionaries; equal texts are one object.
     """
     data = read_limited(path, _MAX_BYTES, "file")
-    if len(data) > _MAX_BYTES:
-        raise ModelReadError(f"{path}: the file has more than the {_MAX_BYTES} bytes we read.")
     try:
         table = _read(data)
         return {name: _value(table.column(name).combine_chunks(), 0, 0) for name in table.column_names}
@@ -73,7 +71,7 @@ def _read(data: bytes) -> Any:  # noqa: ANN401 - pyarrow has no types
 
 
 def _check_pages(data: bytes, column: Any) -> None:  # noqa: ANN401 - pyarrow has no types
-    """Add up what the pages of a column say they hold."""
+    """Refuse a column whose pages claim more values or bytes than we read."""
     start = column.data_page_offset
     if column.has_dictionary_page and column.dictionary_page_offset is not None:
         start = min(start, column.dictionary_page_offset)
@@ -110,7 +108,7 @@ def _number(header: Mapping[int, object], field: int) -> int:
 
 @dataclass
 class _Thrift:
-    """A reader of Thrift's compact protocol, as far as page headers use it."""
+    """Reads the part of Thrift's compact protocol that page headers use."""
 
     data: bytes
     at: int
@@ -186,7 +184,7 @@ def _value(array: Any, row: int, depth: int) -> object:  # noqa: ANN401 - pyarro
 
 
 def _values(array: Any, depth: int) -> Iterator[object]:  # noqa: ANN401 - pyarrow has no types
-    """All entries; those of a dictionary are shared, and not copied for every place where they occur."""
+    """All entries. An entry of a dictionary is shared, not copied for every row that has it."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         entries = array.dictionary.to_pylist()

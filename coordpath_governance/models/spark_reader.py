@@ -13,7 +13,7 @@ from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.served import SPARK
 from coordpath_governance.models.spark_columns import Columns, in_and_out
 from coordpath_governance.models.spark_estimators import ESTIMATORS
-from coordpath_governance.models.spark_files import WAY_OUT, SparkStage, open_stages
+from coordpath_governance.models.spark_files import REMEDY, SparkStage, open_stages
 from coordpath_governance.models.spark_stages import STAGES, levels_of
 from coordpath_governance.models.spark_values import texts
 
@@ -24,14 +24,14 @@ _SERVED = "prediction"
 
 
 class SparkReader:
-    """Reads the stages that Spark would load."""
+    """Reads the stages that Spark would load, without Spark."""
 
     def can_read(self, files: ModelFiles) -> bool:
-        """Tell whether this is a Spark model."""
+        """Whether MLmodel has the flavour ``spark``."""
         return SPARK.name in files.flavours
 
     def read(self, files: ModelFiles) -> LinearModel:
-        """Return the model; every class and setting must be known, and nothing else may decide what is served."""
+        """The model. Every class and setting must be known, and nothing else may decide what is served."""
         stages = open_stages(files)
         try:
             return replace(_fold(stages, files.types or {}), source=source_of(SPARK.format))
@@ -47,13 +47,13 @@ def _fold(stages: Sequence[SparkStage], types: Mapping[str, str]) -> LinearModel
     for stage in before:
         if stage.class_name not in STAGES:
             raise UnsupportedModelError(
-                f"{stage.fitted.where} predicts in the middle of the pipeline; a model at its end is read. {WAY_OUT}"
+                f"{stage.fitted.where} predicts in the middle of the pipeline; a model at its end is read. {REMEDY}"
             )
         STAGES[stage.class_name](stage, columns)
     if last.class_name not in ESTIMATORS:
         raise UnsupportedModelError(
             f"{last.fitted.where} is the last stage, and not a model that predicts; supported: "
-            f"{', '.join(ESTIMATORS)}. {WAY_OUT}"
+            f"{', '.join(ESTIMATORS)}. {REMEDY}"
         )
     model = ESTIMATORS[last.class_name](last, columns)
     _check_outputs(last, columns)
@@ -65,7 +65,7 @@ def _fold(stages: Sequence[SparkStage], types: Mapping[str, str]) -> LinearModel
 
 
 def _check_outputs(stage: SparkStage, columns: Columns) -> None:
-    """The prediction goes into the column that is served, and none of its outputs replaces another column."""
+    """Refuse a stage that does not predict into the column that is served, or whose outputs replace another column."""
     for name in ("predictionCol", "probabilityCol", "rawPredictionCol", "linkPredictionCol"):
         column = texts(stage, name, [stage.fitted.get(name, "")])[0]
         if name == "predictionCol" and column != _SERVED:
@@ -78,14 +78,14 @@ def _check_outputs(stage: SparkStage, columns: Columns) -> None:
 
 
 def _with_labels(stage: SparkStage, model: LinearModel, before: Sequence[SparkStage], columns: Columns) -> LinearModel:
-    """The target's name, and the classes' labels if a StringIndexer of the pipeline makes the target."""
+    """The model with the name of its target, and with the labels of the StringIndexer that makes the target, if any."""
     target = texts(stage, "labelCol", [stage.fitted.get("labelCol", "label")])[0]
     for indexer in before:
         if indexer.class_name != "StringIndexerModel":
             continue
         pairs = in_and_out(indexer)
-        for (source, made), levels in zip(pairs, levels_of(indexer, pairs, columns), strict=True):
-            if made != target:
+        for (source, output), levels in zip(pairs, levels_of(indexer, pairs, columns), strict=True):
+            if output != target:
                 continue
             labels = tuple(level_label(level) for level in levels)
             if model.classes and len(labels) != len(model.classes):

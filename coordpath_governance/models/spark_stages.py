@@ -18,14 +18,13 @@ from coordpath_governance.models.flows import (
     NumericFlow,
     RawFlow,
     TableFlow,
+    raise_when_missing,
 )
 from coordpath_governance.models.maps import Affine, Steps, Within
-from coordpath_governance.models.sklearn_components import raise_when_missing
 from coordpath_governance.models.sklearn_curves import mapped
 from coordpath_governance.models.spark_columns import Column, Columns, in_and_out
 from coordpath_governance.models.spark_files import SparkStage
-from coordpath_governance.models.spark_labels import levels_of_labels
-from coordpath_governance.models.spark_values import double, number, texts, vector, whole
+from coordpath_governance.models.spark_values import double, levels_of_labels, number, texts, vector, whole
 from coordpath_governance.models.tree import brief
 
 __all__ = ["STAGES", "levels_of"]
@@ -34,16 +33,16 @@ _MAX_BUCKETS = 1_000
 
 
 def fold_assembler(stage: SparkStage, columns: Columns) -> None:
-    """Numbers and vectors side by side; where one is missing no row is scored, whatever ``handleInvalid`` says."""
+    """Numbers and vectors side by side. A row with a missing value is not scored, whatever ``handleInvalid`` is."""
     _rule(stage, "error", "skip", "keep")
     name = texts(stage, "outputCol", [stage.fitted.get("outputCol")])[0]
-    parts = [columns.either(stage, each) for each in texts(stage, "inputCols", stage.fitted.get("inputCols"))]
+    parts = [columns.either(stage, source) for source in texts(stage, "inputCols", stage.fitted.get("inputCols"))]
     encodings = dict.fromkeys(encoding for part in parts for encoding in part.encodings)
     columns.add(stage, name, Column(tuple(flow for part in parts for flow in part.flows), True, tuple(encodings)))
 
 
 def fold_standard_scaler(stage: SparkStage, columns: Columns) -> None:
-    """(x − mean) / std as far as it is told to; a column without spread becomes 0."""
+    """(x − mean) / std, each part only if its setting is on; a column without spread becomes 0."""
     means, spreads = vector(stage, "mean"), vector(stage, "std")
     if len(means) != len(spreads):
         raise stage.fitted.error("'mean' and 'std' have not the same length")
@@ -56,7 +55,7 @@ def fold_standard_scaler(stage: SparkStage, columns: Columns) -> None:
 
 
 def fold_min_max_scaler(stage: SparkStage, columns: Columns) -> None:
-    """From the range of the training data to [min, max]; a column without spread becomes their middle."""
+    """Map the range of the training data to [min, max]; a column without spread becomes the middle of that range."""
     low, high = (number(stage, name, stage.fitted.get(name, d)) for name, d in (("min", 0.0), ("max", 1.0)))
     starts, ends = vector(stage, "originalMin"), vector(stage, "originalMax")
     if len(starts) != len(ends):
@@ -71,7 +70,7 @@ def fold_min_max_scaler(stage: SparkStage, columns: Columns) -> None:
 def _scale(stage: SparkStage, columns: Columns, scales: Sequence[float], shifts: Sequence[float]) -> None:
     ((source, target),) = in_and_out(stage)
     column = columns.vector(stage, source, len(scales))
-    scaled = column.frame.scaled([Affine(*each) for each in zip(scales, shifts, strict=True)], stage.fitted.where)
+    scaled = column.frame.scaled(list(map(Affine, scales, shifts)), stage.fitted.where)
     columns.add(stage, target, replace(column, flows=scaled.flows))
 
 
@@ -94,16 +93,16 @@ def fold_imputer(stage: SparkStage, columns: Columns) -> None:
 
 
 def fold_bucketizer(stage: SparkStage, columns: Columns) -> None:
-    """The number of the bucket; beyond the outer splits it raises, and so it does where x is missing, unless it keeps it."""
+    """The number of the bucket. Raises beyond the outer splits. A missing x raises, or has a bucket of its own."""
     keep = _rule(stage, "error", "skip", "keep") == "keep"
     pairs = in_and_out(stage)
     several = stage.fitted.has("inputCols")
     splits = stage.fitted.get("splitsArray") if several else [stage.fitted.get("splits")]
     if not isinstance(splits, list) or len(splits) != len(pairs) or stage.fitted.has("splits" if several else "splitsArray"):
         raise stage.fitted.error("it has not one list of splits for each of its columns")
-    for (source, target), own in zip(pairs, splits, strict=True):
+    for (source, target), own_splits in zip(pairs, splits, strict=True):
         column = columns.scalar(stage, source)
-        columns.add(stage, target, replace(column, flows=(_bucket(stage, column.flows[0], own, keep=keep),)))
+        columns.add(stage, target, replace(column, flows=(_bucket(stage, column.flows[0], own_splits, keep=keep),)))
 
 
 def _bucket(stage: SparkStage, flow: Flow, splits: object, *, keep: bool) -> Flow:
@@ -114,19 +113,19 @@ def _bucket(stage: SparkStage, flow: Flow, splits: object, *, keep: bool) -> Flo
         raise stage.fitted.refusal(f"has more than {_MAX_BUCKETS} buckets, which is more than we read.")
     count = len(edges) - 1
     low, high = (end if math.isfinite(end) else None for end in (edges[0], edges[-1]))
-    number_of = flow.numeric(stage.fitted.where) if isinstance(flow, RawFlow) else flow
-    kept = keep and isinstance(number_of, NumericFlow) and number_of.missing is not None and math.isnan(number_of.missing)
-    out: Flow = number_of
+    column = flow.numeric(stage.fitted.where) if isinstance(flow, RawFlow) else flow
+    keeps_missing = keep and isinstance(column, NumericFlow) and column.missing is not None and math.isnan(column.missing)
+    out: Flow = column
     if low is not None or high is not None:
         out = mapped(stage.fitted, out, Within(low, high))
     out = mapped(stage.fitted, out, Steps(tuple(edges[1:-1]), tuple(float(i) for i in range(count))))
-    if kept and isinstance(out, CurveFlow):
+    if keeps_missing and isinstance(out, CurveFlow):
         return replace(out, missing=float(count))
     return raise_when_missing(out, stage.fitted.where)
 
 
 def fold_string_indexer(stage: SparkStage, columns: Columns) -> None:
-    """The number of the level; one never seen, or missing, has the next number or raises. A skipped row is not scored."""
+    """The number of the level. An unknown or missing level has the next number or raises; a skipped row is not scored."""
     keep = _rule(stage, "error", "skip", "keep") == "keep"
     pairs = in_and_out(stage)
     for (source, target), levels in zip(pairs, levels_of(stage, pairs, columns), strict=True):
@@ -149,8 +148,8 @@ def levels_of(stage: SparkStage, pairs: Sequence[tuple[str, str]], columns: Colu
     if not isinstance(lists, list) or len(lists) != len(pairs):
         raise stage.fitted.error(f"'labelsArray' does not have one list for each of {len(pairs)} columns")
     out: list[list[object]] = []
-    for (source, _), each in zip(pairs, lists, strict=True):
-        labels = texts(stage, "labelsArray", each)
+    for (source, _), stored in zip(pairs, lists, strict=True):
+        labels = texts(stage, "labelsArray", stored)
         if len(set(labels)) != len(labels):
             raise stage.fitted.error("'labelsArray' has a level twice")
         out.append(levels_of_labels(stage, source, labels, columns.types.get(source.casefold())))
@@ -159,7 +158,7 @@ def levels_of(stage: SparkStage, pairs: Sequence[tuple[str, str]], columns: Colu
 
 @dataclass(frozen=True)
 class _Dummies:
-    """Which entry of its vector a OneHotEncoder sets for a category's number."""
+    """Which entry of its vector a OneHotEncoder sets for the number of a category."""
 
     categories: int
     keep: bool
@@ -171,18 +170,18 @@ class _Dummies:
         return self.categories + self.keep - self.drop_last
 
     def entry(self, index: float | None) -> int | None:
-        """The entry, `NO_OUTPUT` if all are zero, None if it raises."""
+        """The entry for the number ``index``; `NO_OUTPUT` if all entries are zero, None if the encoder raises."""
         if index is None or math.isnan(index):
             return None
-        known = 0 <= index < self.categories
-        if not known and not self.keep:
+        in_range = 0 <= index < self.categories
+        if not in_range and not self.keep:
             return None
-        place = int(index) if known else self.categories
+        place = int(index) if in_range else self.categories
         return place if place < self.size else NO_OUTPUT
 
 
 def fold_one_hot_encoder(stage: SparkStage, columns: Columns) -> None:
-    """A vector with a 1 for every category, without the last of them if it is dropped."""
+    """A vector with one entry per category, without the last one if it is dropped."""
     keep = _rule(stage, "error", "keep") == "keep"
     drop_last = stage.fitted.flag("dropLast", True)
     pairs = in_and_out(stage)
@@ -205,12 +204,12 @@ def _encode(stage: SparkStage, column: Column, source: str, dummies: _Dummies) -
     if isinstance(flow, CurveFlow) and isinstance(flow.maps[-1], Steps) and (flow.scale, flow.shift) == (1.0, 0.0):
         return Column(_encode_buckets(stage, flow, flow.maps[-1], dummies), True, column.encodings)
     raise stage.fitted.refusal(
-        f"encodes the column '{source}', which is no index of categories; encode an index or a raw column."
+        f"encodes the column '{source}', which is not an index of categories; encode an index or a raw column."
     )
 
 
 def _encode_levels(stage: SparkStage, flow: TableFlow, dummies: _Dummies) -> Column:
-    """One entry for each level of a column that was indexed before."""
+    """One entry per level of a column that an earlier stage has indexed."""
     before = flow.encoding
 
     def entry(output: int | None) -> int | None:
@@ -232,7 +231,10 @@ def _encode_levels(stage: SparkStage, flow: TableFlow, dummies: _Dummies) -> Col
 
 
 def _encode_codes(stage: SparkStage, flow: RawFlow, dummies: _Dummies) -> Column:
-    """One entry for each whole number of a raw column; if others are kept, all numbers from one whole number to the next."""
+    """One entry per whole number of a raw column.
+
+    If other numbers are kept, an entry stands for all numbers from one whole number up to the next.
+    """
     fill = None if flow.fill is NO_FILL else number(stage, flow.label, flow.fill)
     if dummies.keep:
         bounded = dummies.categories + 1
@@ -253,7 +255,7 @@ def _encode_codes(stage: SparkStage, flow: RawFlow, dummies: _Dummies) -> Column
 
 
 def _encode_buckets(stage: SparkStage, flow: CurveFlow, steps: Steps, dummies: _Dummies) -> tuple[Flow, ...]:
-    """One entry for each interval between the edges of a column."""
+    """One entry per interval between the edges of a column."""
     entries = [dummies.entry(value) for value in steps.values]
     if None in entries:
         raise stage.fitted.refusal(
@@ -262,21 +264,22 @@ def _encode_buckets(stage: SparkStage, flow: CurveFlow, steps: Steps, dummies: _
     missing = dummies.entry(flow.missing)
     flows = []
     for i in range(dummies.size):
-        one = replace(steps, values=tuple(float(entry == i) for entry in entries))
+        indicator = replace(steps, values=tuple(float(entry == i) for entry in entries))
         flows.append(
             replace(
                 flow,
                 label=f"{flow.label}_{i}",
-                maps=(*flow.maps[:-1], one),
+                maps=(*flow.maps[:-1], indicator),
                 missing=None if missing is None else float(missing == i),
             )
         )
     return tuple(flows)
 
 
-def _rule(stage: SparkStage, *known: str) -> str:
+def _rule(stage: SparkStage, *rules: str) -> str:
+    """The setting ``handleInvalid``, which must be one of ``rules``."""
     rule = stage.fitted.text("handleInvalid", "error")
-    if rule not in known:
+    if rule not in rules:
         raise stage.fitted.error(f"'handleInvalid' is {brief(stage.fitted.get('handleInvalid'))}")
     return rule
 
@@ -292,4 +295,4 @@ STAGES: Mapping[str, Callable[[SparkStage, Columns], None]] = MappingProxyType(
         "Bucketizer": fold_bucketizer,
     }
 )
-"""Every transformer that is read, by class name: what it adds to the columns."""
+"""By class name: what adds the columns of a transformer."""

@@ -1,4 +1,4 @@
-"""What a statsmodels model predicts of its score: family, link and power, and by which loss it was fitted."""
+"""What a statsmodels model predicts from its score: family, link and power, and the loss it was fitted by."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from coordpath_governance.models.fitted import as_float
 from coordpath_governance.models.kinds import LINKS
+from coordpath_governance.models.linear_model import TrainingFacts
 from coordpath_governance.models.statsmodels_names import FAMILY_ATTRIBUTES
 from coordpath_governance.models.statsmodels_parts import Part, StoredResult
 from coordpath_governance.models.tree import ArchivedObject
@@ -24,17 +25,16 @@ _LINK_NAMES: Mapping[str, str] = {
     "Logit": "logit",
     "logit": "logit",
 }
-Facts = dict[str, float | str | bool | None]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a `LinearModel` says of it; ``facts`` are told as its regularisation."""
+    """Family, classes and power of the `LinearModel`; ``facts`` are added to its training facts."""
 
     family: str
     classes: tuple[str, ...] = ()
     power: float | None = None
-    facts: Facts = field(default_factory=dict)
+    facts: TrainingFacts = field(default_factory=dict)
 
     @property
     def link(self) -> str:
@@ -43,7 +43,7 @@ class Kind:
 
 
 def kind_of(stored: StoredResult) -> Kind:
-    """The kind of the model; a family or link that we have no cost for is refused by name."""
+    """The kind of the model. Raises `UnsupportedModelError` for a family or link that we have no cost for."""
     return _KINDS[stored.kind](stored)
 
 
@@ -72,29 +72,29 @@ def _generalised(stored: StoredResult) -> Kind:
 
 
 def _link(family: Part) -> str:
-    """The link that it predicts with; one of ours must be exactly as statsmodels makes it."""
-    own = [name for name in ("_link", "link") if name in family.archived.attributes]
-    if len(own) != 1:
+    """The link that the family predicts with. A link that we read must be exactly as statsmodels makes it."""
+    attributes_with_link = [name for name in ("_link", "link") if name in family.archived.attributes]
+    if len(attributes_with_link) != 1:
         raise family.error("it has no link, or two of them")
-    link = _part(family, own[0], _LINK_HOME)
+    link = _part(family, attributes_with_link[0], _LINK_HOME)
     name = link.archived.class_name
-    known = _LINK_NAMES.get(name)
-    if known is None:
+    link_name = _LINK_NAMES.get(name)
+    if link_name is None:
         return name
     attributes = dict(link.archived.attributes)
     power = as_float(attributes.pop("power", 1.0))
-    if attributes or not link.archived.is_plain or (known == "identity" and power != 1.0):
+    if attributes or not link.archived.is_plain or (link_name == "identity" and power != 1.0):
         raise link.error("it is not as statsmodels makes it")
-    if known != "identity" and "power" in link.archived.attributes:
+    if link_name != "identity" and "power" in link.archived.attributes:
         raise link.error("it has a power, which no such link has")
-    return known
+    return link_name
 
 
 def _part(owner: Part, name: str, home: str) -> Part:
     value = owner.get(name)
     if not isinstance(value, ArchivedObject) or not value.class_path.startswith(home):
-        raise owner.error(f"'{name}' is none of statsmodels' own")
-    return Part(value, f"{owner.what}, its {name.strip('_')}")
+        raise owner.error(f"'{name}' is not of a class of statsmodels")
+    return Part(value, f"{owner.where}, its {name.strip('_')}")
 
 
 def _tweedie(family: Part) -> Kind:
@@ -119,7 +119,7 @@ _GENERALISED: Mapping[str, Callable[[Part], Kind]] = {
     "Tweedie": _tweedie,
     "NegativeBinomial": _negative_binomial,
 }
-"""By the family's class. A negative binomial's mean is e^score as a Poisson rate's is, and judged as one."""
+"""By the family's class. The mean of a negative binomial is e^score, as a Poisson rate is, so it is judged as one."""
 
 _KINDS: Mapping[str, Callable[[StoredResult], Kind]] = {
     "OLS": _least_squares,

@@ -1,8 +1,8 @@
 """A fitted statsmodels result as a `LinearModel`, from its stored form; the formula is parsed, never evaluated.
 
 A model of arrays predicts from the design itself, by position. A column ``const`` of ones, as ``sm.add_constant`` makes it,
-is the intercept. A model of a formula predicts from the columns that the formula names. What was fitted with an offset
-or an exposure is served without: MLflow gives ``predict`` the columns only.
+is the intercept. A model of a formula predicts from the columns that the formula names. A model that was fitted with an
+offset or an exposure is served without it: MLflow passes only the columns to ``predict``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from coordpath_governance.errors import UnsupportedModelError
 from coordpath_governance.models.assembly import assemble
 from coordpath_governance.models.fitted import plain
 from coordpath_governance.models.flows import CombinedFlow, Flow, Frame, NumericFlow
-from coordpath_governance.models.formula_design import Design, build_design
+from coordpath_governance.models.formula_design import FormulaDesign, build_design
 from coordpath_governance.models.formula_text import parse_formula
-from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.models.rescaling import rescaled
-from coordpath_governance.models.statsmodels_families import Facts, kind_of
+from coordpath_governance.models.linear_model import LinearModel, TrainingFacts, rescaled
+from coordpath_governance.models.statsmodels_families import kind_of
 from coordpath_governance.models.statsmodels_names import unknown_calls, unknown_names
 from coordpath_governance.models.statsmodels_parts import Part, StoredResult, open_result
 from coordpath_governance.models.statsmodels_rows import scores_agree
@@ -44,9 +43,10 @@ _RESTORES = ("restore_model_spec", "restore_design_info")
 def fold_result(
     tree: StoredTree, column_names: Sequence[str] | None = None, types: Mapping[str, str] | None = None
 ) -> LinearModel:
-    """Return the model that a pickled result holds, if every name in it is known.
+    """The model that a pickled result holds.
 
-    ``column_names`` and ``types`` are those of the inputs that are served, if the folder says so.
+    ``column_names`` and ``types`` are those of the model's signature, if the folder has one. Raises `UnsupportedModelError`
+    for a model that is not read, and if the file names or calls anything that we do not know.
     """
     stored = open_result(tree)
     kind = kind_of(stored)
@@ -84,10 +84,10 @@ def fold_result(
     return _with_target(stored, model, design)
 
 
-def _with_target(stored: StoredResult, model: LinearModel, design: Design) -> LinearModel:
-    """The model of a function of the target: what is affine at its end goes into the score, as with scikit-learn.
+def _with_target(stored: StoredResult, model: LinearModel, design: FormulaDesign) -> LinearModel:
+    """The model with the function of the target that it predicts; an affine map at the end goes into the score.
 
-    statsmodels predicts the left-hand side itself, and does not take it back.
+    Unlike scikit-learn, statsmodels predicts the left-hand side itself, not the target.
     """
     maps, last = canonical_target(design.target_maps)
     if not design.target_maps:
@@ -107,7 +107,7 @@ def _with_target(stored: StoredResult, model: LinearModel, design: Design) -> Li
 
 
 def _check_rows(stored: StoredResult, model: LinearModel, training: StoredFrame, coefficients: Sequence[float]) -> None:
-    """Refuse a file whose own design gives its own rows another score than we read, if both are in it."""
+    """Refuse a file whose stored design gives its stored rows another score than our terms do, if it holds both."""
     exog = stored.data.get("exog")
     if isinstance(exog, np.ndarray) and not scores_agree(model, training, exog, coefficients):
         raise UnsupportedModelError(
@@ -117,7 +117,7 @@ def _check_rows(stored: StoredResult, model: LinearModel, training: StoredFrame,
 
 
 def _check_names(tree: StoredTree) -> None:
-    """Refuse a file that names or calls anything else than a stored result does."""
+    """Refuse a file that names or calls anything that a stored result does not name or call."""
     foreign = unknown_names(tree.names) or unknown_calls(tree.calls)
     if foreign:
         some = ", ".join(foreign[:5]) + (", ..." if len(foreign) > 5 else "")
@@ -135,7 +135,7 @@ def _estimator(stored: StoredResult) -> str:
 
 
 def _coefficients(stored: StoredResult) -> tuple[float, ...]:
-    """The parameters that are multiplied with columns: of a negative binomial all but its dispersion."""
+    """The parameters that multiply columns. A negative binomial also has a dispersion, which is left out."""
     if stored.kind != "NegativeBinomial":
         return stored.params
     method, extra = stored.model.text("loglike_method"), stored.model.count("k_extra")
@@ -146,20 +146,20 @@ def _coefficients(stored: StoredResult) -> tuple[float, ...]:
 
 
 def _formula(stored: StoredResult) -> str | None:
-    """The formula's text; what says that there is one must agree."""
-    own, of_data = stored.model.get("formula"), stored.data.get("formula")
+    """The text of the formula, None if the model has none. All attributes that concern a formula must agree."""
+    of_model, of_data = stored.model.get("formula"), stored.data.get("formula")
     restored = [plain(stored.data.get(name)) for name in _RESTORES if name in stored.data.archived.attributes]
-    if own is None and of_data is None and not restored and "formula" not in stored.model.archived.attributes:
+    if of_model is None and of_data is None and not restored and "formula" not in stored.model.archived.attributes:
         return None
-    if own is None or of_data is None:
+    if of_model is None or of_data is None:
         raise stored.data.error("it has another formula than the model")
-    if not isinstance(own, str) or not isinstance(of_data, str):
+    if not isinstance(of_model, str) or not isinstance(of_data, str):
         raise stored.model.refusal("has a formula that is not text")
-    if own != of_data:
+    if of_model != of_data:
         raise stored.data.error("it has another formula than the model")
     if len(restored) != 1 or restored[0] is not True:
         raise stored.data.error("it does not say that its design is made from the formula")
-    return own
+    return of_model
 
 
 def _training(stored: StoredResult) -> StoredFrame:
@@ -171,10 +171,10 @@ def _training(stored: StoredResult) -> StoredFrame:
 
 def _by_formula(
     stored: StoredResult, text: str, training: StoredFrame, types: Mapping[str, str] | None
-) -> tuple[Design, list[str]]:
+) -> tuple[FormulaDesign, list[str]]:
     design = build_design(parse_formula(text), training, types)
-    named = _names_of(stored.data)
-    if named is not None and tuple(named) != design.names:
+    names = _names_of(stored.data)
+    if names is not None and tuple(names) != design.names:
         raise stored.data.error("the names of its columns are not those that its formula makes")
     width = _width(stored)
     if width not in (None, len(design.names)):
@@ -187,8 +187,8 @@ def _by_formula(
     return design, remarks
 
 
-def _by_position(stored: StoredResult, column_names: Sequence[str] | None) -> tuple[Design, list[str]]:
-    """The design as the input; the column of ones that statsmodels has recorded is the intercept if it is called so."""
+def _by_position(stored: StoredResult, column_names: Sequence[str] | None) -> tuple[FormulaDesign, list[str]]:
+    """A design that is the input itself. A column ``const`` that statsmodels has recorded as constant is the intercept."""
     count = len(_coefficients(stored))
     width = _width(stored)
     if width not in (None, count):
@@ -199,23 +199,22 @@ def _by_position(stored: StoredResult, column_names: Sequence[str] | None) -> tu
     remarks = []
     flows: list[Flow] = []
     for position, name in enumerate(inputs):
-        one = position == constant
-        flows.append(CombinedFlow(name, (), 1.0) if one else NumericFlow(position, name))
+        flows.append(CombinedFlow(name, (), 1.0) if position == constant else NumericFlow(position, name))
     if constant is not None:
         remarks.append(f"its input column '{inputs[constant]}' is taken to be 1 in every row: it is the intercept")
     rows = _rows(stored)
     if rows:
         remarks.append(_holds_data(rows, count, "log it with remove_data=True to leave them out"))
-    design = Design(Frame(tuple(flows), inputs), inputs, inputs, has_intercept=constant is not None, target="")
+    design = FormulaDesign(Frame(tuple(flows), inputs), inputs, inputs, has_intercept=constant is not None, target="")
     return design, remarks
 
 
 def _input_names(stored: StoredResult, count: int, column_names: Sequence[str] | None) -> list[str] | None:
-    """The names of the design's columns, as the data and the signature say; None if neither does."""
-    own = _names_of(stored.data)
-    if own is not None and len(own) != count:
-        raise stored.data.error(f"it has {len(own)} column names for {count} coefficients")
-    if own is not None and len(set(own)) != count:
+    """The names of the design's columns, as the data and the signature give them; None if neither gives names."""
+    names = _names_of(stored.data)
+    if names is not None and len(names) != count:
+        raise stored.data.error(f"it has {len(names)} column names for {count} coefficients")
+    if names is not None and len(set(names)) != count:
         raise stored.data.refusal("has two columns of the same name")
     served = list(column_names) if column_names is not None else None
     if served is not None and (len(set(served)) != count or len(served) != count):
@@ -224,16 +223,16 @@ def _input_names(stored: StoredResult, count: int, column_names: Sequence[str] |
             "position: the column of ones that sm.add_constant makes belongs among them. Log the model with a signature of "
             "its design."
         )
-    if own is not None and served is not None and own != served:
+    if names is not None and served is not None and names != served:
         raise UnsupportedModelError(
             "the model's signature has other columns, or another order, than the data the model was fitted on, and "
             "statsmodels takes them by position; log the model with a signature of its design."
         )
-    return own if own is not None else served
+    return names if names is not None else served
 
 
 def _constant(stored: StoredResult, count: int, names: Sequence[str] | None) -> int | None:
-    """Where the column of ones is, None if there is none, or it is a column of the author's that happened to be constant."""
+    """The position of the column of ones; None if there is none, or if it is an input that happened to be constant."""
     position = stored.data.count("const_idx")
     if position is None:
         return None
@@ -248,7 +247,7 @@ def _constant(stored: StoredResult, count: int, names: Sequence[str] | None) -> 
 
 
 def _names_of(data: Part) -> list[str] | None:
-    """The names of the columns that the data say, None if they are an array or were removed."""
+    """The names of the columns in the stored data; None if the data are an array or were removed."""
     exog = data.get("orig_exog")
     if exog is None or isinstance(exog, np.ndarray):
         return None
@@ -261,12 +260,14 @@ def _names_of(data: Part) -> list[str] | None:
 
 
 def _width(stored: StoredResult) -> int | None:
-    """How many columns the stored design has; the model's and the data's must agree."""
-    arrays = [part.get("exog") for part in (stored.model, stored.data)]
-    found = [each for each in arrays if each is not None]
-    if any(not isinstance(each, np.ndarray) or each.ndim != 2 or each.dtype.kind not in "biuf" for each in found):
+    """How many columns the stored design has; None if it was removed. The model and the data must agree."""
+    designs = [part.get("exog") for part in (stored.model, stored.data)]
+    arrays = [
+        design for design in designs if isinstance(design, np.ndarray) and design.ndim == 2 and design.dtype.kind in "biuf"
+    ]
+    if len(arrays) != sum(design is not None for design in designs):
         raise stored.data.error("its design is not an array of numbers")
-    widths = {each.shape[1] for each in found if isinstance(each, np.ndarray)}
+    widths = {array.shape[1] for array in arrays}
     if len(widths) > 1:
         raise stored.data.error("model and data have designs of different widths")
     return widths.pop() if widths else None
@@ -277,26 +278,26 @@ def _rows(stored: StoredResult) -> int:
     return int(exog.shape[0]) if isinstance(exog, np.ndarray) and exog.ndim else 0
 
 
-def _holds_data(rows: int, columns: int, more: str) -> str:
+def _holds_data(rows: int, columns: int, remedy: str) -> str:
     return (
         f"its file holds the training data ({rows} rows, {columns} columns), which everybody who can download the model can "
-        f"read; {more}"
+        f"read; {remedy}"
     )
 
 
 def _remarks(stored: StoredResult) -> list[str]:
-    """What is said of the offset or exposure it was fitted with (of an exposure the logarithm is stored), and of counts."""
+    """Remarks on fitting with counts, with an offset, or with an exposure (of which the file stores the logarithm)."""
     trials = [part.get(name) for part, name in ((stored.model, "n_trials"), (stored.result, "_n_trials"))]
-    counts = any(isinstance(each, np.ndarray) and each.dtype.kind in "iuf" and bool(np.any(each != 1)) for each in trials)
-    told = ["it was fitted on counts of successes and failures, and predicts the share of successes"] if counts else []
-    return told + [
+    counts = any(isinstance(n, np.ndarray) and n.dtype.kind in "iuf" and bool(np.any(n != 1)) for n in trials)
+    remarks = ["it was fitted on counts of successes and failures, and predicts the share of successes"] if counts else []
+    return remarks + [
         f"it was fitted with an {name}, and MLflow serves it without: predictions are those of {name} {neutral}"
         for name, neutral in (("offset", 0), ("exposure", 1))
         if stored.model.has_values(name)
     ]
 
 
-def _penalty(stored: StoredResult) -> Facts:
+def _penalty(stored: StoredResult) -> TrainingFacts:
     name = stored.result.archived.class_name
     if name == "RegularizedResults":
         return {"kind": "elastic net", "alpha": "not stored in the file"}

@@ -1,14 +1,14 @@
-"""The closed lists for statsmodels: names that a stored result may hold, those it may call, and the attributes of its parts.
+"""The closed lists for statsmodels: names that a stored result may hold or call, and the attributes of its parts.
 
-Found by fitting some 60 models with statsmodels 0.14 and 0.15, pandas 2 and 3. An attribute that is not listed could take
-the place of a method, or of the formula's design, when the model predicts.
+The lists come from fitting some 60 models with statsmodels 0.14 and 0.15, pandas 2 and 3. An attribute that is not listed
+could replace a method, or the formula's design, when the model predicts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from coordpath_governance.models.names import TYPES, class_paths
+from coordpath_governance.models.names import ARRAYS, TYPES, class_paths
 
 __all__ = [
     "DATA_ATTRIBUTES",
@@ -107,12 +107,7 @@ _PANDAS_DATA: Mapping[str, tuple[str, ...]] = {
     "decimal": ("Decimal",),
 }
 _PLAIN: Mapping[str, tuple[str, ...]] = {
-    "numpy": ("ndarray", "dtype"),
-    "numpy.core.multiarray": ("_reconstruct", "scalar"),
-    "numpy._core.multiarray": ("_reconstruct", "scalar"),
-    "numpy.core.numeric": ("_frombuffer",),
-    "numpy._core.numeric": ("_frombuffer",),
-    "_codecs": ("encode",),
+    **ARRAYS,
     "builtins": ("list", "dict", "tuple", "set", "frozenset", "slice", "bytes", "bytearray", "object"),
     "collections": ("OrderedDict",),
     "copyreg": ("_reconstructor",),
@@ -122,10 +117,10 @@ _KNOWN = class_paths(_STATSMODELS) | class_paths(_PANDAS_DATA) | class_paths(_PL
 
 _TESTS = frozenset(path for path in class_paths(_STATSMODELS) if path.startswith("scipy."))
 _MAY_CALL = class_paths(_PANDAS_DATA) | class_paths(_PLAIN) | _TESTS
-"""Makers of data. Nothing of statsmodels is called when a result is stored: its objects are made from their class alone."""
+"""Callables that make data. A stored result calls nothing of statsmodels: its objects are made from their class alone."""
 
 PANDAS = frozenset(f"{home}.{name}" for home, names in _PANDAS_DATA.items() for name in names if name in _FRAMES)
-"""Frames and series."""
+"""The classes of data frames and series."""
 
 WRAPPERS = frozenset(path for path in class_paths(_STATSMODELS) if path.endswith("Wrapper"))
 DATA_CLASSES = class_paths({"statsmodels.base.data": ("ModelData", "PandasData")})
@@ -172,10 +167,10 @@ VARIANCE_ATTRIBUTES = frozenset(("power", "n", "alpha"))
 
 
 def unknown_names(names: Iterable[str]) -> list[str]:
-    """Those that are not on the list, in order."""
+    """The names that are not on the list, sorted."""
     return sorted(set(names) - _KNOWN)
 
 
 def unknown_calls(calls: Iterable[str]) -> list[str]:
-    """Those that no stored result calls, in order."""
+    """The calls that no stored result makes, sorted."""
     return sorted(set(calls) - _MAY_CALL)

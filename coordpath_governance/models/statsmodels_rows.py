@@ -1,4 +1,4 @@
-"""A check of what we read against the file itself: the score of stored rows, by our terms and by the stored design."""
+"""A check of our terms against the file: stored rows must have the same score by our terms and by the stored design."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ Array = NDArray[np.float64]
 
 
 def scores_agree(model: LinearModel, frame: StoredFrame, design: Array, coefficients: Sequence[float]) -> bool:
-    """Whether rows of the frame have the score that the stored design gives them; True where rows were left out of it.
+    """Whether our terms give the rows of the frame the score that the stored design gives them.
 
-    Looks at no more than 2,000 rows, spread over all.
+    True if the design has fewer rows than the frame (rows were left out), because the two cannot be compared then. At most
+    2,000 rows, spread over all, are compared.
     """
     if len(design) != frame.rows or not frame.rows:
         return True
@@ -37,7 +38,7 @@ def scores_agree(model: LinearModel, frame: StoredFrame, design: Array, coeffici
 
 
 class _Rows:
-    """Some rows of a stored frame, as functions read them."""
+    """Some rows of a stored frame, in the form in which functions read them."""
 
     def __init__(self, frame: StoredFrame, chosen: NDArray[np.intp]) -> None:
         self._frame, self._chosen = frame, chosen

@@ -1,8 +1,8 @@
 """pandas' data frames as pickles hold them, seen as plain columns; nothing of pandas is imported or called.
 
 A frame is a manager of blocks, each with the values of some columns. Blocks of numpy's arrays, of categories and of text
-(pyarrow's buffers, or an array of objects) are opened; anything else is an `OTHER` column, which no model may look at.
-Columns are opened when they are asked for. A stored frame is training data: it is looked at and never copied.
+(pyarrow's buffers, or an array of objects) are opened; anything else is an `OTHER` column, which no model may use. A column
+is opened when it is needed. A stored frame is training data: it is read in place and never copied.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class StoredColumn:
 
 @dataclass(frozen=True, eq=False)
 class StoredFrame:
-    """The names of the columns, the number of rows, and for each column the block and the place in it."""
+    """The names of the columns, the number of rows, and for each column its block and its position there."""
 
     names: tuple[object, ...]
     rows: int
@@ -82,12 +82,12 @@ class StoredFrame:
         return positions
 
     def column(self, name: str) -> StoredColumn | None:
-        """The column of that name, opened once; None if there is none. A name that occurs twice is an error."""
-        found = self._positions.get(name, [])
-        if len(found) > 1:
+        """The column of that name, opened once; None if there is none. Raises if the name occurs twice."""
+        positions = self._positions.get(name, [])
+        if len(positions) > 1:
             raise _forged(f"it has the column '{name}' twice")
-        if found and name not in self.opened:
-            values, within = self.places[found[0]]
+        if positions and name not in self.opened:
+            values, within = self.places[positions[0]]
             column = _column(values, within)
             if len(column.values) != self.rows and column.kind != OTHER:
                 raise _forged(f"its column '{name}' has {len(column.values)} values for {self.rows} rows")
@@ -101,9 +101,9 @@ def is_frame(value: object) -> bool:
 
 
 def frame_of(value: object) -> StoredFrame:
-    """The frame that a stored object describes; a `ModelReadError` if pandas does not write it like that."""
+    """The frame that a stored object describes. Raises `ModelReadError` if pandas does not write it in this form."""
     if not isinstance(value, ArchivedObject) or value.class_path not in _FRAMES or not value.is_plain:
-        raise _forged("it is none of pandas' own")
+        raise _forged("it is not a frame of pandas' own class")
     if any(name not in _FRAME_ATTRIBUTES for name in value.attributes):
         raise _forged("it has attributes that pandas does not write")
     manager = _called(value.attributes.get("_mgr"), _MANAGER)
@@ -129,16 +129,16 @@ def frame_of(value: object) -> StoredFrame:
             if values.ndim != 2 or values.shape[0] != len(positions) or rows not in (None, values.shape[1]):
                 raise _forged("a block of it has another shape than its place")
             rows = int(values.shape[1])
-    whole = [place for place in places if place is not None]
-    if len(whole) != len(names):
+    filled = [place for place in places if place is not None]
+    if len(filled) != len(names):
         raise _forged("some of its columns have no values")
-    if rows is None and whole:
-        rows = next((len(c.values) for c in (_column(*place) for place in whole) if c.kind != OTHER), 0)
-    return StoredFrame(tuple(names), rows or 0, tuple(whole))
+    if rows is None and filled:
+        rows = next((len(c.values) for c in (_column(*place) for place in filled) if c.kind != OTHER), 0)
+    return StoredFrame(tuple(names), rows or 0, tuple(filled))
 
 
 def series_values(value: ArchivedObject) -> NDArray[Any] | None:
-    """The values of a series of numbers, None if it is something else."""
+    """The values of a series of numbers; None for anything else."""
     manager = value.attributes.get("_mgr") if value.class_path in _SERIES and value.is_plain else None
     if not isinstance(manager, ArchivedObject) or not manager.is_plain or len(manager.attributes) != 1:
         return None
@@ -154,7 +154,7 @@ def series_values(value: ArchivedObject) -> NDArray[Any] | None:
 
 
 def _block(block: object, width: int) -> tuple[object, Sequence[int]]:
-    """The values of a block and the columns it stands for."""
+    """The values of a block, and the positions of its columns in the frame."""
     arguments = _called(block, _BLOCK)
     if len(arguments) != 3:
         raise _forged("a block of it has no values, place and dimensions")
@@ -183,12 +183,12 @@ def _stepped(place: slice, width: int) -> Sequence[int]:
 
 def _column(values: object, within: int) -> StoredColumn:
     if isinstance(values, np.ndarray):
-        own = values[within]
-        if own.dtype.kind in "iuf":
-            return StoredColumn(NUMBER, own)
-        if own.dtype.kind == "b":
-            return StoredColumn(TRUTH, own)
-        return _of_objects(own) if own.dtype.kind == "O" else StoredColumn(OTHER, own)
+        column = values[within]
+        if column.dtype.kind in "iuf":
+            return StoredColumn(NUMBER, column)
+        if column.dtype.kind == "b":
+            return StoredColumn(TRUTH, column)
+        return _of_objects(column) if column.dtype.kind == "O" else StoredColumn(OTHER, column)
     category = _category(values)
     if category is not None:
         return category
@@ -197,7 +197,7 @@ def _column(values: object, within: int) -> StoredColumn:
 
 
 def _of_objects(values: NDArray[Any]) -> StoredColumn:
-    """Text, with None for what is missing; truth values if there is nothing else; numbers and the rest are not opened."""
+    """A column of text (None where it is missing), or of truth values only; any other column stays unopened."""
     items = [None if _is_missing(item) else item for item in values.tolist()]
     if items and all(type(item) is bool for item in items):
         return StoredColumn(TRUTH, np.array(items, dtype=bool))
@@ -229,29 +229,29 @@ def _category(values: object) -> StoredColumn | None:
 
 
 def _backed(values: object, classes: Sequence[str]) -> tuple[object, ...] | None:
-    """The state of an extension array over a numpy array, if it is of one of these classes."""
+    """The state of an extension array over a numpy array; None if it is of none of these classes."""
     if not isinstance(values, ArchivedObject) or values.class_path != _BACKED or len(values.arguments) != 3:
         return None
-    named, _, given = values.arguments
-    if not isinstance(named, Named) or named.path not in classes:
+    cls, _, argument = values.arguments
+    if not isinstance(cls, Named) or cls.path not in classes:
         return None
-    state = values.attributes.get(STATE, given)
+    state = values.attributes.get(STATE, argument)
     return state if isinstance(state, tuple) else None
 
 
 def _labels(index: object) -> list[object]:
     """The labels of an index of text, numbers or truth values."""
     arguments = _called(index, _NEW_INDEX)
-    kind, given = arguments if len(arguments) == 2 else (None, None)
-    if not isinstance(kind, Named) or not isinstance(given, dict):
+    kind, content = arguments if len(arguments) == 2 else (None, None)
+    if not isinstance(kind, Named) or not isinstance(content, dict):
         raise _forged("an index of it has no kind")
     if kind.path in _RANGES:
-        parts = [given.get(part) for part in ("start", "stop", "step")]
+        parts = [content.get(part) for part in ("start", "stop", "step")]
         numbers = [part for part in parts if type(part) is int]
         if len(numbers) != 3 or not numbers[2] or len(range(*numbers)) > _MOST_COLUMNS:
             raise _forged("an index of it counts without an end")
         return list(range(*numbers))
-    data = given.get("data") if kind.path in _INDEXES else None
+    data = content.get("data") if kind.path in _INDEXES else None
     if isinstance(data, np.ndarray) and data.ndim == 1 and data.dtype.kind in "iufbOU":
         labels: list[object] = data.tolist()
     else:
@@ -265,7 +265,7 @@ def _labels(index: object) -> list[object]:
 
 
 def _text(values: object) -> NDArray[Any] | None:
-    """An array of text, None where it is missing; None for anything else."""
+    """An array of text with None where it is missing; None for an array of anything else."""
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "O":
         return values
     state = _backed(values, _STRINGS)
@@ -280,9 +280,9 @@ def _text(values: object) -> NDArray[Any] | None:
 
 
 def check_arrow_arrays(tree: StoredTree) -> None:
-    """Refuse arrays of pyarrow that are not text as it writes it, also where nobody looks at them: loading reads them."""
-    for each in tree.arrow_arrays:
-        if _arrow_parts(each) is None:
+    """Refuse arrays of pyarrow that are not well-formed text, even if no model uses them: loading the file reads them."""
+    for array in tree.arrow_arrays:
+        if _arrow_parts(array) is None:
             raise UnsupportedModelError(
                 "the file holds an array of pyarrow that is not text, which we do not check; fit the model on columns of "
                 "pandas' or numpy's own types and log it again."
@@ -290,11 +290,11 @@ def check_arrow_arrays(tree: StoredTree) -> None:
 
 
 def _arrow_text(stored: object) -> NDArray[Any] | None:
-    """The text that an array of pyarrow holds, None for an array of another type."""
+    """The texts of an array of pyarrow; None for an array of another type."""
     parts = _arrow_parts(stored)
     if parts is None:
         return None
-    ends, held, present = parts
+    ends, content, present = parts
     if len(present) > _MOST_TEXTS:
         raise UnsupportedModelError(
             f"a data frame in the file has a column of more than {_MOST_TEXTS} texts, which is more than we read; make it a "
@@ -302,21 +302,22 @@ def _arrow_text(stored: object) -> NDArray[Any] | None:
         )
     out = np.empty(len(present), dtype=object)
     places = ends.tolist()
-    seen: dict[bytes, str] = {}
+    texts: dict[bytes, str] = {}
     try:
         for row in np.flatnonzero(present).tolist():
-            own = bytes(held[places[row] : places[row + 1]])
-            out[row] = seen.setdefault(own, "") or str(own, "utf-8")
-            seen[own] = out[row]
+            encoded = bytes(content[places[row] : places[row + 1]])
+            out[row] = texts.setdefault(encoded, "") or str(encoded, "utf-8")
+            texts[encoded] = out[row]
     except UnicodeDecodeError as error:
         raise _forged("a column of text is not UTF-8") from error
     return out
 
 
 def _arrow_parts(stored: object) -> tuple[NDArray[Any], memoryview, NDArray[np.bool_]] | None:
-    """What ``_restore_array`` makes of (type, length, nulls, offset, [validity, offsets, bytes], [], None).
+    """The parts of an array that ``_restore_array`` makes of (type, length, nulls, offset, buffers, [], None).
 
-    Where each text begins and ends, the bytes, and which texts are there; None if it is not one of text.
+    The buffers are validity, offsets and bytes. The parts are: where each text begins and ends, the bytes, and which texts
+    are present. None if it is not an array of text.
     """
     arguments = _called(stored, ARROW_ARRAY)
     data = arguments[0] if len(arguments) == 1 else None
@@ -329,15 +330,15 @@ def _arrow_parts(stored: object) -> tuple[NDArray[Any], memoryview, NDArray[np.b
         return None
     if not isinstance(buffers, list) or len(buffers) != 3 or type(length) is not int or type(begin) is not int:
         raise _forged("a column of text is not as pyarrow writes it")
-    validity, offsets, content = (None if each is None else _buffer(each) for each in buffers)
+    validity, offsets, content = (None if buffer is None else _buffer(buffer) for buffer in buffers)
     if length == 0 and begin == 0:
         return np.zeros(1, dtype=np.int64), memoryview(b""), np.zeros(0, dtype=bool)
     step = np.dtype(width).itemsize
     if offsets is None or not 0 <= length < 1 << 40 or begin < 0 or (begin + length + 1) * step > len(offsets):
         raise _forged("a column of text is longer than its bytes")
     ends = np.frombuffer(offsets, width, count=begin + length + 1)[begin:]
-    held = memoryview(b"") if content is None else content
-    if int(ends[0]) < 0 or (np.diff(ends) < 0).any() or int(ends[-1]) > len(held):
+    content = memoryview(b"") if content is None else content
+    if int(ends[0]) < 0 or (np.diff(ends) < 0).any() or int(ends[-1]) > len(content):
         raise _forged("a column of text is longer than its bytes")
     present = np.ones(length, dtype=bool)
     if validity is not None:
@@ -346,7 +347,7 @@ def _arrow_parts(stored: object) -> tuple[NDArray[Any], memoryview, NDArray[np.b
         needed = np.frombuffer(validity, np.uint8, count=(begin + length + 7) // 8)
         bits = np.unpackbits(needed, bitorder="little")
         present = bits[begin : begin + length].astype(bool)
-    return ends, held, present
+    return ends, content, present
 
 
 def _buffer(value: object) -> memoryview:
@@ -357,7 +358,7 @@ def _buffer(value: object) -> memoryview:
 
 
 def _called(value: object, path: str) -> tuple[object, ...]:
-    """The arguments of what a call of ``path`` makes."""
+    """The arguments of the call of ``path`` that made an object. Raises `ModelReadError` if it was made otherwise."""
     if not isinstance(value, ArchivedObject) or value.class_path != path or not value.called:
         raise _forged(f"it is not made as pandas makes it ({path})")
     return value.arguments

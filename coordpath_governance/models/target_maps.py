@@ -1,8 +1,8 @@
 """The function of the target that a model predicts, where that is not the target itself: log, log1p, Yeo-Johnson, ….
 
-Such a model's score is compared with h(y), not with y, and what it predicts is h⁻¹(score). A chain of `maps` stands for h.
-Only increasing functions with an inverse are taken, in one form each: an affine map at the end belongs into the
-coefficients, so that two models of one function, scaled or not, have the same chain and costs in one unit.
+The score of such a model predicts h(y), not y, and its prediction of y is h⁻¹(score). A chain of `maps` stands for h. h must
+be increasing and have an inverse, and has exactly one form: an affine map at the end belongs into the coefficients. So two
+models of the same function, scaled or not, have the same chain, and costs in the same unit.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _NEAR_ZERO = 1e-15
 
 
 def canonical_target(maps: Sequence[Map]) -> tuple[tuple[Map, ...], Affine]:
-    """The same function as a chain that does not end in an affine map, and the affine map that comes after it.
+    """The same function as a chain that does not end in an affine map, and the affine map that follows it.
 
-    A box-cox map with λ = 0 is a logarithm, one with λ = 1 is affine; logarithms of other bases are multiples of one, and
-    the logarithm of a multiple is one plus a constant.
+    A Box-Cox map with λ = 0 is a logarithm, one with λ = 1 is affine. A logarithm of another base is a multiple of the
+    natural one, and the logarithm of a multiple of x is the logarithm of x plus a constant.
     """
     chain, last = _merged(maps), Affine(1.0)
     while chain:
@@ -56,31 +56,31 @@ def canonical_target(maps: Sequence[Map]) -> tuple[tuple[Map, ...], Affine]:
 
 
 def _merged(maps: Sequence[Map]) -> list[Map]:
-    """The same chain with neighbouring affine maps made one: nothing in it jumps, so that the last digit decides nothing."""
+    """The same chain with neighbouring affine maps joined. Nothing in it jumps, so rounding decides nothing."""
     out: list[Map] = []
-    for each in maps:
+    for step in maps:
         last = out[-1] if out else None
-        own = Affine(each.scale, each.shift) if isinstance(each, Scaled) else each
-        if isinstance(own, Affine) and isinstance(last, Affine):
-            out[-1] = Affine(own.scale * last.scale, own.scale * last.shift + own.shift)
+        current = Affine(step.scale, step.shift) if isinstance(step, Scaled) else step
+        if isinstance(current, Affine) and isinstance(last, Affine):
+            out[-1] = Affine(current.scale * last.scale, current.scale * last.shift + current.shift)
         else:
-            out.append(own)
+            out.append(current)
     return list(without_identities(out))
 
 
-def _multiple(each: Map) -> float | None:
-    """The factor of a map that multiplies by a positive number, None for any other."""
-    return each.scale if isinstance(each, Affine) and each.shift == 0.0 and each.scale > 0.0 else None
+def _multiple(step: Map) -> float | None:
+    """The factor of a map that multiplies by a positive number; None for any other map."""
+    return step.scale if isinstance(step, Affine) and step.shift == 0.0 and step.scale > 0.0 else None
 
 
 def fault_of_target(maps: Sequence[Map]) -> str | None:
-    """Why a chain of maps is not the function of a target that a model may predict; None if it is one."""
-    for each in maps:
-        known = isinstance(each, YeoJohnson | BoxCox) or (isinstance(each, Elementary) and each.name in _INCREASING)
-        if not known and not (isinstance(each, Affine) and each.scale > 0.0):
-            name = each.name if isinstance(each, Elementary) else each.kind
+    """Why a model may not predict this function of the target; None if it may."""
+    for step in maps:
+        increasing = isinstance(step, YeoJohnson | BoxCox) or (isinstance(step, Elementary) and step.name in _INCREASING)
+        if not increasing and not (isinstance(step, Affine) and step.scale > 0.0):
+            name = step.name if isinstance(step, Elementary) else step.kind
             return f"the target is transformed by '{name}', which is not increasing or has no inverse that we know"
-        if not finite(each):
+        if not finite(step):
             return "the target is transformed with numbers that are not finite"
     if canonical_target(maps)[0] != tuple(maps):
         return "the transformation of the target has a simpler form: what is affine at its end belongs into the coefficients"
@@ -90,13 +90,13 @@ def fault_of_target(maps: Sequence[Map]) -> str | None:
 def target_text(maps: Sequence[Map], target: str) -> str:
     """The function of the target as people write it, such as log1p(price)."""
     text = target
-    for each in maps:
-        if isinstance(each, Affine):
-            factor = "" if each.scale == 1.0 else f"{each.scale:g}·"
-            constant = "" if each.shift == 0.0 else f" {'+' if each.shift > 0 else '−'} {abs(each.shift):g}"
+    for step in maps:
+        if isinstance(step, Affine):
+            factor = "" if step.scale == 1.0 else f"{step.scale:g}·"
+            constant = "" if step.shift == 0.0 else f" {'+' if step.shift > 0 else '−'} {abs(step.shift):g}"
             text = f"{factor}{text}{constant}"
-        elif isinstance(each, Elementary):
-            text = f"{each.name}({text})"
-        elif isinstance(each, YeoJohnson | BoxCox):
-            text = f"{each.kind.title()}({text}; λ = {each.power:.4g})"
+        elif isinstance(step, Elementary):
+            text = f"{step.name}({text})"
+        elif isinstance(step, YeoJohnson | BoxCox):
+            text = f"{step.kind.title()}({text}; λ = {step.power:.4g})"
     return text

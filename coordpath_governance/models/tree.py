@@ -1,6 +1,6 @@
-"""The tree that every format of stored models is read into: plain values, arrays, and objects that are only described.
+"""The tree into which every format of stored models is read: plain values, arrays, and objects that are only described.
 
-Nothing in it was imported or called. Names of classes and functions are text that is only ever compared.
+Nothing in it was imported or called. Names of classes and functions are text, and only ever compared.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from coordpath_governance.errors import ModelReadError
 __all__ = ["ITEMS", "ArchivedObject", "Named", "Opaque", "StoredTree", "brief", "describe", "read_limited"]
 
 ITEMS = "(items)"
-"""The attribute that stands for what was appended to an object."""
+"""The attribute under which the items appended to an object are kept."""
 
 
 @dataclass(frozen=True)
 class ArchivedObject:
-    """An object of a stored model: the path of its class, its attributes, and what it was made from.
+    """An object of a stored model: the path of its class, its attributes, and the arguments it was made from.
 
-    ``called``: it is what a call of that class or function with the ``arguments`` returns, so that there may be more to it
-    than its attributes say.
+    ``called``: the object is the result of calling that class or function with the ``arguments``, so it may have state that
+    the attributes do not show.
     """
 
     class_path: str
@@ -33,7 +33,7 @@ class ArchivedObject:
 
     @property
     def is_plain(self) -> bool:
-        """Whether its attributes are all there is to it."""
+        """Whether the attributes describe the object completely."""
         return not (self.called or self.arguments or ITEMS in self.attributes)
 
     @property
@@ -44,24 +44,24 @@ class ArchivedObject:
 
 @dataclass(frozen=True)
 class Named:
-    """A class or a function that a model holds as a value, by its name."""
+    """The name of a class or function that a model holds as a value."""
 
     path: str
 
 
 @dataclass(frozen=True)
 class Opaque:
-    """Something stored in a model that we do not open: a method, a set, an unknown kind of object."""
+    """A value in a stored model that we do not open: a method, a set, an unknown kind of object."""
 
     what: str
 
 
 @dataclass(frozen=True)
 class StoredTree:
-    """What a file holds, every name that occurs in it, and how it was read.
+    """The content of a file, every name that occurs in it, and its format.
 
-    Of a pickle also the names that it calls, every object that it gives a state, and every array that pyarrow makes: also
-    of what is made and thrown away.
+    For a pickle also the names that it calls, every object whose state it sets, and every array of pyarrow, including what
+    is made and then dropped.
     """
 
     root: object
@@ -73,7 +73,7 @@ class StoredTree:
 
 
 class _Brief(reprlib.Repr):
-    """Short, also for what is nested without end or shared so often that writing it out would never end."""
+    """A short text, even of a value that is nested without end or repeats its parts without end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -86,22 +86,28 @@ class _Brief(reprlib.Repr):
         return super().repr_instance(x, level)
 
 
-def read_limited(path: Path, most: int, what: str) -> bytes:
-    """The bytes of a file; one more than ``most`` where it has more, so that whoever reads on can tell."""
+def read_limited(path: Path, most: int, content: str) -> bytes:
+    """The bytes of a file, at most ``most`` of them.
+
+    Raises `ModelReadError` if the file cannot be read or has more bytes; ``content`` says in the message what it holds.
+    """
     try:
         with path.open("rb") as stream:
-            return stream.read(most + 1)
+            data = stream.read(most + 1)
     except OSError as error:
-        raise ModelReadError(f"{path}: the {what} cannot be read ({error}); check that the file is there.") from error
+        raise ModelReadError(f"{path}: the {content} cannot be read ({error}); check the path.") from error
+    if len(data) > most:
+        raise ModelReadError(f"{path}: the {content} has more than the {most} bytes we read.")
+    return data
 
 
 def brief(value: object) -> str:
-    """A value of a model as an error message shows it."""
+    """A value of a model in the short form that error messages use."""
     return _Brief().repr(value)
 
 
 def describe(value: object) -> str:
-    """What a value is, in words."""
+    """What kind of value this is, in words."""
     if isinstance(value, ArchivedObject):
         if not value.is_plain:
             return f"what a call of {value.class_path} makes"

@@ -1,6 +1,6 @@
-"""What answers for each kind of cost: its orders, its walks, and the least that models near the start cost.
+"""The table of kinds of cost: who builds the tasks for their orders and walks, and what models near the start cost at least.
 
-A kind of cost says here which tasks it can build; the table of solvers says who takes them.
+A kind of cost says here which tasks it can build. The table of solvers says which solver takes a task.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["BY_COST", "CostAnswers", "Orders", "answers_for", "orders_of"]
 
 
 class Orders(Protocol):
-    """What a kind of cost tells of the orders of one problem."""
+    """What a kind of cost answers about the orders of one problem."""
 
     def solve(self, solver: str, patience: Patience) -> Outcome:
         """The best order that the named solver finds, with its bound."""
@@ -77,8 +77,8 @@ def _solve_row_walk(problem: PathProblem, solver: str, patience: Patience) -> Ou
         return solve_whole_row_walk(problem, solver, patience)
     if problem.constraints:
         raise ProblemError(
-            "constraints: under a cost on rows they bind orders and whole steps; values in between are chosen without any. Give "
-            "steps null, or step_type 'integer' or 'unit'"
+            "constraints: under a cost on rows they bind orders and whole steps; values in between are chosen without any. "
+            "Give steps null, or step_type 'integer' or 'unit'"
         )
     return solve_row_walk(problem, solver, patience)
 
@@ -93,10 +93,10 @@ BY_COST: dict[type, CostAnswers] = {
 
 
 def answers_for(problem: PathProblem) -> CostAnswers:
-    """Those of the problem's cost."""
+    """The line of `BY_COST` for the problem's cost."""
     return BY_COST[type(problem.cost)]
 
 
 def orders_of(problem: PathProblem) -> Orders:
-    """Every changed unit once, under the problem's cost."""
+    """The orders of a problem in which every changed unit moves once."""
     return answers_for(problem).orders(problem)

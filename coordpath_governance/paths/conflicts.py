@@ -47,7 +47,9 @@ def unit_orders(problem: PathProblem) -> tuple[tuple[int, int, Order], ...]:
     still = set()
     if problem.target is not None:
         still = {name for i, name in enumerate(problem.features) if problem.target[i] == problem.start[i]}
-    pairs = ((unit_of[each.first], unit_of[each.then], each) for each in problem.constraints.orders if each.first not in still)
+    pairs = (
+        (unit_of[each.first], unit_of[each.then], each) for each in problem.constraints.orders if each.first not in still
+    )
     return tuple((a, b, each) for a, b, each in pairs if a != b)
 
 

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.reading import as_list, as_mapping, as_number, as_text, as_texts, only, optional, shown
+from coordpath_governance.paths.reading import (
+    as_list,
+    as_mapping,
+    as_number,
+    as_text,
+    as_texts,
+    optional,
+    refuse_other_keys,
+    spelled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,14 +148,14 @@ def parse_constraints(given: object, features: tuple[str, ...]) -> Constraints:
     if given is None:
         return Constraints()
     entries = as_mapping(given, "constraints")
-    only(entries, _KEYS, "constraints.")
+    refuse_other_keys(entries, _KEYS, "constraints.")
     items: list[Constraint] = []
     for feature, entry, where in _by_feature(entries, "box", features):
         low, high = _ends(entry, where)
         items.append(Box(feature, low, high))
     for feature, entry, where in _by_feature(entries, "sign", features):
         if entry not in _SIGNS:
-            raise ProblemError(f"{where}: is {shown(entry)}; give 'positive' (at least 0) or 'negative' (at most 0)")
+            raise ProblemError(f"{where}: is {spelled(entry)}; give 'positive' (at least 0) or 'negative' (at most 0)")
         items.append(Sign(feature, entry == "positive"))
     frozen = as_texts(entries.get("frozen") or (), "constraints.frozen")
     items += [Frozen(_known(name, features, f"constraints.frozen[{i}]")) for i, name in enumerate(dict.fromkeys(frozen))]
@@ -154,17 +163,15 @@ def parse_constraints(given: object, features: tuple[str, ...]) -> Constraints:
         where = f"constraints.order[{i}]"
         names = as_texts(pair, where)
         if len(names) != 2 or names[0] == names[1]:
-            raise ProblemError(f"{where}: is {shown(list(names))}; give two features, [first, then]")
+            raise ProblemError(f"{where}: is {spelled(list(names))}; give two features, [first, then]")
         items.append(Order(*(_known(name, features, where) for name in names)))
     monotone = entries.get("monotone", False)
     if not isinstance(monotone, bool):
-        raise ProblemError(f"constraints.monotone: is {shown(monotone)}; give true or false")
+        raise ProblemError(f"constraints.monotone: is {spelled(monotone)}; give true or false")
     return Constraints((*dict.fromkeys(items), *([Monotone()] if monotone else [])))
 
 
-def _by_feature(
-    entries: Mapping[str, Any], key: str, features: tuple[str, ...]
-) -> Iterator[tuple[str, object, str]]:
+def _by_feature(entries: Mapping[str, Any], key: str, features: tuple[str, ...]) -> Iterator[tuple[str, object, str]]:
     where = f"constraints.{key}"
     for feature, entry in as_mapping(entries.get(key) or {}, where).items():
         yield _known(as_text(feature, where), features, where), entry, f"{where}.{feature}"

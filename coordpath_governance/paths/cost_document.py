@@ -20,9 +20,9 @@ from coordpath_governance.paths.reading import (
     as_number,
     as_text,
     as_vector,
-    needed,
-    only,
-    shown,
+    refuse_other_keys,
+    required,
+    spelled,
 )
 from coordpath_governance.paths.row_orders.evaluated_sets import Evaluation, is_set
 from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
@@ -67,25 +67,25 @@ def quadratic_to_dict(
     }
 
 
-def read_cost(given: Mapping[str, Any], features: tuple[str, ...]) -> Cost:
+def read_cost(document: Mapping[str, Any], features: tuple[str, ...]) -> Cost:
     """The cost of the coordinates ``features`` that a document gives; `ProblemError` names the key that is wrong."""
-    kind = given.get("kind", _QUADRATIC)
+    kind = document.get("kind", _QUADRATIC)
     if isinstance(kind, str) and kind == _QUADRATIC:
-        only(given, _QUADRATIC_KEYS, "cost.")
+        refuse_other_keys(document, _QUADRATIC_KEYS, "cost.")
         return read_quadratic(
-            gram=needed(given, "gram", "cost."),
-            linear=needed(given, "linear", "cost."),
-            constant=given.get("constant", 0.0),
-            scale=given.get("scale", "1/n"),
+            gram=required(document, "gram", "cost."),
+            linear=required(document, "linear", "cost."),
+            constant=document.get("constant", 0.0),
+            scale=document.get("scale", "1/n"),
             size=len(features),
         )
-    family = _read_kind(given)
-    only(given, ("kind", *(each.name for each in family_parameters()), "rows", "record"), "cost.")
-    if ("rows" in given) == ("record" in given):
+    family = _read_kind(document)
+    refuse_other_keys(document, ("kind", *(parameter.name for parameter in family_parameters()), "rows", "record"), "cost.")
+    if ("rows" in document) == ("record" in document):
         raise ProblemError("cost: needs either 'rows' or 'record'; give one of them")
-    if "record" in given:
-        return _read_record(family, as_mapping(given["record"], "cost.record"), len(features))
-    return _read_rows(family, as_mapping(given["rows"], "cost.rows"), features)
+    if "record" in document:
+        return _read_record(family, as_mapping(document["record"], "cost.record"), len(features))
+    return _read_rows(family, as_mapping(document["rows"], "cost.rows"), features)
 
 
 def read_quadratic(*, gram: object, linear: object, constant: object, scale: object = "1/n", size: int) -> QuadraticCost:
@@ -101,38 +101,40 @@ def read_quadratic(*, gram: object, linear: object, constant: object, scale: obj
     )
 
 
-def _read_kind(given: Mapping[str, Any]) -> FamilyKind:
-    kind = as_text(given["kind"], "cost.kind")
+def _read_kind(document: Mapping[str, Any]) -> FamilyKind:
+    kind = as_text(document["kind"], "cost.kind")
     if kind not in FAMILIES:
-        raise ProblemError(f"cost.kind: {shown(kind)} is not known; use {', '.join((_QUADRATIC, *FAMILIES))}")
-    for each in family_parameters():
-        owners = [name for name, entry in FAMILIES.items() if each in entry.parameters]
-        if (given.get(each.name) is not None) != (kind in owners):
+        raise ProblemError(f"cost.kind: {spelled(kind)} is not known; use {', '.join((_QUADRATIC, *FAMILIES))}")
+    for parameter in family_parameters():
+        owners = [name for name, family in FAMILIES.items() if parameter in family.parameters]
+        if (document.get(parameter.name) is not None) != (kind in owners):
             named = " and ".join(f"'{name}'" for name in owners)
-            raise ProblemError(f"cost.{each.name}: belongs to the kind {named}, and only to it; give {each.wanted}")
+            raise ProblemError(
+                f"cost.{parameter.name}: belongs to the kind {named}, and only to it; give {parameter.wanted}"
+            )
     values = {
-        each.name: (as_integer if each.whole else as_number)(given[each.name], f"cost.{each.name}")
-        for each in FAMILIES[kind].parameters
+        parameter.name: (as_integer if parameter.whole else as_number)(document[parameter.name], f"cost.{parameter.name}")
+        for parameter in FAMILIES[kind].parameters
     }
     return FamilyKind(kind, values)
 
 
-def _read_rows(kind: FamilyKind, given: Mapping[str, Any], features: tuple[str, ...]) -> GlmCost:
+def _read_rows(kind: FamilyKind, document: Mapping[str, Any], features: tuple[str, ...]) -> GlmCost:
     from coordpath_governance.costs import GlmCost, RowsInMemory
 
-    only(given, _ROW_KEYS, "cost.rows.")
+    refuse_other_keys(document, _ROW_KEYS, "cost.rows.")
     family = kind.family()
     size = len(features)
     if size % family.scores:
         raise ProblemError(f"features: {size} are not a whole number of columns for {family.scores} classes")
-    target = as_vector(needed(given, "target", "cost.rows."), "cost.rows.target", None)
-    design = as_matrix(needed(given, "design", "cost.rows."), "cost.rows.design", size // family.scores, "columns")
+    target = as_vector(required(document, "target", "cost.rows."), "cost.rows.target", None)
+    design = as_matrix(required(document, "design", "cost.rows."), "cost.rows.design", size // family.scores, "columns")
     if len(design) != len(target) or not len(design):
         raise ProblemError(
             f"cost.rows: {len(design)} rows of design and {len(target)} of target; give as many, at least one"
         )
     weight, offset = (
-        None if given.get(key) is None else as_vector(given[key], f"cost.rows.{key}", len(target), "rows")
+        None if document.get(key) is None else as_vector(document[key], f"cost.rows.{key}", len(target), "rows")
         for key in ("weight", "offset")
     )
     wrong = np.flatnonzero(family.outside(target) & (True if weight is None else weight != 0.0))
@@ -141,7 +143,7 @@ def _read_rows(kind: FamilyKind, given: Mapping[str, Any], features: tuple[str, 
             f"cost.rows.target[{wrong[0]}]: {target[wrong[0]]} is no target of the kind '{kind.kind}'; give {family.targets}"
         )
     names = features if family.scores == 1 else ()
-    return GlmCost(family, RowsInMemory(design, target, weight, offset), names)
+    return GlmCost(family, RowsInMemory(design, target, weight, offset), names=names)
 
 
 def _rows_to_dict(cost: GlmCost) -> dict[str, Any]:
@@ -160,53 +162,55 @@ def _record_to_dict(cost: RecordedCost) -> dict[str, Any]:
         "depth": cost.depth,
         **({"aim": cost.aim} if np.isfinite(cost.aim) else {}),
         "curvature": cost.curvature.tolist(),
-        "evaluations": [_evaluation_to_dict(each) for each in cost.evaluations],
+        "evaluations": [_evaluation_to_dict(evaluation) for evaluation in cost.evaluations],
     }
 
 
-def _evaluation_to_dict(each: Evaluation) -> dict[str, Any]:
-    where: dict[str, Any] = {"moved": np.flatnonzero(each.at).tolist()} if is_set(each) else {"at": each.at.tolist()}
-    slopes = {} if each.slopes is None else {"slopes": each.slopes.tolist()}
-    return {**where, "value": each.value, **slopes}
+def _evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
+    where: dict[str, Any] = (
+        {"moved": np.flatnonzero(evaluation.at).tolist()} if is_set(evaluation) else {"at": evaluation.at.tolist()}
+    )
+    slopes = {} if evaluation.slopes is None else {"slopes": evaluation.slopes.tolist()}
+    return {**where, "value": evaluation.value, **slopes}
 
 
-def _read_record(kind: FamilyKind, given: Mapping[str, Any], size: int) -> RecordedCost:
-    only(given, _RECORD_KEYS, "cost.record.")
-    lines = as_list(needed(given, "curvature", "cost.record."), "cost.record.curvature")
+def _read_record(kind: FamilyKind, document: Mapping[str, Any], size: int) -> RecordedCost:
+    refuse_other_keys(document, _RECORD_KEYS, "cost.record.")
+    lines = as_list(required(document, "curvature", "cost.record."), "cost.record.curvature")
     curvature = as_matrix(lines, "cost.record.curvature", len(lines), "units")
-    listed = as_list(needed(given, "evaluations", "cost.record."), "cost.record.evaluations")
+    listed = as_list(required(document, "evaluations", "cost.record."), "cost.record.evaluations")
     return RecordedCost(
         kind=kind,
         size=size,
-        depth=as_integer(needed(given, "depth", "cost.record."), "cost.record.depth"),
-        least=as_number(needed(given, "minimum", "cost.record."), "cost.record.minimum"),
+        depth=as_integer(required(document, "depth", "cost.record."), "cost.record.depth"),
+        least=as_number(required(document, "minimum", "cost.record."), "cost.record.minimum"),
         curvature=curvature,
         evaluations=tuple(
-            _read_evaluation(each, f"cost.record.evaluations[{i}]", len(lines)) for i, each in enumerate(listed)
+            _read_evaluation(evaluation, f"cost.record.evaluations[{i}]", len(lines)) for i, evaluation in enumerate(listed)
         ),
-        aim=as_number(given["aim"], "cost.record.aim") if "aim" in given else -np.inf,
+        aim=as_number(document["aim"], "cost.record.aim") if "aim" in document else -np.inf,
     )
 
 
-def _read_evaluation(given: object, where: str, units: int) -> Evaluation:
-    each = as_mapping(given, where)
-    only(each, _EVALUATION_KEYS, f"{where}.")
-    if ("moved" in each) == ("at" in each):
+def _read_evaluation(document: object, where: str, units: int) -> Evaluation:
+    evaluation = as_mapping(document, where)
+    refuse_other_keys(evaluation, _EVALUATION_KEYS, f"{where}.")
+    if ("moved" in evaluation) == ("at" in evaluation):
         raise ProblemError(f"{where}: needs either 'moved' or 'at'; give one of them")
-    if "at" in each:
-        at = as_vector(each["at"], f"{where}.at", units, "units")
+    if "at" in evaluation:
+        at = as_vector(evaluation["at"], f"{where}.at", units, "units")
         if at.min(initial=0.0) < 0.0 or at.max(initial=0.0) > 1.0:
             raise ProblemError(f"{where}.at: has a share outside 0 … 1")
     else:
         at = np.zeros(units)
-        for i, u in enumerate(as_list(each["moved"], f"{where}.moved")):
+        for i, u in enumerate(as_list(evaluation["moved"], f"{where}.moved")):
             unit = as_integer(u, f"{where}.moved[{i}]")
             if not 0 <= unit < units or at[unit]:
                 raise ProblemError(f"{where}.moved[{i}]: {unit} is no unit, or is there twice; units are 0 … {units - 1}")
             at[unit] = 1.0
-    slopes = each.get("slopes")
+    slopes = evaluation.get("slopes")
     return Evaluation(
         at,
-        as_number(needed(each, "value", f"{where}."), f"{where}.value"),
+        as_number(required(evaluation, "value", f"{where}."), f"{where}.value"),
         None if slopes is None else as_vector(slopes, f"{where}.slopes", units, "units"),
     )

@@ -54,8 +54,8 @@ def path_complexity(path: Path | Solution) -> int:
 def path_loss(path: Path | Solution, weights: Weights | Mapping[str, Any]) -> float:
     """L_α(β) = Σₖ αₖ c(βₖ); ``weights`` may be a document such as {"gamma": 0.5}."""
     path = _path(path)
-    asked = weights if hasattr(weights, "alphas") else parse_weights(weights)
-    return math.fsum(a * c for a, c in zip(asked.alphas(path.terms).tolist(), path.costs(), strict=True))
+    parsed = weights if hasattr(weights, "alphas") else parse_weights(weights)
+    return math.fsum(a * c for a, c in zip(parsed.alphas(path.terms).tolist(), path.costs(), strict=True))
 
 
 def cost_sequence(path: Path | Solution, length: int) -> tuple[float, ...]:
@@ -120,7 +120,7 @@ class ModelLoss:
 def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None = None) -> ModelLoss:
     """L_α(β) = min over K and over paths β₁ … β_K = β of Σₖ αₖ c(βₖ), for the target β of a problem.
 
-    Of a range of ``steps`` only the end counts: K goes from the number of changed units to there. Null ends it `EXTRA_TERMS`
+    Of a range of ``steps`` only the end counts: K goes from the fewest steps that lead to the target to there. Null ends it `EXTRA_TERMS`
     beyond that number, or sooner where longer paths cannot pay. A target that is the start has the empty path, and loss 0.
     """
     _need_target(problem)
@@ -128,7 +128,9 @@ def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None
         raise ProblemError("max_steps: on a path to a model units move one at a time, with no rest at once; leave it null")
     if isinstance(problem.steps, int):
         raise ProblemError("steps: the loss of a model is over paths of many lengths; give steps a range or null")
-    least = len(problem.changed)
+    if problem.constraints:
+        raise ProblemError("constraints: the loss of a model is over all paths to it; leave them out")
+    least = problem.fewest
     if least == 0:
         solution = solve_within(replace(problem, steps=None), patience, solver)
         return ModelLoss(solution, (0, 0), 0.0 if problem.cost.never_negative() else -math.inf)
@@ -149,12 +151,12 @@ def as_problem(problem: PathProblem | Mapping[str, Any]) -> PathProblem:
     return problem if isinstance(problem, PathProblem) else parse_problem(problem)
 
 
-def _path(given: Path | Solution) -> Path:
-    if isinstance(given, Solution):
-        return given.path
-    if not isinstance(given, Path):
-        raise UsageError(f"path: is a {type(given).__name__}; give a Solution or a Path")
-    return given
+def _path(path: Path | Solution) -> Path:
+    if isinstance(path, Solution):
+        return path.path
+    if not isinstance(path, Path):
+        raise UsageError(f"path: is a {type(path).__name__}; give a Solution or a Path")
+    return path
 
 
 def _finite(bound: float) -> float | None:

@@ -1,4 +1,4 @@
-"""What solving a problem comes to before it is certified: the models the path passes through, and what is proved."""
+"""What solving a problem comes to before it is certified: the models that the path passes through, and what is proved."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from coordpath_governance.costs.quadratic import Measured
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import Certificate, certify
 from coordpath_governance.paths.path import Move, Path, Step
+from coordpath_governance.paths.problem import REST_LABEL
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
     from numpy.typing import NDArray
 
     from coordpath_governance.paths.path import StepKind
@@ -23,10 +27,12 @@ __all__ = [
     "Outcome",
     "Stop",
     "certify_outcome",
+    "check_order",
     "excess_of_stops",
     "measure_stops",
     "normalise",
     "nothing_at_all",
+    "order_stops",
     "trace",
 ]
 
@@ -77,7 +83,7 @@ def normalise(alphas: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
 
 
 def nothing_at_all(problem: PathProblem, along: Measured, exponent: int) -> float:
-    """Differences of a cost, in units of 2^exponent, that say nothing: the moments are not known that well.
+    """Differences of a cost, in units of 2^exponent, up to which the moments are not known well enough to count.
 
     The excess of the ends hardly counts: however far they are, the terms in between may be small, and matter.
     """
@@ -106,7 +112,16 @@ def trace(problem: PathProblem, outcome: Outcome) -> Path:
         moved = np.flatnonzero(stop.beta != before)
         if len(moved):
             moves = tuple(Move(problem.features[i], _plain(before[i]), _plain(stop.beta[i])) for i in moved)
-            steps.append(Step(stop.k, stop.kind, stop.label, moves, _plain(cost), _plain(reached - excess)))
+            steps.append(
+                Step(
+                    k=stop.k,
+                    kind=stop.kind,
+                    label=stop.label,
+                    moves=moves,
+                    cost=_plain(cost),
+                    delta=_plain(reached - excess),
+                )
+            )
             before, excess = stop.beta, reached
     return Path(_plain(costs[0]), tuple(steps), outcome.terms)
 
@@ -137,3 +152,25 @@ def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certi
 def _plain(value: float) -> float:
     """A Python float without a negative zero."""
     return float(value) + 0.0
+
+
+def check_order(problem: PathProblem, order: Sequence[int]) -> None:
+    """Raises `ProblemError` unless ``order`` has every index into ``problem.changed`` once."""
+    size = len(problem.changed)
+    if sorted(order) != list(range(size)):
+        raise ProblemError(f"order: {list(order)} is not an arrangement of the {size} changed units 0 … {size - 1}")
+
+
+def order_stops(problem: PathProblem, order: Sequence[int]) -> tuple[Stop, ...]:
+    """The models along an order: ``singles`` single steps, then the rest at once if any is left."""
+    target = problem.start if problem.target is None else problem.target
+    beta: NDArray[np.float64] = problem.start.copy()
+    stops: list[Stop] = []
+    for k, u in enumerate(order[: problem.singles], start=1):
+        unit = problem.changed[u]
+        beta = beta.copy()
+        beta[list(unit.members)] = target[list(unit.members)]
+        stops.append(Stop(k, unit.kind, unit.label, beta))
+    if problem.singles < len(problem.changed):
+        stops.append(Stop(problem.singles + 1, "rest", REST_LABEL, target))
+    return tuple(stops)

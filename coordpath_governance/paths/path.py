@@ -23,7 +23,7 @@ class Move:
         return {"feature": self.feature, "from": self.before, "to": self.after}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """βₖ₋₁ → βₖ: what moved, c(βₖ), and by how much that differs from the cost before it."""
 

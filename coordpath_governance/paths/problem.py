@@ -198,30 +198,34 @@ class PathProblem:
                 f"{'max_steps' if self.max_steps is not None else 'groups'}: every unit would move once, but from start to "
                 f"target {several.label!r} needs more than one step of the type {self.step_type.name!r}; leave it out"
             )
-        if self.target is not None and self.moves_once:
+        if self.moves_once:
             for i in (i for unit in self.changed for i in unit.members):
-                if not self.step_type.allows(float(self.start[i]), float(self.target[i])):
+                if not self.step_type.allows(*self._ends(i)):
                     raise self._unreachable(i)
         grouped = next((unit for unit in self.units if len(unit.members) > 1), None)
         if isinstance(self.step_type, GridSteps) and grouped is not None and not self.moves_once:
             raise ProblemError(
-                f"groups: {grouped.label!r}: with steps of the type {self.step_type.name!r} groups move only where every unit "
-                "moves once; leave steps null, or take the groups apart"
+                f"groups: {grouped.label!r}: with steps of the type {self.step_type.name!r} groups move only where every "
+                "unit moves once; leave steps null, or take the groups apart"
             )
 
     def _fewest_of(self, unit: Unit) -> int:
         """How many steps a changed unit needs at least to reach its target."""
         most = 1
-        for i in () if self.target is None else unit.members:
-            before, after = float(self.start[i]), float(self.target[i])
-            steps = fewest_steps(self.step_type, before, after)
+        for i in unit.members:
+            steps = fewest_steps(self.step_type, *self._ends(i))
             if steps is None:
                 raise self._unreachable(i)
             most = max(most, steps)
         return most
 
+    def _ends(self, i: int) -> tuple[float, float]:
+        """Where a feature begins and ends; where it begins, if the end is free."""
+        start = float(self.start[i])
+        return start, start if self.target is None else float(self.target[i])
+
     def _unreachable(self, i: int) -> ProblemError:
-        before, after = (float(ends[i]) for ends in (self.start, self.start if self.target is None else self.target))
+        before, after = self._ends(i)
         return ProblemError(
             f"target[{i}]: steps of the type {self.step_type.name!r} do not lead from {before} to {after} "
             f"({self.features[i]!r}); give a target that they reach, or another step_type"
@@ -264,11 +268,11 @@ def check_features(features: tuple[str, ...]) -> None:
     """At least one name, and none twice."""
     if not features:
         raise ProblemError("features: is empty; name at least one")
-    seen: set[str] = set()
+    names: set[str] = set()
     for i, name in enumerate(features):
-        if name in seen:
+        if name in names:
             raise ProblemError(f"features[{i}]: {name!r} is there twice; names are unique")
-        seen.add(name)
+        names.add(name)
 
 
 def check_solver(name: str, target: NDArray[np.float64] | None) -> None:

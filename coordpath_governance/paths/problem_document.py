@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.cost_document import cost_to_dict, read_cost
 from coordpath_governance.paths.constraints import Constraints, parse_constraints
+from coordpath_governance.paths.cost_document import cost_to_dict, read_cost
 from coordpath_governance.paths.problem import PathProblem, StepRange, check_features
 from coordpath_governance.paths.reading import (
     as_integer,
@@ -25,10 +25,10 @@ from coordpath_governance.paths.reading import (
     as_text,
     as_texts,
     as_vector,
-    needed,
-    only,
     optional,
-    shown,
+    refuse_other_keys,
+    required,
+    spelled,
 )
 from coordpath_governance.paths.step_types import COORDINATE, StepType, step_type_of
 from coordpath_governance.paths.weights import ExplicitWeights, FinalWeights, GeometricWeights, Weights
@@ -64,33 +64,33 @@ def parse_json(content: bytes | str) -> dict[str, Any]:
 
 def parse_problem(document: Mapping[str, Any]) -> PathProblem:
     """The problem a document asks; `ProblemError` names the key that is wrong."""
-    given = as_mapping(document, "the problem")
-    schema = given.get("schema", PROBLEM_SCHEMA)
+    fields = as_mapping(document, "the problem")
+    schema = fields.get("schema", PROBLEM_SCHEMA)
     if isinstance(schema, str) and schema.startswith("coordpath.change_report/"):
         raise ProblemError("schema: this is a change report; give what it has under 'problem'")
     if not isinstance(schema, str) or schema != PROBLEM_SCHEMA:
-        raise ProblemError(f"schema: {shown(schema)} is not known; this version reads {PROBLEM_SCHEMA!r}")
-    only(given, _KEYS, "")
-    step_type = step_type_of(given.get("step_type", COORDINATE.name))
-    features = as_texts(needed(given, "features", ""), "features")
+        raise ProblemError(f"schema: {spelled(schema)} is not known; this version reads {PROBLEM_SCHEMA!r}")
+    refuse_other_keys(fields, _KEYS, "")
+    step_type = step_type_of(fields.get("step_type", COORDINATE.name))
+    features = as_texts(required(fields, "features", ""), "features")
     check_features(features)
-    cost = read_cost(as_mapping(needed(given, "cost", ""), "cost"), features)
-    start = given.get("start")
-    target = given.get("target")
+    cost = read_cost(as_mapping(required(fields, "cost", ""), "cost"), features)
+    start = fields.get("start")
+    target = fields.get("target")
     return PathProblem(
         features=features,
         cost=cost,
         start=np.zeros(len(features)) if start is None else as_vector(start, "start", len(features)),
         target=None if target is None else as_vector(target, "target", len(features)),
-        steps=_steps(given.get("steps")),
-        max_steps=optional(given.get("max_steps"), "max_steps", as_integer),
-        groups=_groups(given.get("groups")),
-        weights=parse_weights(given.get("weights")),
+        steps=_steps(fields.get("steps")),
+        max_steps=optional(fields.get("max_steps"), "max_steps", as_integer),
+        groups=_groups(fields.get("groups")),
+        weights=parse_weights(fields.get("weights")),
         step_type=step_type,
-        constraints=parse_constraints(given.get("constraints"), features),
-        solver=as_text(given.get("solver", "auto"), "solver"),
-        time_limit=optional(given.get("time_limit"), "time_limit", as_number),
-        seed=as_integer(given.get("seed", 0), "seed"),
+        constraints=parse_constraints(fields.get("constraints"), features),
+        solver=as_text(fields.get("solver", "auto"), "solver"),
+        time_limit=optional(fields.get("time_limit"), "time_limit", as_number),
+        seed=as_integer(fields.get("seed", 0), "seed"),
     )
 
 
@@ -155,27 +155,27 @@ def _listed(numbers: Sequence[float | None] | NDArray[np.float64]) -> list[Any]:
     return numbers.tolist() if isinstance(numbers, np.ndarray) else list(numbers)
 
 
-def _steps(given: object) -> int | StepRange | None:
-    if given is None:
+def _steps(value: object) -> int | StepRange | None:
+    if value is None:
         return None
-    if isinstance(given, Mapping):
-        only(given, ("min", "max"), "steps.")
-        least = as_integer(given.get("min", 1), "steps.min")
-        return StepRange(least, as_integer(needed(given, "max", "steps."), "steps.max"))
-    return as_integer(given, "steps")
+    if isinstance(value, Mapping):
+        refuse_other_keys(value, ("min", "max"), "steps.")
+        least = as_integer(value.get("min", 1), "steps.min")
+        return StepRange(least, as_integer(required(value, "max", "steps."), "steps.max"))
+    return as_integer(value, "steps")
 
 
-def _groups(given: object) -> tuple[tuple[str, ...], ...]:
-    if given is None:
+def _groups(value: object) -> tuple[tuple[str, ...], ...]:
+    if value is None:
         return ()
-    return tuple(as_texts(group, f"groups[{g}]") for g, group in enumerate(as_list(given, "groups")))
+    return tuple(as_texts(group, f"groups[{g}]") for g, group in enumerate(as_list(value, "groups")))
 
 
-def parse_weights(given: object) -> Weights:
+def parse_weights(value: object) -> Weights:
     """The weights a document asks for; null is γ = 1."""
-    if given is None:
+    if value is None:
         return GeometricWeights()
-    weights = as_mapping(given, "weights")
+    weights = as_mapping(value, "weights")
     keys = set(weights)
     if not keys:
         raise ProblemError(f"weights: is empty; give {_WEIGHTS}, or leave it out")

@@ -1,4 +1,4 @@
-"""Solution: a path with its certificate, the one function that finds it, and what can be asked of orders besides."""
+"""Solution: a path with its certificate, the function that finds it, and questions about orders."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.by_cost import answers_for, orders_of
-from coordpath_governance.paths.how_far import NeverWorse
 from coordpath_governance.paths.outcome import certify_outcome, trace
-from coordpath_governance.paths.patience import until
+from coordpath_governance.paths.patience import NeverWorse, until
 from coordpath_governance.paths.problem import PathProblem, check_solver
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ PATH_SCHEMA = "coordpath.path/1"
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The answer to a `PathProblem`; what is proved of the path can also be asked of the solution."""
+    """The answer to a `PathProblem`: the path and its certificate, whose figures are properties of the solution too."""
 
     problem: PathProblem
     path: Path
@@ -40,7 +39,7 @@ class Solution:
 
     @property
     def lower_bound(self) -> float:
-        """No path that the problem allows has less."""
+        """No path that the problem allows has a smaller objective."""
         return self.certificate.lower_bound
 
     @property
@@ -78,18 +77,21 @@ def solve_problem(
     progress: Callable[[str, float, float], None] | None = None,
     interrupted: Callable[[], bool] | None = None,
 ) -> Solution:
-    """The best path that ``solver`` (default: the problem's own) finds, with what is proved about it.
+    """Solve a problem with the named ``solver``, or with the problem's own.
+
+    Returns the best path found, with what is proved about it. Raises `ProblemError` if the problem cannot be solved as it
+    is asked, and `SolverUnavailableError` if no solver of that name takes it.
 
     ``time_limit`` counts only if a monotonic ``clock`` is passed: a stop by time alone makes the answer depend on the
-    machine, one by amount of work does not. The same goes for ``interrupted``, which is asked often whether to stop.
+    machine, one by amount of work does not. ``interrupted`` is called often; the search stops when it returns True.
     ``progress`` is called with a stage, the best Σα(c − min c) so far and a bound of it for all paths, in units of the
     solver: 1 − bound/best is the gap, and never grows. While only a first path is looked for, the bound is −∞.
     """
-    return solve_within(problem, until(clock, problem.time_limit, interrupted, progress), solver)
+    return solve_within(problem, until(clock, problem.time_limit, interrupted=interrupted, progress=progress), solver)
 
 
 def solve_within(problem: PathProblem, patience: Patience, solver: str | None = None) -> Solution:
-    """The same within a patience that several problems may share."""
+    """Like `solve_problem`, with a patience that several problems may share."""
     name = problem.solver if solver is None else solver
     check_solver(name, problem.target)
     never_worse = patience.telling(NeverWorse())
@@ -99,7 +101,7 @@ def solve_within(problem: PathProblem, patience: Patience, solver: str | None = 
 
 
 def evaluate_order(problem: PathProblem, order: Sequence[int]) -> Solution:
-    """A given order (indices into ``problem.changed``) as a solution; its bound is only Σα·min c."""
+    """The path along a given ``order`` (indices into ``problem.changed``); its lower bound is only Σα·min c."""
     return _conclude(problem, orders_of(problem).measure(order))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from coordpath_governance.errors import ProblemError, UsageError
-from coordpath_governance.paths.reading import shown
+from coordpath_governance.paths.reading import spelled
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.solvers.protocol import Offer
@@ -124,7 +124,7 @@ STEP_TYPES: dict[str, StepType] = {each.name: each for each in (COORDINATE, INTE
 
 
 def register_step_type(step_type: StepType) -> None:
-    """Let problems ask for another type; raises `UsageError` if there is one of that name."""
+    """Let problems ask for another step type by its name; raises `UsageError` if the name is taken."""
     if step_type.name in STEP_TYPES:
         raise UsageError(f"step type {step_type.name!r}: is there already; give it another name")
     STEP_TYPES[step_type.name] = step_type
@@ -139,7 +139,7 @@ def fewest_steps(step_type: StepType, before: float, after: float) -> int | None
 
 
 def step_type_of(name: object) -> StepType:
-    """The type of a name; raises `ProblemError`, with the names that are known, if there is none."""
+    """The step type of a name; raises `ProblemError`, which lists the known names, if it is not among them."""
     if isinstance(name, str) and name in STEP_TYPES:
         return STEP_TYPES[name]
-    raise ProblemError(f"step_type: {shown(name)} is not known; use {', '.join(map(repr, STEP_TYPES))}")
+    raise ProblemError(f"step_type: {spelled(name)} is not known; use {', '.join(map(repr, STEP_TYPES))}")

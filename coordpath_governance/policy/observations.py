@@ -218,7 +218,7 @@ OBSERVATIONS: dict[str, Observation] = {
         "coefficients in the rest", "count", lambda d: float(sum(len(s.moves) for s in d.path.steps if s.kind == "rest"))
     ),
     "rest_cost_change": Observation("cost change by the rest", "number", _rest_cost),
-    "gap": Observation("gap", "share", lambda d: None if d.path.status == "heuristic" else d.path.gap),
+    "gap": Observation("gap", "share", lambda d: d.path.gap),
     "coefficients_changed": Observation("coefficients that differ", "count", lambda d: float(d.counts.changed)),
     "sign_flips": Observation("sign flips", "count", _sign_flips, compares=True),
     "features_added": Observation("features added", "count", lambda d: float(len(d.counts.columns_added)), compares=True),

@@ -1,1 +1,1 @@
-"""Reference data: rows in one pass to moments, and the figures that only rows can give."""
+"""Reference data: the rows on which a change is measured, read once into moments, and again for figures of single rows."""

@@ -20,16 +20,16 @@ __all__ = ["CollectedRows", "InputRange", "collect_moments"]
 Progress = Callable[[int], None]
 MAX_DESIGN_COLUMNS = 4000
 KEPT_CELLS = 20_000_000
-"""Numbers (160 MB) up to which the rows are kept for the second pass instead of being read again."""
+"""If the rows have at most so many numbers (160 MB), they are kept for the second pass and not read again."""
 KEPT_FOR_PASSES = 100_000_000
-"""The same (800 MB) where a cost passes over the rows many times."""
+"""The same limit (800 MB) for a cost that passes over the rows many times."""
 
 _FEWEST_EFFECTIVE_ROWS = 1.5
 
 
 @dataclass(frozen=True)
 class InputRange:
-    """The 5th, 50th and 95th percentile of a raw column that functions read."""
+    """The 5th, 50th and 95th percentile of a raw column that is an input of functions."""
 
     column: str
     p05: float
@@ -39,7 +39,7 @@ class InputRange:
 
 @dataclass(frozen=True)
 class CollectedRows:
-    """The moments, how many rows were left out because a value was missing, and the rows themselves if they are few."""
+    """The moments, the number of rows left out because a value was missing, and the rows themselves if they are few."""
 
     moments: Moments
     rows_dropped: int
@@ -48,7 +48,10 @@ class CollectedRows:
 
 
 def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | None = None) -> CollectedRows:
-    """Stream all rows once. ``progress`` is told the number of rows read so far."""
+    """Read all rows once. ``progress`` is called with the number of rows read so far.
+
+    Raises `ReferenceDataError`, which names everything that keeps the rows from being used.
+    """
     columns = plan.design.columns
     if len(columns) > MAX_DESIGN_COLUMNS:
         raise ReferenceDataError(
@@ -65,8 +68,8 @@ def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | N
     for chunk in encode_rows(source, plan, tally):
         accumulator.add(chunk.design, chunk.target, chunk.weight)
         for ranked, numbers in zip(inputs.values(), chunk.inputs.T, strict=True):
-            there = ~np.isnan(numbers) & (chunk.weight > 0.0)
-            ranked.add(numbers[there], chunk.weight[there])
+            present = ~np.isnan(numbers) & (chunk.weight > 0.0)
+            ranked.add(numbers[present], chunk.weight[present])
         if kept is not None:
             kept.append(chunk)
             if accumulator.rows * (len(columns) + 2) > most:
@@ -81,7 +84,7 @@ def collect_moments(source: RowSource, plan: ReadingPlan, progress: Progress | N
 
 
 def _percentiles(ranked: RankedSums) -> tuple[float, float, float]:
-    """Of a column that is always missing: zeros."""
+    """The 5th, 50th and 95th percentile; zeros for a column that is always missing."""
     values, weights = ranked.cells()
     return quantiles(values, weights[:, 0]) if len(values) else (0.0, 0.0, 0.0)
 

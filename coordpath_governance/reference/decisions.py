@@ -26,22 +26,22 @@ THRESHOLD_STEP = "(threshold)"
 """Title of the move from the champion's threshold to the candidate's."""
 
 MOST_CLASS_FLIPS = 400
-"""From which class to which: no more of these are told than the most frequent ones; up to 20 classes have fewer."""
+"""The most pairs (from class, to class) that are listed; the most frequent come first. Up to 20 classes have fewer pairs."""
 
 
 @dataclass(frozen=True)
 class CutOff:
-    """Where a version decides: for the last class where its probability p is at least ``value``.
+    """Where a version decides: for the last class if its probability p is at least ``value``.
 
-    ``of_first``: for the first of two classes where 1 − p is at least ``value``, as scikit-learn computes it. Turned into
-    "p at most 1 − value", a row exactly at the cut-off could be decided otherwise.
+    ``of_first``: for the first of two classes if 1 − p is at least ``value``, computed as in scikit-learn. With the rule
+    "p at most 1 − value" a row exactly at the cut-off could be decided differently.
     """
 
     value: float
     of_first: bool = False
 
     def decided(self, prediction: Array) -> NDArray[np.bool_]:
-        """Whether the last class is decided for, or what is predicted is at least the value."""
+        """Whether each row is decided for the last class; without classes, whether its prediction is at least ``value``."""
         if self.of_first:
             return ~(1.0 - prediction >= self.value)
         return prediction >= self.value
@@ -49,7 +49,7 @@ class CutOff:
 
 @dataclass(frozen=True)
 class FlipStepMeasures:
-    """Shares of the rows whose decision flips at one step."""
+    """Shares of the rows whose decision flips up and down at one step."""
 
     feature: str
     up: float
@@ -58,7 +58,7 @@ class FlipStepMeasures:
 
 @dataclass(frozen=True)
 class ClassFlipMeasures:
-    """The share of the rows that the first model decides one way and the last another, by the numbers of the classes."""
+    """The share of the rows that the first model assigns to the class ``before`` and the last to ``after`` (positions)."""
 
     before: int
     after: int
@@ -69,10 +69,9 @@ class ClassFlipMeasures:
 class FlipMeasures:
     """Shares of the rows whose decision flips, from the first model to the last and at every step.
 
-    Several classes have no order: there every changed decision counts as ``up`` and none as ``down``, and ``classes`` tells
-    which become which, in the order of the classes. ``rows_up`` and ``rows_down`` count the rows themselves, whatever their
-    weights. ``champion_yes`` and ``candidate_yes`` are the shares that each version decides for what up leads to; None for
-    several classes.
+    Three or more classes have no order: every changed decision counts as ``up`` and none as ``down``, and ``classes`` lists
+    from which class to which. ``rows_up`` and ``rows_down`` are numbers of rows, whatever their weights. ``champion_yes``
+    and ``candidate_yes`` are the shares of rows that each version decides "up"; None for three or more classes.
     """
 
     up: float
@@ -86,10 +85,11 @@ class FlipMeasures:
 
 
 class DecisionSums:
-    """Adds up flips: the path decides at the champion's threshold, and a threshold that moves is the last step.
+    """Adds up flips along a path.
 
-    A model with several classes decides for the most probable one, whatever the thresholds. ``about_first``: up is to the
-    first of two classes instead of to the last.
+    All steps decide at the champion's threshold; the move to the candidate's threshold, if it is another, is the last step.
+    A model of three or more classes decides for the most probable class, whatever the thresholds. ``about_first``: up means
+    the first of two classes, not the last.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class DecisionSums:
         self._up, self._down = np.zeros(len(self._titles) + 1), np.zeros(len(self._titles) + 1)
 
     def add(self, prediction: Array, weight: Array) -> NDArray[np.bool_]:
-        """Take in one chunk, predictions being rows × scores × models; tells which decisions flip from first to last."""
+        """Add one chunk; ``prediction`` is rows × scores × models. Returns which decisions flip from first to last model."""
         decided = self._decided(prediction)
         steps: Decisions = np.column_stack([decided[:, 1:], decided[:, :1]]) - decided
-        steps[:, -1] *= -1  # from the last back to the first, turned round
+        steps[:, -1] *= -1  # was: from the last back to the first
         self._up += weight @ (steps != 0 if self._several else steps > 0)
         if not self._several:
             self._down += weight @ (steps < 0)
@@ -122,14 +122,14 @@ class DecisionSums:
         return flipped
 
     def _add_class_flips(self, decided: Decisions, weight: Array) -> None:
-        """Rows × (first, last) of those that flip."""
-        pairs, which = np.unique(decided, axis=0, return_inverse=True)
-        sums = np.bincount(which.ravel(), weights=weight, minlength=len(pairs))
-        for (before, after), each in zip(pairs.tolist(), sums.tolist(), strict=True):
-            self._class_flips[before, after] += each
+        """Add rows that flip; ``decided`` is rows × (first, last)."""
+        pairs, positions = np.unique(decided, axis=0, return_inverse=True)
+        sums = np.bincount(positions.ravel(), weights=weight, minlength=len(pairs))
+        for (before, after), flips in zip(pairs.tolist(), sums.tolist(), strict=True):
+            self._class_flips[before, after] += flips
 
     def _decided(self, prediction: Array) -> Decisions:
-        """The decision of every row and model, and the last once more with the candidate's threshold if that is another."""
+        """The decision of every row and model; if the threshold moves, the last model again with the candidate's."""
         if self._several:
             classes: Decisions = np.argmax(prediction, axis=1).astype(np.int16)
             return classes
@@ -139,18 +139,18 @@ class DecisionSums:
         return (~decided if self._about_first else decided).astype(np.int16)
 
     def result(self, weight: float) -> FlipMeasures:
-        """The shares of all rows taken in."""
+        """The shares of all rows added; ``weight`` is the sum of their weights."""
         up, down = self._up / weight, self._down / weight
         steps = zip(self._titles, up[:-1], down[:-1], strict=True)
         return FlipMeasures(
             float(up[-1]),
             float(down[-1]),
             tuple(FlipStepMeasures(title, float(u), float(d)) for title, u, d in steps),
-            tuple(ClassFlipMeasures(*pair, each / weight) for pair, each in self._most_frequent() if each),
+            tuple(ClassFlipMeasures(*pair, flips / weight) for pair, flips in self._most_frequent() if flips),
             *(int(count) for count in self._rows),
             *((None, None) if self._several else (float(share) for share in self._yes / weight)),
         )
 
     def _most_frequent(self) -> list[tuple[tuple[int, int], float]]:
         """The changes of class with the most weight, in the order of the classes."""
-        return sorted(sorted(self._class_flips.items(), key=lambda each: (-each[1], each[0]))[:MOST_CLASS_FLIPS])
+        return sorted(sorted(self._class_flips.items(), key=lambda item: (-item[1], item[0]))[:MOST_CLASS_FLIPS])

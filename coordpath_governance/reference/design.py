@@ -1,9 +1,9 @@
-"""The design: which columns of numbers the rows become, and what neither model may be asked to score.
+"""The design: which columns of numbers the rows become, and which values a model cannot score.
 
 A raw row becomes one number per `DesignColumn`. A numeric column gives x (0 where missing) and, if both models can score
-a missing value, the indicator "x is missing". A function of one column or of several gives the champion's f and the change
-g − f to the candidate's g, or the one that there is. A categorical column gives one indicator per level that either model
-knows and one for any other level.
+a missing value, the indicator "x is missing". A function of one or several columns gives the champion's f and the change
+g − f to the candidate's g; if only one model has such a function, it gives that one. A categorical column gives one
+indicator per level that either model knows, and one for any other level.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from coordpath_governance.models.functions import Curve, Piece
 __all__ = ["OTHER_LEVEL", "CategoricalColumn", "ColumnKind", "Design", "DesignColumn", "FunctionColumn", "NumericColumn"]
 
 OTHER_LEVEL = "(any other)"
-"""Label of all the levels that neither model knows."""
+"""Label of all levels that neither model knows."""
 
 ColumnKind = Literal[
     "numeric", "missing", "function", "function-change", "level", "other", "rare", "rare-champion", "rare-candidate"
@@ -26,9 +26,9 @@ ColumnKind = Literal[
 
 @dataclass(frozen=True)
 class DesignColumn:
-    """One column of numbers. ``merged`` names the levels that a ``rare…`` column stands for (see `rare_levels`).
+    """One column of numbers. ``merged`` are the levels that a ``rare…`` column stands for (see `rare_levels`).
 
-    ``level`` of a function is the class whose score it is part of, where there are several.
+    ``level`` of a function is the class to whose score it belongs, if the model has several scores.
     """
 
     kind: ColumnKind
@@ -38,23 +38,23 @@ class DesignColumn:
 
     @property
     def is_indicator(self) -> bool:
-        """True where the column holds only zeros and ones."""
+        """Whether the column holds only zeros and ones."""
         return self.kind in ("missing", "level", "other", "rare")
 
     @property
     def is_effect(self) -> bool:
-        """True where its coefficient is the effect of a level, taken minus its mean."""
+        """Whether its coefficient is the effect of a level, minus the mean effect."""
         return self.kind not in ("numeric", "missing", "function", "function-change")
 
     @property
     def is_function(self) -> bool:
-        """True where the column holds what a function makes of raw columns."""
+        """Whether the column holds values of a function of raw columns."""
         return self.kind in ("function", "function-change")
 
 
 @dataclass(frozen=True)
 class FunctionColumn:
-    """Both models' function of the same raw columns, as pieces; none where a model has no such function."""
+    """Both models' function of the same raw columns, as pieces; empty if a model has no such function."""
 
     name: str
     label: str | None
@@ -63,7 +63,7 @@ class FunctionColumn:
 
     @property
     def columns(self) -> tuple[DesignColumn, ...]:
-        """F if there is one, and g − f if there is a g."""
+        """The columns f and g − f, as far as the models have an f and a g."""
         kinds: list[ColumnKind] = []
         kinds += ["function"] if self.old else []
         kinds += ["function-change"] if self.new else []
@@ -71,14 +71,14 @@ class FunctionColumn:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The raw columns it reads as numbers."""
+        """The raw columns that the functions read as numbers."""
         shapes = (shape for piece in (*self.old, *self.new) for shape in piece.shapes)
         return tuple(dict.fromkeys(shape.column for shape in shapes if isinstance(shape, Curve)))
 
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """A raw column read as numbers; ``missing_refused_by`` names who cannot score a missing value, None if both can."""
+    """A raw column read as numbers; ``missing_refused_by`` is the model that cannot score a missing value, if any."""
 
     column: str
     missing_refused_by: str | None
@@ -86,10 +86,10 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class CategoricalColumn:
-    """A raw column read as levels; ``refused_by`` tells for which levels (or `OTHER_LEVEL`) which model would raise.
+    """A raw column read as levels; ``refused_by`` maps a level (or `OTHER_LEVEL`) to the model that raises on it.
 
-    ``encoders`` are the levels that each model knows, whether these are numbers, and whether they are text though they read
-    True and False: a value that two encoders would take for different levels cannot be read for both.
+    ``encoders`` has for each model's encoder its levels, and its ``numeric_levels`` and ``text_levels`` as in
+    `CategoricalTerm`. A value that two encoders take for different levels cannot be read.
     """
 
     column: str
@@ -102,7 +102,7 @@ class CategoricalColumn:
 
 @dataclass(frozen=True)
 class Design:
-    """All raw columns that the two models look at, and the design columns they become, in one fixed order."""
+    """All raw columns that the two models use, and the design columns they become, in one fixed order."""
 
     numeric: tuple[NumericColumn, ...]
     categorical: tuple[CategoricalColumn, ...]
@@ -110,7 +110,7 @@ class Design:
 
     @property
     def columns(self) -> tuple[DesignColumn, ...]:
-        """The design columns, in the order in which `encode` fills them."""
+        """The design columns, in the order in which `encode_rows` fills them."""
         out: list[DesignColumn] = []
         for numeric in self.numeric:
             out.append(DesignColumn("numeric", numeric.column))

@@ -1,7 +1,7 @@
-"""From chunks of raw columns to numbers: design matrix, target, weight and segments, with nothing silently dropped.
+"""From chunks of raw columns to numbers: design matrix, target, weight and segments. Nothing is dropped silently.
 
-What cannot be scored is counted over all rows before anything is said, so that an error names every column or level at
-fault and how many rows it affects.
+Values that cannot be scored are counted over all rows before an error is raised. So the error names every column or level
+at fault, and how many rows it affects.
 """
 
 from __future__ import annotations
@@ -39,11 +39,10 @@ _BY_POSITION = re.compile(r"x[0-9]+", re.ASCII)
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """One chunk of rows as numbers; ``segments`` tells the label of every row for each segment column.
+    """One chunk of rows as numbers; ``segments`` holds the label of every row for each segment column.
 
-    The target of a classifier is the position of the row's class; where models predict a function of the target, it is that
-    function of it. ``offset`` is zero where the plan names none. ``inputs``
-    are the raw columns that functions read as numbers.
+    The target of a classifier is the position of the row's class. If the models predict a function of the target, it is that
+    function. ``offset`` is zero if the plan names none. ``inputs`` are the raw columns that functions read as numbers.
     """
 
     design: Array
@@ -56,7 +55,7 @@ class EncodedRows:
 
 @dataclass
 class Tally:
-    """What a pass over the rows found that cannot be scored."""
+    """Counts, over a pass, of the rows and of everything in them that cannot be scored."""
 
     rows_read: int = 0
     rows_dropped: int = 0
@@ -66,15 +65,18 @@ class Tally:
     responses: ResponseTally = field(default_factory=ResponseTally)
 
     def raise_for_refusals(self, plan: ReadingPlan | None = None) -> None:
-        """Raise one error that names everything that keeps the rows from being used; no ``plan``: no rows are at hand."""
+        """Raise one `ReferenceDataError` that names everything that keeps the rows from being used.
+
+        Without a ``plan`` the counts come from logged moments, not from rows.
+        """
         problems = [
             f"column '{column}' is missing in {count} of {self.rows_read} rows"
             for column, count in sorted(self.missing.items())
         ]
         for (column, who), levels in sorted(self.refused_levels.items()):
-            named = ", ".join(f"'{level}' ({count} rows)" for level, count in sorted(levels.items())[:_NAMED])
+            listed = ", ".join(f"'{level}' ({count} rows)" for level, count in sorted(levels.items())[:_NAMED])
             more = f" and {len(levels) - _NAMED} more levels" if len(levels) > _NAMED else ""
-            problems.append(f"column '{column}' has levels that the {who} cannot score: {named}{more}")
+            problems.append(f"column '{column}' has levels that the {who} cannot score: {listed}{more}")
         problems += [
             f"'{name}' has values that the {who} cannot score (such as the logarithm of a number that is not positive) in "
             f"{count} of {self.rows_read} rows"
@@ -88,15 +90,15 @@ class Tally:
         responses = [] if plan is None else self.responses.faults(plan, self.rows_read)
         if not faults and not responses:
             return
-        found = [*faults, *responses]
+        faults += responses
         raise ReferenceDataError(
             f"the reference data cannot be {'used' if responses else 'scored by both models'}: "
-            f"{'; '.join(fault.what for fault in found)}. What to do: {'; '.join(fault.remedy for fault in found)}."
+            f"{'; '.join(fault.problem for fault in faults)}. What to do: {'; '.join(fault.remedy for fault in faults)}."
         )
 
 
 def encode_rows(source: RowSource, plan: ReadingPlan, tally: Tally) -> Iterator[EncodedRows]:
-    """Every scorable row as numbers; what is not scorable goes into ``tally``."""
+    """Every row that can be scored, as numbers; other rows are counted in ``tally``."""
     _check_columns(source, plan)
     width = len(plan.design.columns) + 2
     most = max(1, _CELLS_PER_CHUNK // width)
@@ -122,15 +124,15 @@ def _check_columns(source: RowSource, plan: ReadingPlan) -> None:
 
 
 def _separator_hint(names: Sequence[str]) -> str:
-    """A header that was not split tells which separator the file uses."""
-    found = [
+    """A hint at the separator of a file whose header was not split; "" if it was split."""
+    separators = [
         word for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")) if len(names) == 1 and mark in names[0]
     ]
-    return f". It seems to be separated by {found[0]}; write it with commas, or as parquet" if found else ""
+    return f". It seems to be separated by {separators[0]}; write it with commas, or as parquet" if separators else ""
 
 
 def _unnamed_hint(lacking: Sequence[str]) -> str:
-    """What to do where a model does not know what its columns are called."""
+    """A hint for a model that does not know the names of its columns; "" if it does."""
     if not all(_BY_POSITION.fullmatch(name) for name in lacking):
         return ""
     return (
@@ -183,12 +185,13 @@ def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: 
     readings = FunctionReadings({name: numbers(name) for name in plan.design.function_inputs}, levels_of)
     beyond: list[tuple[str, str, NDArray[np.bool_]]] = []
     for function in plan.design.functions:
-        made = function_values(function, readings, rows)
-        for column, absent in made.missing:
+        values_of = function_values(function, readings, rows)
+        for column, absent in values_of.missing:
             _note_missing(column, absent, unusable, plan, tally)
-        beyond += [(function.name, who, affected) for who, affected in made.beyond]
-        design[:, functions_at : functions_at + made.columns.shape[1]] = made.columns
-        functions_at += made.columns.shape[1]
+        beyond += [(function.name, who, affected) for who, affected in values_of.beyond]
+        width = values_of.columns.shape[1]
+        design[:, functions_at : functions_at + width] = values_of.columns
+        functions_at += width
     labels = read_classes(batch.column(plan.target), plan.target, plan.classes, null_texts) if plan.classes else None
     target = numbers(plan.target) if labels is None else class_positions(labels, plan.classes)
     _note_missing(plan.target, np.isnan(target), unusable, plan, tally)
@@ -226,7 +229,7 @@ def _encode(batch: pa.RecordBatch, plan: ReadingPlan, tally: Tally, null_texts: 
 
 
 def _offset(values: Array | None, keep: NDArray[np.bool_], plan: ReadingPlan) -> Array:
-    """The offset of every row that is kept; without a column for it, zeros that take no room."""
+    """The offset of every row in ``keep``; without an offset column, zeros that take no memory."""
     if values is None:
         return np.broadcast_to(np.float64(0.0), int(keep.sum()))
     if plan.exposure is None:
@@ -238,7 +241,7 @@ def _offset(values: Array | None, keep: NDArray[np.bool_], plan: ReadingPlan) ->
 def _note_missing(
     column: str, absent: NDArray[np.bool_], unusable: NDArray[np.bool_], plan: ReadingPlan, tally: Tally
 ) -> None:
-    """Leave rows out under ``drop``; count them as a refusal under ``fail``."""
+    """Mark rows with a missing value as unusable. Under ``fail`` they are also counted, and lead to an error."""
     if not absent.any():
         return
     unusable |= absent
@@ -248,7 +251,7 @@ def _note_missing(
 
 @dataclass(frozen=True)
 class _Refusal:
-    """Rows of a chunk with levels of one column that a model would raise on."""
+    """The rows of a chunk with levels of one column on which a model would raise."""
 
     column: str
     who: str
@@ -257,7 +260,7 @@ class _Refusal:
     is_missing: bool
 
     def count(self, tally: Tally, counted: NDArray[np.bool_]) -> None:
-        """Tally the levels in rows that are not left out anyway; missing ones are tallied as missing values."""
+        """Count the levels in the rows of ``counted``. Missing levels are counted elsewhere, as missing values."""
         if self.is_missing:
             return
         counts = np.bincount(self.levels.codes[self.affected & counted], minlength=len(self.levels.labels))
@@ -267,16 +270,16 @@ class _Refusal:
 
 
 def _level_positions(levels: Levels, categorical: CategoricalColumn) -> NDArray[np.intp]:
-    """Which of the column's indicators each row sets; the last is that of any other level."""
+    """Which of the column's indicators each row sets; the last indicator is that of any other level."""
     index = {level: i for i, level in enumerate(categorical.levels)}
     positions = np.array([index.get(label, len(index)) for label in levels.labels], dtype=np.intp)
     return positions[levels.codes]
 
 
 def _refusals(levels: Levels, categorical: CategoricalColumn) -> Iterator[_Refusal]:
-    """The rows that a model would raise on, by model and by whether the level is a missing one: counted, never guessed."""
-    known = set(categorical.levels)
-    refused_by = [categorical.refused_by.get(label if label in known else OTHER_LEVEL) for label in levels.labels]
+    """The rows on which a model would raise, by model and by whether the level is a missing value."""
+    in_models = set(categorical.levels)
+    refused_by = [categorical.refused_by.get(label if label in in_models else OTHER_LEVEL) for label in levels.labels]
     absent = [label == MISSING_LEVEL for label in levels.labels]
     for who, is_missing in sorted({(w, m) for w, m in zip(refused_by, absent, strict=True) if w is not None}):
         codes = np.array([w == who and m == is_missing for w, m in zip(refused_by, absent, strict=True)], dtype=bool)

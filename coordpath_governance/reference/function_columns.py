@@ -1,4 +1,4 @@
-"""What functions of raw columns make of a chunk of rows, and which rows a model cannot score for them."""
+"""The values of functions of raw columns for a chunk of rows, and the rows that a model cannot score because of them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["FunctionReadings", "FunctionValues", "function_values"]
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_WORTH_A_LOOK = 1e-6
+_MAY_BE_ROUNDING = 1e-6
 _ROUNDING = 1e-14
-"""Of the size of their pieces: what two accounts of one function may differ by at a row."""
+"""By how much two computations of one function may differ at a row, relative to the size of their pieces."""
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionReadings:
-    """The raw columns of a chunk that functions look at."""
+    """The raw columns of a chunk that functions use."""
 
     columns: Mapping[str, Array]
     levels: Mapping[str, Levels]
@@ -35,7 +35,7 @@ class FunctionReadings:
         return self.columns[column]
 
     def labels(self, column: str) -> tuple[Sequence[str], NDArray[np.intp]]:
-        """The distinct labels of a column, and which of them every row has."""
+        """The distinct labels of a column, and for every row the position of its label among them."""
         levels = self.levels[column]
         return levels.labels, levels.codes
 
@@ -51,7 +51,8 @@ class FunctionReadings:
 class FunctionValues:
     """The design columns of a function, zero where a row cannot be scored.
 
-    ``missing``: by raw column, where that is so because it is missing; ``beyond``: by model, where it is so all the same.
+    ``missing``: by raw column, the rows that cannot be scored because the column is missing. ``beyond``: by model, the rows
+    that it cannot score although nothing is missing.
     """
 
     columns: Array
@@ -60,7 +61,7 @@ class FunctionValues:
 
 
 def function_values(function: FunctionColumn, readings: FunctionReadings, rows: int) -> FunctionValues:
-    """Both models' function of every row: f, and g − f."""
+    """The columns f and g − f of every row, as far as the models have them."""
     sides = [term_values(pieces, readings, rows) for pieces in (function.old, function.new)]
     wrong = [~np.isfinite(values) for values in sides]
     inputs = dict.fromkeys(shape.column for piece in (*function.old, *function.new) for shape in piece.shapes)
@@ -74,18 +75,18 @@ def function_values(function: FunctionColumn, readings: FunctionReadings, rows: 
     columns = ([old] if function.old else []) + ([_change(function, readings, old, new)] if function.new else [])
     return FunctionValues(
         np.column_stack(columns),
-        tuple(each for each in missing if each[1].any()),
-        tuple(each for each in beyond if each[1].any()),
+        tuple((column, affected) for column, affected in missing if affected.any()),
+        tuple((who, affected) for who, affected in beyond if affected.any()),
     )
 
 
 def _change(function: FunctionColumn, readings: FunctionReadings, old: Array, new: Array) -> Array:
     """The difference g − f, exactly 0 where it is no more than rounding.
 
-    What rounds are their pieces, which may be much larger than their sum, as those of a polynomial of dates.
+    The rounding error depends on the pieces, which may be much larger than their sum, as in a polynomial of a date.
     """
     change = new - old
-    if not function.old or not (np.abs(change) <= _WORTH_A_LOOK * np.abs(old)).any():
+    if not function.old or not (np.abs(change) <= _MAY_BE_ROUNDING * np.abs(old)).any():
         return change
     pieces = [Piece(abs(piece.weight), piece.shapes) for piece in (*function.old, *function.new)]
     size = term_values(pieces, readings, len(change), np.abs)

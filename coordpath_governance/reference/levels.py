@@ -1,7 +1,7 @@
-"""One text for a level, however a file writes it: what the encoder that knows the level would take it for.
+"""One label for a level, however a file writes it: the label that the encoder of the level would match.
 
-An encoder of numbers finds "1", "1.0", 1 and True in its level 1; one of truth values finds "true" and 1 in True. An encoder
-of text takes text as it stands, also the texts "True" and "False".
+An encoder of numbers matches "1", "1.0", 1 and True with its level 1; an encoder of truth values matches "true" and 1 with
+True. An encoder of text compares texts as they are, also "True" and "False".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TRUTH = {"true": "True", "1": "True", "false": "False", "0": "False"}
 
 
 def number_of(text: str) -> float | None:
-    """The number that a text says, true and false being 1 and 0; None if it says none (Python's 1_000 is none)."""
+    """The number that a text stands for (1 and 0 for true and false); None for other text, such as Python's 1_000."""
     stripped = text.strip()
     if stripped.lower() in ("true", "false"):
         return float(stripped.lower() == "true")
@@ -29,7 +29,7 @@ def number_of(text: str) -> float | None:
 
 
 def number_text(value: object) -> str:
-    """The label of a level for an encoder whose levels are numbers; text that is no number stays as it is."""
+    """The label of a level for an encoder whose levels are numbers; text that is not a number stays as it is."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, Decimal):
@@ -48,18 +48,18 @@ def _truth_text(value: object) -> str:
     return _TRUTH.get(label.strip().lower(), label)
 
 
-def level_reader(levels: Sequence[str], numeric_levels: bool, text_levels: bool) -> Callable[[object], str]:
-    """What turns a value into the label of a level, for an encoder that knows ``levels``; see `CategoricalTerm`."""
+def level_reader(levels: Sequence[str], *, numeric_levels: bool, text_levels: bool) -> Callable[[object], str]:
+    """The function that turns a value into a label, for an encoder with these ``levels`` (flags as in `CategoricalTerm`)."""
     if numeric_levels:
         return number_text
     if text_levels:
         return level_label
-    known = set(levels) - {MISSING_LEVEL}
-    return _truth_text if known and known <= {"True", "False"} else level_label
+    present = set(levels) - {MISSING_LEVEL}
+    return _truth_text if present and present <= {"True", "False"} else level_label
 
 
 def class_reader(classes: Sequence[str]) -> Callable[[object], str]:
-    """What turns a value of a target into the label of its class: 1, 1.0, "1", "1.0" and true are all "1", or all "True"."""
+    """The function that turns a target into the label of its class: 1, 1.0, "1", "1.0" and true all give "1", or "True"."""
     if all(number_text(label) == label and number_of(label) is not None for label in classes):
         return number_text
     if set(classes) <= {"True", "False"}:

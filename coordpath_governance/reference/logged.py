@@ -1,9 +1,9 @@
-"""Moments that a training script leaves behind, so that a later report needs no rows.
+"""Moments that a training script logs, so that a later report needs no rows.
 
-They are logged before anyone knows which models will look at them: numeric columns with their missing indicators, text
-columns as levels, whole-number columns with few values as both. No cell of fewer than `MIN_COUNT` rows is stored: rows with
-a rarer level, or among the few where a number is missing, are left out and counted, and a column that would cost too many
-rows is left out instead. Rows of weight zero say nothing and are left out too.
+They are logged before it is known which models will use them: numeric columns with their missing indicators, text columns
+as levels, whole-number columns with few values as both. No cell of fewer than `MIN_COUNT` rows is stored: rows with a rarer
+level are left out and counted, and so are rows with a missing number if there are fewer than that. A column that would cost
+too many rows is left out instead. Rows of weight zero carry no information and are left out too.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from coordpath_governance.canonical import canonical_bytes, read_json, sha256_hex
+from coordpath_governance.closed_document import ClosedDocument
 from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.models.linear_model import MISSING_LEVEL, level_label
 from coordpath_governance.reference.collect import collect_moments
@@ -30,7 +31,7 @@ from coordpath_governance.reference.sources import TableSource
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LoggedReference", "Role", "collect_reference", "moments_for_design", "read_reference"]
+__all__ = ["LoggedMoments", "Role", "moments_for_design", "moments_to_log", "read_logged_moments"]
 
 MAX_LEVELS = 200
 MAX_WHOLE_NUMBER_LEVELS = 50
@@ -42,18 +43,14 @@ Role = Literal["training", "holdout", "out-of-time", "not stated"]
 Array = NDArray[np.float64]
 
 
-class _Column(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Column(ClosedDocument):
     kind: Literal["numeric", "missing", "level"]
     column: str
     level: str | None = None
     rows: int | None = Field(default=None, ge=0)
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
-
+class _Document(ClosedDocument, populate_by_name=True, serialize_by_alias=True):
     schema_: Literal["coordpath.reference/1"] = Field(default="coordpath.reference/1", alias="schema")
     target: str
     weight: str | None
@@ -79,7 +76,7 @@ class _Document(BaseModel):
         if not np.allclose(covariance, covariance.T, rtol=1e-9, atol=0.0) or (np.diag(covariance) < 0).any():
             raise ValueError("covariance is not symmetric or has a negative variance")
         if len({(c.kind, c.column, c.level) for c in self.columns}) != len(self.columns):
-            raise ValueError("a column is there twice")
+            raise ValueError("a column occurs twice")
         for column in self.columns:
             if (column.kind == "level") != (column.level is not None) or (column.kind == "numeric") != (column.rows is None):
                 raise ValueError(f"the column '{column.column}' has no level or no number of rows where it needs one")
@@ -89,14 +86,14 @@ class _Document(BaseModel):
 
 
 @dataclass(frozen=True)
-class LoggedReference:
-    """Logged moments as read back, with the digest of their bytes."""
+class LoggedMoments:
+    """Logged moments as read back, with the SHA-256 of their bytes."""
 
     document: _Document
     sha256: str
 
 
-def collect_reference(
+def moments_to_log(
     frame: pd.DataFrame,
     target: str,
     *,
@@ -105,7 +102,10 @@ def collect_reference(
     period: str | None,
     missing: Literal["fail", "drop"],
 ) -> bytes:
-    """The canonical bytes of the reference document of a training script's rows."""
+    """The canonical bytes of the document ``coordpath.reference/1`` for the rows of a training script.
+
+    ``frame`` holds the features and the column ``target``. Raises `ReferenceDataError` if the rows cannot be used.
+    """
     frame = frame.set_axis([str(c) for c in frame.columns], axis="columns")
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
@@ -115,18 +115,18 @@ def collect_reference(
         usable = usable[usable[weight] != 0]
     if missing == "drop":
         usable = usable.dropna(subset=[c for c in (target, weight) if c in frame.columns])
-    kept, levels, left_out = _without_rare_levels(usable, [c for c in frame.columns if c not in (target, weight)])
+    rows, levels, left_out = _without_rare_levels(usable, [c for c in frame.columns if c not in (target, weight)])
     design = Design(
         numeric=tuple(NumericColumn(name, None) for name in levels if _is_numeric(frame[name])),
         categorical=tuple(
-            CategoricalColumn(name, known, False, MappingProxyType({})) for name, known in levels.items() if known
+            CategoricalColumn(name, labels, False, MappingProxyType({})) for name, labels in levels.items() if labels
         ),
     )
     if len(design.columns) > MAX_COLUMNS:
         raise ReferenceDataError(
             f"{len(design.columns)} columns and levels are more than the {MAX_COLUMNS} that can be logged"
         )
-    collected = collect_moments(TableSource(kept), ReadingPlan(design, target, weight, (), missing))
+    collected = collect_moments(TableSource(rows), ReadingPlan(design, target, weight, (), missing))
     moments, columns = _without_empty_columns(collected.moments)
     document = _Document(
         target=target,
@@ -134,7 +134,7 @@ def collect_reference(
         role=role,
         period=period,
         rows=moments.rows,
-        rows_dropped=collected.rows_dropped + len(frame) - len(kept),
+        rows_dropped=collected.rows_dropped + len(frame) - len(rows),
         weight_sum=moments.weight_sum,
         weight_square_sum=moments.weight_square_sum,
         left_out=tuple(left_out),
@@ -150,12 +150,12 @@ def _is_numeric(series: pd.Series[Any]) -> bool:
 
 
 def _labels(series: pd.Series[Any]) -> pd.Series[Any]:
-    """The level of every row, one and the same for every kind of missing value."""
+    """The level of every row; every kind of missing value has the same level."""
     return series.astype(object).map(level_label, na_action=None).mask(series.isna(), MISSING_LEVEL)
 
 
 def _small_cells(series: pd.Series[Any]) -> tuple[pd.Series[Any], int, bool]:
-    """Which rows are in a cell that is too small, how many, and whether the column cannot be logged for another reason."""
+    """The rows in cells that are too small, their number, and whether the column cannot be logged for another reason."""
     if _is_numeric(series):
         absent = series.isna()
         missing, present = int(absent.sum()), int((~absent).sum())
@@ -164,41 +164,43 @@ def _small_cells(series: pd.Series[Any]) -> tuple[pd.Series[Any], int, bool]:
     labels = _labels(series)
     counts = labels.value_counts()
     rare = counts[counts < MIN_COUNT]
-    named_missing = bool((labels.eq(MISSING_LEVEL) & series.notna()).any())
-    return labels.isin(rare.index), int(rare.sum()), named_missing or len(counts) - len(rare) > MAX_LEVELS
+    holds_name = bool((labels.eq(MISSING_LEVEL) & series.notna()).any())
+    return labels.isin(rare.index), int(rare.sum()), holds_name or len(counts) - len(rare) > MAX_LEVELS
 
 
 def _without_rare_levels(
     frame: pd.DataFrame, names: list[str]
 ) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]], list[str]]:
-    """Rows without small cells, the levels to log for each column, and the columns that cannot be logged."""
+    """The rows without small cells, the levels to log for each column, and the columns that cannot be logged."""
     left_out: list[str] = []
-    kept = frame
+    rows = frame
     while True:
-        before = len(kept)
+        before = len(rows)
         for name in sorted(set(names).difference(left_out)):
-            small, count, refused = _small_cells(kept[name])
+            small, count, refused = _small_cells(rows[name])
             if refused or count > MOST_ROWS_LOST * len(frame):
                 left_out.append(name)
             elif count:
-                kept = kept[~small]
-        if len(kept) == before:
+                rows = rows[~small]
+        if len(rows) == before:
             break
     levels: dict[str, tuple[str, ...]] = {}
     for name in names:
         if name in left_out:
             continue
-        counts = _labels(kept[name]).value_counts()
-        whole = kept[name].dtype.kind in "biu" and len(counts) <= MAX_WHOLE_NUMBER_LEVELS and counts.min() >= MIN_COUNT
-        levels[name] = tuple(sorted(counts.index)) if not _is_numeric(kept[name]) or whole else ()
-    return kept, levels, left_out
+        counts = _labels(rows[name]).value_counts()
+        few_whole_numbers = (
+            rows[name].dtype.kind in "biu" and len(counts) <= MAX_WHOLE_NUMBER_LEVELS and counts.min() >= MIN_COUNT
+        )
+        levels[name] = tuple(sorted(counts.index)) if not _is_numeric(rows[name]) or few_whole_numbers else ()
+    return rows, levels, left_out
 
 
 def _without_empty_columns(moments: Moments) -> tuple[Moments, list[_Column]]:
-    """Drop indicators that never occur: "missing" where nothing is, and levels that are none of the known ones."""
-    kept = [i for i, count in enumerate(moments.counts) if count != 0]
-    columns = [moments.columns[i] for i in kept]
-    counts = [moments.counts[i] for i in kept]
+    """The moments without indicators that never occur, such as "missing" where nothing is missing."""
+    occurring = [i for i, count in enumerate(moments.counts) if count != 0]
+    columns = [moments.columns[i] for i in occurring]
+    counts = [moments.counts[i] for i in occurring]
     described = [
         _Column(
             kind="numeric" if c.kind == "numeric" else ("missing" if c.kind == "missing" else "level"),
@@ -208,21 +210,24 @@ def _without_empty_columns(moments: Moments) -> tuple[Moments, list[_Column]]:
         )
         for c, count in zip(columns, counts, strict=True)
     ]
-    return moments.mapped(np.eye(len(moments.columns))[kept], columns, counts), described
+    return moments.mapped(np.eye(len(moments.columns))[occurring], columns, counts), described
 
 
-def read_reference(content: bytes) -> LoggedReference:
-    """Read back what `collect_reference` wrote."""
+def read_logged_moments(content: bytes) -> LoggedMoments:
+    """Read back what `moments_to_log` made. Raises `ReferenceDataError` if the bytes are not such a document."""
     raw = read_json(content, "the logged reference moments", ReferenceDataError)
     try:
         document = _Document.model_validate(raw)
     except ValidationError as error:
         raise ReferenceDataError(f"the logged reference moments cannot be read: {str(error)[:300]}") from error
-    return LoggedReference(document, sha256_hex(content))
+    return LoggedMoments(document, sha256_hex(content))
 
 
-def moments_for_design(logged: LoggedReference, design: Design) -> Moments:
-    """The design's moments as sums of logged columns; raises where the log lacks what the models need."""
+def moments_for_design(logged: LoggedMoments, design: Design) -> Moments:
+    """The moments of the design, as sums of logged columns.
+
+    Raises `ReferenceDataError` if the log lacks a column that the models need, or has levels that a model cannot score.
+    """
     document = logged.document
     at = {(c.kind, c.column, c.level): i for i, c in enumerate(document.columns)}
     with_levels = {c.column for c in document.columns if c.kind == "level"}
@@ -267,18 +272,18 @@ def _pick(document: _Document, positions: list[int]) -> Array:
 
 
 def _level_rows(document: _Document, categorical: CategoricalColumn, tally: Tally) -> list[Array]:
-    """One row per level and one for all others, as sums of the logged levels of that column."""
-    read = level_reader(categorical.levels, categorical.numeric_levels, categorical.text_levels)
+    """One row of weights per level and one for all other levels, over the logged levels of that column."""
+    read = level_reader(categorical.levels, numeric_levels=categorical.numeric_levels, text_levels=categorical.text_levels)
     logged_levels = [(i, c) for i, c in enumerate(document.columns) if c.column == categorical.column and c.kind == "level"]
     cells = {i: read(c.level) for i, c in logged_levels}
     groups: list[tuple[str, list[int]]] = [
         (level, [i for i, logged in cells.items() if logged == level]) for level in categorical.levels
     ]
     groups.append((OTHER_LEVEL, [i for i, logged in cells.items() if logged not in categorical.levels]))
-    for level, found in groups:
+    for level, positions in groups:
         who = categorical.refused_by.get(level)
-        for i in found if who is not None else []:
+        for i in positions if who is not None else []:
             tally.refused_levels.setdefault((categorical.column, str(who)), Counter())[cells[i]] += (
                 document.columns[i].rows or 0
             )
-    return [_pick(document, found) for _, found in groups]
+    return [_pick(document, positions) for _, positions in groups]

@@ -1,10 +1,10 @@
-"""Moments: all that a quadratic cost needs of the rows, gathered in one pass.
+"""Moments: everything that a quadratic cost needs of the rows, collected in one pass.
 
 For z = (design columns, target) and population weights w:
 
     W = Σ w,  mean = Σ w z / W,  covariance = Σ w (z − mean)(z − mean)ᵀ / W
 
-Chunks are merged by the exact update of Chan, Golub and LeVeque, so a mean far from zero costs no digits.
+Chunks are merged by the exact update of Chan, Golub and LeVeque, so a mean far from zero loses no digits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from coordpath_governance.reference.design import DesignColumn
 __all__ = ["MIN_COUNT", "Moments", "MomentsAccumulator"]
 
 MIN_COUNT = 10
-"""Fewest rows a cell (a level, a segment) may have in anything that is stored or shown."""
+"""The fewest rows that a cell (a level, a segment) may have in anything that is stored or shown."""
 
 _ROUNDING = 1e-13
 
@@ -29,9 +29,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Moments:
-    """First and second moments of design columns and target; the target is the last row and column.
+    """First and second moments of the design columns and the target; the target is the last row and column.
 
-    ``counts`` are the rows of each indicator; a row of weight zero is in no cell.
+    ``counts`` is the number of rows of each indicator (None for other columns); a row of weight zero is in no cell.
     """
 
     columns: tuple[DesignColumn, ...]
@@ -57,9 +57,9 @@ class Moments:
         return float(self.covariance[-1, -1])
 
     def mapped(self, matrix: Array, columns: Sequence[DesignColumn], counts: Sequence[int | None]) -> Moments:
-        """Moments of ``matrix`` @ columns: mean ↦ M·mean, covariance ↦ M·covariance·Mᵀ; the target stays.
+        """The moments of ``matrix`` @ columns: mean ↦ M·mean, covariance ↦ M·covariance·Mᵀ; the target is unchanged.
 
-        A sum of columns that is constant (all the levels there are) has no variance, not the rounding errors of its parts.
+        A sum of columns that is constant (the sum of all levels) gets variance 0, not the rounding errors of its parts.
         """
         full = np.zeros((len(columns) + 1, len(self.columns) + 1))
         full[:-1, :-1] = matrix
@@ -81,7 +81,7 @@ class Moments:
 
 
 class MomentsAccumulator:
-    """Adds up chunks of rows; `result` gives the moments of all of them."""
+    """Adds up chunks of rows; `result` returns the moments of all of them."""
 
     def __init__(self, columns: Sequence[DesignColumn]) -> None:
         self._columns = tuple(columns)
@@ -95,7 +95,7 @@ class MomentsAccumulator:
         self._counts = np.zeros(len(self._columns), dtype=np.int64)
 
     def add(self, design: Array, target: Array, weight: Array) -> None:
-        """Take in one chunk of rows."""
+        """Add one chunk of rows."""
         total = float(weight.sum())
         self._rows += len(target)
         self._counts += np.count_nonzero(design if weight.all() else design[weight > 0], axis=0)
@@ -114,11 +114,11 @@ class MomentsAccumulator:
 
     @property
     def rows(self) -> int:
-        """Rows taken in so far."""
+        """The number of rows added so far."""
         return self._rows
 
     def result(self) -> Moments:
-        """The moments of all rows taken in."""
+        """The moments of all rows added."""
         covariance = self._scatter / self._weight if self._weight > 0 else self._scatter
         return Moments(
             columns=self._columns,

@@ -1,4 +1,4 @@
-"""What to read of every row, and which combinations of columns make no sense."""
+"""Which columns to read of every row; combinations of columns that make no sense are refused."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _WITHOUT_OFFSET = ("gaussian", "multinomial")
 class ReadingPlan:
     """What to read: the design's columns, the target, and optionally a weight and segment columns.
 
-    The target of a classifier holds labels of ``classes``; of other families it holds numbers. ``offset`` is a column that
-    is added to the score, ``exposure`` one whose logarithm is. ``target_map`` is the function of the target that the models
-    predict, where that is not the target itself.
+    The target of a classifier holds labels of ``classes``; the target of other families holds numbers. ``offset`` is a
+    column that is added to the score; of ``exposure`` the logarithm is added. ``target_map`` is the function of the target
+    that the models predict, if it is not the target itself. Raises `UsageError` for columns that contradict each other.
     """
 
     design: Design
@@ -52,36 +52,36 @@ class ReadingPlan:
             )
         if self.offset_column is None:
             return
-        what = "offset" if self.offset is not None else "exposure"
+        term = "offset" if self.offset is not None else "exposure"
         if self.family in _WITHOUT_OFFSET:
             raise UsageError(
-                f"the {what} '{self.offset_column}' has no place in a {self.family} model; leave it out "
+                f"the {term} '{self.offset_column}' has no place in a {self.family} model; leave it out "
                 "(it is for logistic, Poisson, gamma and Tweedie models)"
             )
         if self.offset_column == self.target:
-            raise UsageError(f"'{self.target}' is named as the target and as the {what}; name the right columns")
+            raise UsageError(f"'{self.target}' is named as the target and as the {term}; name the right columns")
 
     @property
     def offset_column(self) -> str | None:
-        """The column that gives the offset, as it is or by its logarithm."""
+        """The column of the offset or of the exposure, if there is one."""
         return self.offset if self.offset is not None else self.exposure
 
     @property
     def predicted(self) -> str:
-        """What the models predict, as people write it: the target, or a function of it."""
+        """What the models predict, as people write it: the target or a function of it."""
         return target_text(self.target_map, self.target)
 
     @property
     def columns(self) -> list[str]:
-        """Every raw column needed, once."""
+        """Every raw column that is read, once."""
         more = [name for name in (self.weight, self.offset_column) if name is not None]
         return list(dict.fromkeys([*self.design.raw_columns, self.target, *more, *self.segments]))
 
     @property
     def number_columns(self) -> set[str]:
-        """Raw columns that are read as numbers and as nothing else."""
+        """The raw columns that are read only as numbers."""
         as_text = {c.column for c in self.design.categorical} | set(self.segments)
         if self.classes:
             as_text.add(self.target)
-        named = [name for name in (self.weight, self.offset_column) if name is not None]
-        return (set(self.design.number_columns) | {self.target, *named}) - as_text
+        more = [name for name in (self.weight, self.offset_column) if name is not None]
+        return (set(self.design.number_columns) | {self.target, *more}) - as_text

@@ -1,4 +1,4 @@
-"""Columns of a chunk as the models would read them: numbers, or levels; anything else is an error that names the row."""
+"""Columns of a chunk as the models would read them: as numbers or levels. Errors name the column and the row."""
 
 from __future__ import annotations
 
@@ -21,14 +21,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Levels:
-    """The distinct levels of a chunk and a code per row."""
+    """The labels of a chunk's levels, and for every row the position of its label."""
 
     labels: list[str]
     codes: NDArray[np.intp]
 
 
 def read_numbers(column: Any, name: str, first_row: int, null_texts: Sequence[str]) -> Array:  # noqa: ANN401 - pyarrow has no types
-    """A column as doubles with NaN for missing; text that is not a number and infinities are errors."""
+    """A column as doubles, NaN where it is missing.
+
+    ``first_row`` is the position of the chunk's first row, ``null_texts`` are texts that mean "missing". Raises
+    `ReferenceDataError` for text that is not a number, and for infinite numbers.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -54,7 +58,7 @@ def read_numbers(column: Any, name: str, first_row: int, null_texts: Sequence[st
 
 
 def _bytes_as_text(column: Any, name: str) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Text that a parquet file does not call text."""
+    """A column of bytes as text; any other column as it is. Some parquet files do not mark their text as text."""
     import pyarrow as pa
 
     if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
@@ -72,7 +76,7 @@ def _is_text(kind: Any) -> bool:  # noqa: ANN401 - pyarrow has no types
 
 
 def _numbers_of_texts(column: Any, name: str, first_row: int) -> list[float | None]:  # noqa: ANN401 - pyarrow has no types
-    """Texts as numbers, true and false as 1 and 0, since that is how a boolean column is written to csv."""
+    """Texts as numbers. True and false become 1 and 0, because csv files write boolean columns in this way."""
     out: list[float | None] = []
     for offset, item in enumerate(column.to_pylist()):
         number = None if item is None else number_of(str(item))
@@ -86,19 +90,22 @@ def _numbers_of_texts(column: Any, name: str, first_row: int) -> list[float | No
 
 
 def read_levels(column: Any, categorical: CategoricalColumn, null_texts: Sequence[str]) -> Levels:  # noqa: ANN401 - pyarrow
-    """The levels as the models' encoders would take them; a text for "missing" that is a known level is that level."""
-    read = level_reader(categorical.levels, categorical.numeric_levels, categorical.text_levels)
+    """The levels as the models' encoders would read them. A text for "missing" that is a level of a model is that level."""
+    read = level_reader(categorical.levels, numeric_levels=categorical.numeric_levels, text_levels=categorical.text_levels)
     nulls = set(null_texts).difference(categorical.levels)
-    own = [(set(levels), level_reader(levels, *flags)) for levels, *flags in categorical.encoders]
+    encoders = [
+        (set(levels), level_reader(levels, numeric_levels=numeric, text_levels=text))
+        for levels, numeric, text in categorical.encoders
+    ]
 
     def text(value: object) -> str:
         if value in nulls:
             return MISSING_LEVEL
         _refuse_the_name_of_missing(value, categorical.column)
         label = read(value)
-        for known, read_alone in own:
+        for own_levels, read_alone in encoders:
             alone = read_alone(value)
-            if alone != label and (alone in known or label in known):
+            if alone != label and (alone in own_levels or label in own_levels):
                 raise ReferenceDataError(
                     f"column '{categorical.column}': one model takes {str(value)[:60]!r} for the level '{alone[:60]}', both "
                     f"together for '{label[:60]}'; train both models on one type of level (text, numbers, or true and false)"
@@ -109,7 +116,7 @@ def read_levels(column: Any, categorical: CategoricalColumn, null_texts: Sequenc
 
 
 def read_classes(column: Any, name: str, classes: Sequence[str], null_texts: Sequence[str]) -> Levels:  # noqa: ANN401 - pyarrow
-    """The labels of a classifier's target; a text for "missing" that is a class is that class."""
+    """The labels of a classifier's target. A text for "missing" that is a class is that class."""
     read = class_reader(classes)
     nulls = set(null_texts).difference(classes)
 
@@ -123,7 +130,7 @@ def read_classes(column: Any, name: str, classes: Sequence[str], null_texts: Seq
 
 
 def _refuse_the_name_of_missing(value: object, name: str) -> None:
-    """Refuse a text that would be taken for a missing value, which to the models it is not."""
+    """Refuse the text that stands for a missing value here: the models would not read it as missing."""
     if value == MISSING_LEVEL:
         raise ReferenceDataError(
             f"column '{name}' holds the text '{MISSING_LEVEL}', the name of a missing value here; leave those cells empty "
@@ -148,7 +155,7 @@ def _levels(column: Any, name: str, text: Callable[[object], str]) -> Levels:  #
 
 
 def read_segments(column: Any, name: str, keep: NDArray[np.bool_], null_texts: Sequence[str]) -> Levels:  # noqa: ANN401 - pyarrow
-    """The segment of every row that is kept, as the data write it; every label is there once."""
+    """The segments of the rows in ``keep``, as the data write them; every label occurs once."""
     levels = _levels(column, name, lambda value: MISSING_LEVEL if value in null_texts else level_label(value))
     labels = list(dict.fromkeys(levels.labels))
     position = {label: i for i, label in enumerate(labels)}

@@ -1,4 +1,4 @@
-"""Rows as a cost reads them: the coordinates of a change as columns, over and over, from memory where they fit."""
+"""Rows as costs and measures read them: the columns of a change, again and again, from memory where they fit."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from coordpath_governance.reference.encode import EncodedRows, ReadingPlan, Tall
 from coordpath_governance.reference.read_columns import Levels
 from coordpath_governance.reference.sources import RowSource
 
-__all__ = ["GlmRows", "RowCoordinates", "SegmentedRows"]
+__all__ = ["RowCoordinates", "RowPasses", "SegmentedRows"]
 
 Array = NDArray[np.float64]
 
-_BESIDE = 3
-"""Numbers of a row beside its columns: target, weight and offset."""
+_OTHER_NUMBERS = 3
+"""The numbers of a row besides its columns: target, weight and offset."""
 
 
 class RowCoordinates(Protocol):
-    """Turns the design columns of rows into the columns of a change's coordinates."""
+    """Turns the design columns of rows into the columns of a change: its coordinates, or its units."""
 
     @property
     def width(self) -> int:
@@ -43,20 +43,27 @@ class SegmentedRows(RowChunk):
     segments: tuple[Levels, ...]
 
 
-class GlmRows:
+class RowPasses:
     """The rows of a source that count, in chunks, as often as asked.
 
-    Columns are computed once and kept if they fit, otherwise anew in every pass. The rows in ``kept`` (those that
-    `collect_moments` kept, None if it did not) are taken out of that list, so that they are not held twice.
+    Columns are computed once and kept if they fit, otherwise anew in every pass; with ``once`` they are read once more only,
+    and none are kept. The rows in ``kept`` (those that `collect_moments` kept, None if it did not) are taken out of that
+    list, so that they are not held twice.
     """
 
     def __init__(
-        self, source: RowSource, plan: ReadingPlan, columns: RowCoordinates, kept: list[EncodedRows] | None = None
+        self,
+        source: RowSource,
+        plan: ReadingPlan,
+        columns: RowCoordinates,
+        kept: list[EncodedRows] | None = None,
+        *,
+        once: bool = False,
     ) -> None:
         self.source = source
         self.plan = plan
         self._columns = columns
-        self._fits = True
+        self._fits = not once
         self._chunks: list[SegmentedRows] | None = None
         if kept is not None:
             kept.reverse()
@@ -77,7 +84,7 @@ class GlmRows:
         cells = 0
         for encoded in encode_rows(self.source, self.plan, Tally()):
             chunk = self._chunk(encoded)
-            cells += len(chunk) * (self.width + _BESIDE)
+            cells += len(chunk) * (self.width + _OTHER_NUMBERS)
             if cells > KEPT_FOR_PASSES:
                 self._fits = False
                 gathered.clear()

@@ -1,4 +1,4 @@
-"""Figures within the values of a segment column, whatever the loss; small cells are merged before anyone sees them."""
+"""Figures for every value of a segment column, for any loss; small cells are merged before anyone sees them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALL_CELLS = f"(values with fewer than {MIN_COUNT} rows)"
 
 @dataclass(frozen=True)
 class SegmentMeasures:
-    """Figures within one value of a segment column; ``flips`` is a share, None without a threshold."""
+    """Figures of the rows with one value of a segment column; ``flips`` is a share, None without a threshold."""
 
     segment: str
     value: str
@@ -54,7 +54,7 @@ class _Cell:
 
 
 class SegmentSums:
-    """Adds up rows by the values of segment columns; `result` gives the figures of each."""
+    """Adds up rows by the values of segment columns; `result` returns the figures of each value."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
@@ -68,7 +68,7 @@ class SegmentSums:
         shift: Array,
         flipped: NDArray[np.bool_],
     ) -> None:
-        """Take in one chunk: weights, both versions' losses, shift of the score and whether the decision flips."""
+        """Add one chunk: weights, both versions' losses, shifts of the score, and whether decisions flip."""
         champion, candidate = losses
         total = candidate - champion
         for column, levels in enumerate(segments):

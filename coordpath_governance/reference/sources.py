@@ -1,7 +1,7 @@
 """Where rows come from: csv, parquet, a folder of parquet, or a table in memory; always read in chunks.
 
-Every source knows the SHA-256 of its content: of the file's bytes; for a folder of the sorted manifest of its files; for a
-table in memory of its columns as an Arrow stream.
+Every source has the SHA-256 of its content: for a file, of its bytes; for a folder, of the sorted manifest of its files; for
+a table in memory, of its columns as an Arrow stream.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["CsvSource", "ParquetSource", "RowSource", "TableSource", "open_source"]
 
 NULL_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "<NA>")
-"""Texts that mean "missing" in a csv file: those of pandas, with which most of these files are written and read."""
+"""Texts that mean "missing" in a csv file: those of pandas, which writes and reads most of these files."""
 
 _BLOCK_BYTES = 1 << 21
 _HEADER_BLOCK_BYTES = 1 << 20
@@ -36,15 +36,15 @@ class RowSource(Protocol):
     """Texts that mean "missing" here, unless a model knows one of them as a level."""
 
     def column_names(self) -> list[str]:
-        """All columns there are."""
+        """The names of all columns."""
         ...
 
     def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
-        """The named columns of every row; ``numbers`` are those that will be read as numbers and nothing else."""
+        """The named columns of every row; ``numbers`` are the columns that will be read only as numbers."""
         ...
 
     def check_unchanged(self) -> None:
-        """Raise if the content is no longer what ``sha256`` says."""
+        """Raise `ReferenceDataError` if the content no longer has the digest ``sha256``."""
         ...
 
 
@@ -64,7 +64,7 @@ def _as_reference_error(path: Path, error: Exception) -> ReferenceDataError:
 
 
 class _FileSource:
-    """What a csv file, a parquet file and a folder of parquet have in common."""
+    """The common part of a csv file, a parquet file and a folder of parquet."""
 
     kind: Literal["file", "folder", "table"] = "file"
     null_texts: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class _FileSource:
 
 
 class CsvSource(_FileSource):
-    """A comma-separated file with a header, read as text: what a column means is the models' business."""
+    """A comma-separated file with a header, read as text, because the models decide what a column means."""
 
     null_texts: tuple[str, ...] = NULL_TEXTS
     _names: list[str] | None = None
@@ -118,20 +118,20 @@ class CsvSource(_FileSource):
         return self._names
 
     def chunks(self, columns: Sequence[str], numbers: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
-        """The named columns in blocks of about 2 MB of file: text, and ``numbers`` as doubles as long as they are.
+        """The named columns in blocks of about 2 MB of the file: as text, and ``numbers`` as doubles while they are numbers.
 
-        From the first block with something else in a number column on, all columns are text: what it is meant to be, or
-        where it stands, is for whoever reads it to say.
+        From the first block with anything else in such a column on, all columns are text. The caller then decides what the
+        text means, and names the row in an error.
         """
         import pyarrow as pa
 
-        given = 0
+        rows_yielded = 0
         if numbers:
             try:
                 with self._open(columns, numbers) as reader:
                     for batch in reader:
                         yield batch
-                        given += batch.num_rows
+                        rows_yielded += batch.num_rows
             except (pa.ArrowInvalid, ReferenceDataError):
                 numbers = ()
         if numbers:
@@ -139,8 +139,8 @@ class CsvSource(_FileSource):
         with self._open(columns) as reader:
             try:
                 for batch in reader:
-                    skipped = min(given, batch.num_rows)
-                    given -= skipped
+                    skipped = min(rows_yielded, batch.num_rows)
+                    rows_yielded -= skipped
                     if skipped < batch.num_rows:
                         yield batch.slice(skipped)
             except (pa.ArrowException, OSError) as error:
@@ -148,9 +148,9 @@ class CsvSource(_FileSource):
 
 
 class ParquetSource(_FileSource):
-    """A parquet file or a folder of parquet files, in the order of their names; every file must hold every column read.
+    """A parquet file, or the parquet files of a folder in the order of their names.
 
-    As everywhere, names that start with "_" or "." are not data.
+    Every file must have every column that is read. As usual, files whose names start with "_" or "." are not data.
     """
 
     def __init__(self, path: Path) -> None:
@@ -201,12 +201,12 @@ def _schema_names(file: Path) -> list[str]:
 
 
 def _parquet_files(folder: Path) -> list[Path]:
-    found = sorted(folder.rglob("*.parquet"))
-    return [f for f in found if not any(part.startswith(("_", ".")) for part in f.relative_to(folder).parts)]
+    files = sorted(folder.rglob("*.parquet"))
+    return [f for f in files if not any(part.startswith(("_", ".")) for part in f.relative_to(folder).parts)]
 
 
 class TableSource:
-    """A pandas DataFrame already in memory, copied so that what its owner does to it later changes nothing."""
+    """A pandas DataFrame in memory. It is copied, so that later changes to it have no effect."""
 
     kind: Literal["file", "folder", "table"] = "table"
     null_texts: tuple[str, ...] = ()
@@ -240,11 +240,14 @@ class TableSource:
         yield from self._table.select(list(columns)).to_batches()
 
     def check_unchanged(self) -> None:
-        """The table was copied when it was handed over."""
+        """Nothing to check: the table is a copy."""
 
 
 def open_source(path: Path) -> RowSource:
-    """The source for a path, by what it is: a folder or .parquet is parquet, anything else csv (also .csv.gz)."""
+    """The source for a path: a folder or .parquet is parquet, anything else csv (also .csv.gz).
+
+    Raises `NotFoundError` if there is nothing at ``path``.
+    """
     if not path.exists():
         raise NotFoundError(f"there is no reference data at '{path}'; give a csv or parquet file, or a folder of parquet")
     if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):

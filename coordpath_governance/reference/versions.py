@@ -1,4 +1,4 @@
-"""How one version of a generalised linear model does on the rows: calibration, AUC, Gini, class balance."""
+"""How one version does on the rows: its absolute error, calibration, AUC, Gini, class balance."""
 
 from __future__ import annotations
 
@@ -8,16 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coordpath_governance.reference.class_scores import log_odds
 from coordpath_governance.reference.rank_figures import CalibrationMeasures, area_under_curve, calibration, concentration
 from coordpath_governance.reference.ranked import SCORE_DIGITS, RankedSums
 
-__all__ = ["MOST_CLASSES", "BestOrder", "ClassMeasures", "ClassSums", "ScoreSums", "VersionMeasures"]
+__all__ = [
+    "MOST_CLASSES",
+    "BestOrder",
+    "ClassMeasures",
+    "ClassSums",
+    "ErrorSums",
+    "ScoreSums",
+    "VersionMeasures",
+    "log_odds",
+]
 
 Array = NDArray[np.float64]
 
 MOST_CLASSES = 20
-"""More classes than these are not measured against the rest, one by one: each would need an order of the rows of its own."""
+"""The most classes that are measured against the rest one by one, because each needs its own order of the rows."""
 
 _LEAST_TARGET = 1e-300
 _NO_SPREAD = 1e-12
@@ -25,10 +33,10 @@ _NO_SPREAD = 1e-12
 
 @dataclass(frozen=True)
 class ClassMeasures:
-    """One class: its share among the rows, and the mean of its predicted probability.
+    """One class: its share of the rows, and the mean of its predicted probability.
 
-    One of several classes also has ``auc`` and ``calibration`` of its probability, against the rest: rows of all other
-    classes. The AUC is None where all rows, or none, are of the class.
+    One of three or more classes also has ``auc`` and ``calibration`` of its probability against the rest (the rows of all
+    other classes). The AUC is None if all rows or no rows are of the class.
     """
 
     label: str
@@ -40,12 +48,13 @@ class ClassMeasures:
 
 @dataclass(frozen=True)
 class VersionMeasures:
-    """What only rows can tell of one version.
+    """The figures of one version that need rows.
 
-    ``expected`` is the mean prediction, ``observed`` the mean target, ``calibration`` both by tenths of the rows' weight in
-    the order of the prediction; ``auc`` is told of two classes. ``gini`` is 2·auc − 1 there, otherwise the concentration of
-    the target in the order of the prediction relative to that in its own order. Of several classes each has its own figures,
-    and ``accuracy`` is the share of the rows whose most probable class (the first of them) is the observed one.
+    ``expected`` is the mean prediction, ``observed`` the mean target, and ``calibration`` has both by tenths of the rows'
+    weight in the order of the prediction. With two classes there is an ``auc``, and ``gini`` is 2·auc − 1. Without classes
+    ``gini`` is the concentration of the target in the order of the prediction, relative to that in its own order. With three
+    or more classes each class has its own figures, and ``accuracy`` is the share of the rows whose most probable class (the
+    first of equals) is the observed one.
     """
 
     expected: float | None
@@ -58,37 +67,51 @@ class VersionMeasures:
 
 
 class BestOrder:
-    """The order of the target itself, the best that predictions could give."""
+    """The order of the target itself, which is the best order that predictions could give."""
 
     def __init__(self) -> None:
         self._ranked = RankedSums(2, SCORE_DIGITS)
 
     def add(self, target: Array, weight: Array) -> None:
-        """Take in one chunk."""
+        """Add one chunk."""
         self._ranked.add(np.log(np.maximum(target, _LEAST_TARGET)), weight, weight * target)
 
     def concentration(self) -> float | None:
-        """How concentrated the target can be; None where it is the same in all rows."""
+        """The concentration of the target in its own order; None if it is the same in all rows."""
         _, sums = self._ranked.cells()
-        found = concentration(sums[:, 0], sums[:, 1])
-        return found if found > _NO_SPREAD else None
+        highest = concentration(sums[:, 0], sums[:, 1])
+        return highest if highest > _NO_SPREAD else None
 
 
-class ScoreSums:
-    """Sums of a version with one score a row; ``error`` is Σ w·|target − prediction|."""
+class ErrorSums:
+    """Sums of a version with one score per row: ``error`` is Σ w·|target − prediction|, and nothing else is told of it."""
 
     def __init__(self) -> None:
         self.error = 0.0
+
+    def add(self, score: Array, prediction: Array, target: Array, weight: Array) -> None:  # noqa: ARG002 - as `ScoreSums`
+        """Take in one chunk; scores and predictions are rows × 1."""
+        self.error += float(weight @ np.abs(target - prediction[:, 0]))
+
+    def result(self, classes: Sequence[str], best: float | None) -> VersionMeasures | None:  # noqa: ARG002 - as `ScoreSums`
+        """No figures."""
+        return None
+
+
+class ScoreSums(ErrorSums):
+    """The same with what the order of the rows by their score tells."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._ranked = RankedSums(4, SCORE_DIGITS)
 
     def add(self, score: Array, prediction: Array, target: Array, weight: Array) -> None:
         """Take in one chunk; scores and predictions are rows × 1."""
-        expected = prediction[:, 0]
-        self.error += float(weight @ np.abs(target - expected))
-        self._ranked.add(score[:, 0], np.ones(len(weight)), weight, weight * expected, weight * target)
+        super().add(score, prediction, target, weight)
+        self._ranked.add(score[:, 0], np.ones(len(weight)), weight, weight * prediction[:, 0], weight * target)
 
     def result(self, classes: Sequence[str], best: float | None) -> VersionMeasures:
-        """The figures; ``best`` is the concentration of the target in its own order, where there are no classes."""
+        """The figures; ``best`` is the concentration of the target in its own order, None if there are classes."""
         _, cells = self._ranked.cells()
         rows, weight, expected, observed = cells.T
         _, total, expected_sum, observed_sum = cells.sum(axis=0)
@@ -120,7 +143,7 @@ class ClassSums:
         self._ranked = [RankedSums(4, SCORE_DIGITS, share=count) for _ in range(count if count <= MOST_CLASSES else 0)]
 
     def add(self, score: Array, prediction: Array, target: Array, weight: Array) -> None:
-        """Take in one chunk; scores and predictions are rows × classes."""
+        """Add one chunk; scores and predictions are rows × classes."""
         true = target.astype(np.intp)
         self.error += float(weight @ (1.0 - prediction[np.arange(len(true)), true]))
         self._weight += float(weight.sum())
@@ -133,7 +156,7 @@ class ClassSums:
                 ranked.add(odds[:, c], ones, weight, weight * prediction[:, c], weight * (true == c))
 
     def result(self, classes: Sequence[str], best: float | None) -> VersionMeasures:  # noqa: ARG002 - as `ScoreSums`
-        """The balance of the classes, and each against the rest where they are not too many."""
+        """The balance of the classes, and each class against the rest if there are not too many."""
         observed, expected = (sums / self._weight for sums in (self._observed, self._expected))
         balance = [
             ClassMeasures(label, float(observed[c]), float(expected[c]), *self._against_the_rest(c))
@@ -145,5 +168,25 @@ class ClassSums:
         if not self._ranked:
             return None, ()
         rows, weight, expected, observed = self._ranked[c].cells()[1].T
-        known = observed.any() and (observed < weight).any()
-        return area_under_curve(weight, observed) if known else None, calibration(rows, weight, expected, observed)
+        has_both = observed.any() and (observed < weight).any()
+        return area_under_curve(weight, observed) if has_both else None, calibration(rows, weight, expected, observed)
+
+
+_LEAST = 1e-300
+
+
+def log_odds(score: Array) -> Array:
+    """log(p/(1 − p)) of every class, from scores η (rows × classes): η_c − log Σ e^η over the other classes.
+
+    For the most probable class the sum is computed without its own term, so no digits are lost near p = 1. For any other
+    class the sum contains the largest term, so its own term can be subtracted.
+    """
+    rows, top = np.arange(len(score)), np.argmax(score, axis=1)
+    below = score - score[rows, top, None]
+    powers = np.exp(below)
+    powers[rows, top] = 0.0
+    others = powers.sum(axis=1)
+    rest = others[:, None] + 1.0 - powers
+    rest[rows, top] = others
+    odds: Array = below - np.log(np.maximum(rest, _LEAST))
+    return odds

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coordpath_governance.errors import NotFoundError, ReferenceDataError, RegistryError, UsageError
-from coordpath_governance.reference.logged import LoggedReference, Role, collect_reference, read_reference
+from coordpath_governance.reference.logged import LoggedMoments, Role, moments_to_log, read_logged_moments
 from coordpath_governance.reference.sources import RowSource, open_source
 from coordpath_governance.registry.connection import connect, registry_errors
 from coordpath_governance.registry.versions import ModelPointer
-from coordpath_governance.reports.make import Reference
+from coordpath_governance.reports.make import ReferenceData
 
 __all__ = ["REFERENCE_ARTIFACT", "FoundRows", "find_reference", "log_reference", "reference_of"]
 
@@ -54,7 +54,7 @@ def log_reference(
     if weight is not None:
         weight_name = "(weight)"
         frame[weight_name] = weight
-    content = collect_reference(frame, target_name, weight=weight_name, role=role, period=period, missing=missing)
+    content = moments_to_log(frame, target_name, weight=weight_name, role=role, period=period, missing=missing)
     with tempfile.TemporaryDirectory(prefix="coordpath-") as folder:
         path = Path(folder) / Path(REFERENCE_ARTIFACT).name
         path.write_bytes(content)
@@ -85,6 +85,7 @@ def _frame(X: Any, y: Any, target: str | None) -> tuple[Any, str]:  # noqa: ANN4
 def reference_of(
     client: Any,  # noqa: ANN401 - MlflowClient
     candidate: ModelPointer,
+    *,
     target: str | None,
     weight: str | None,
     role: Role | None,
@@ -92,25 +93,39 @@ def reference_of(
     missing: Literal["fail", "drop"],
     offset: str | None = None,
     exposure: str | None = None,
-) -> Reference:
-    """What MLflow knows of the candidate's reference data; what the caller says of role and period goes before."""
-    found = find_reference(client, candidate)
-    if isinstance(found, LoggedReference):
-        logged = found.document
+) -> ReferenceData:
+    """The reference data that MLflow has for the candidate; role and period of the caller have precedence.
+
+    Raises `ReferenceDataError` if there are none, `UsageError` if ``target`` is missing or is not the logged one.
+    """
+    data = find_reference(client, candidate)
+    if isinstance(data, LoggedMoments):
+        logged = data.document
         if target is not None and target != logged.target:
             raise UsageError(
                 f"the logged reference moments are of the target '{logged.target}', not '{target}'; give --data"
             )
-        return Reference(found, logged.target, logged.weight, role or logged.role, period or logged.period)
+        return ReferenceData(
+            data, logged.target, weight=logged.weight, role=role or logged.role, period=period or logged.period
+        )
     if target is None:
         raise UsageError(
-            f"the run's dataset '{found.source.name}' can be read, but MLflow does not record its target column; "
+            f"the run's dataset '{data.source.name}' can be read, but MLflow does not record its target column; "
             "give --target"
         )
-    return Reference(found.source, target, weight, role or found.role, period, missing, offset, exposure)
+    return ReferenceData(
+        data.source,
+        target,
+        weight=weight,
+        role=role or data.role,
+        period=period,
+        missing=missing,
+        offset=offset,
+        exposure=exposure,
+    )
 
 
-def find_reference(client: Any, candidate: ModelPointer) -> LoggedReference | FoundRows:  # noqa: ANN401 - MlflowClient
+def find_reference(client: Any, candidate: ModelPointer) -> LoggedMoments | FoundRows:  # noqa: ANN401 - MlflowClient
     """The candidate's logged moments, else the first dataset input of its run that can be loaded.
 
     If there is neither, the error lists everything that was tried.
@@ -131,7 +146,7 @@ def find_reference(client: Any, candidate: ModelPointer) -> LoggedReference | Fo
     )
 
 
-def _logged_moments(run_id: str, tried: list[str]) -> LoggedReference | None:
+def _logged_moments(run_id: str, tried: list[str]) -> LoggedMoments | None:
     import mlflow
 
     with tempfile.TemporaryDirectory(prefix="coordpath-") as folder:
@@ -146,7 +161,7 @@ def _logged_moments(run_id: str, tried: list[str]) -> LoggedReference | None:
         except RegistryError as error:
             tried.append(f"{REFERENCE_ARTIFACT} of run {run_id} cannot be read ({error})")
             return None
-        return read_reference(Path(path).read_bytes())
+        return read_logged_moments(Path(path).read_bytes())
 
 
 def _dataset_rows(client: Any, run_id: str, tried: list[str]) -> FoundRows | None:  # noqa: ANN401 - MlflowClient

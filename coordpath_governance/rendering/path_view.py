@@ -79,7 +79,6 @@ class PathView:
     minimum: str
     has_errors: bool
     has_share: bool
-    has_preprocessing: bool
     brackets: tuple[BracketView, ...]
     certificate: str
     status: str
@@ -142,7 +141,6 @@ def path_view(document: ChangeReportDocument, caps: Caps) -> PathView:
         minimum=column.cost(path.minimum_cost) + column.suffix,
         has_errors=any(step.delta_se is not None for step in path.steps),
         has_share=any(step.share is not None for step in path.steps),
-        has_preprocessing=any(step.kind == "preprocessing" for step in path.steps),
         brackets=_brackets(path.steps, column, cost)[: caps.entries],
         certificate=wording.certificate(document, column),
         status=path.status,

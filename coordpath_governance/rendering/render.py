@@ -189,11 +189,10 @@ def _figures(document: ChangeReportDocument, caps: Caps, path: PathView) -> tupl
     data, counts = document.data, document.counts
     word = {"no difference": "no difference these data can show", "not known": "difference not known"}
     direction = document.summary.direction
-    status = {"optimal": "Proved", "bounded": "Bounded", "heuristic": "Not established"}[document.path.status]
+    status = {"optimal": "Proved", "bounded": "Bounded"}[document.path.status]
     remark = {
         "optimal": "no better order of these steps",
         "bounded": f"within {percent(document.path.gap)} of the best possible",
-        "heuristic": "no bound on better orders",
     }[document.path.status]
     end = document.path.steps[-1].cost if document.path.steps else document.path.start_cost
     total = end - document.path.start_cost

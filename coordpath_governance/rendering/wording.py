@@ -72,7 +72,6 @@ KIND_WORDS = {
     "interaction": "interaction",
     "baseline": "average score",
     "rest": "",
-    "preprocessing": "preprocessing, outside the certificate",
 }
 
 MODEL_WORDS = {
@@ -265,13 +264,11 @@ def certificate(document: ChangeReportDocument, column: CostColumn) -> str:
     path = document.path
     if path.status == "optimal":
         return "This order is proved to be the best one on these rows."
-    if path.status == "bounded":
-        small = significant(column.scaled(path.gap_per_step), 2) + (f" {column.suffix}" if column.suffix else "")
-        return (
-            f"No order can be better by more than {small} per step on average "
-            f"({percent(path.gap)} of what any order could still change)."
-        )
-    return "This order was found by a rule of thumb: how much better another one could be was not established."
+    small = significant(column.scaled(path.gap_per_step), 2) + (f" {column.suffix}" if column.suffix else "")
+    return (
+        f"No order can be better by more than {small} per step on average "
+        f"({percent(path.gap)} of what any order could still change)."
+    )
 
 
 def by_weight(document: ChangeReportDocument, caps: Caps) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from coordpath_governance.models.sklearn_calibration import CALIBRATED
 from coordpath_governance.numbers import percent
 from coordpath_governance.reports.document import DataFacts
+from coordpath_governance.reports.editions import EDITION, Edition, is_before
 from coordpath_governance.reports.impact_parts import GlmFacts, GlmMetrics, Impact
 from coordpath_governance.text import shorten
 
-__all__ = ["UNWEIGHTED", "ClassWeights", "class_calibration", "class_weights", "trained_with", "weight_text"]
+__all__ = ["UNWEIGHTED", "ClassWeights", "class_calibration", "class_weights", "trained_with"]
 
 ClassWeights = tuple[str | None, str | None]
 """The champion's and the candidate's class weights in words; None where a version was trained without any."""
@@ -21,24 +23,35 @@ _LEAST_RATIO, _MOST_RATIO = 0.8, 1.25
 """Expected over observed, within which nobody has to be asked."""
 _ERRORS = 2.0
 _TWO = 2
+_HALF = 0.5
 _LABEL = 40
 
 
-def class_weights(models: Mapping[Any, Mapping[str, Any] | None]) -> ClassWeights:
-    """Of the models of a report."""
-    champion, candidate = (weight_text((models.get(who) or {}).get("regularisation") or {}) for who in _SIDES)
-    return champion, candidate
+def class_weights(models: Mapping[Any, Mapping[str, Any] | None], edition: Edition | None = EDITION) -> ClassWeights:
+    """Of the models of a report of this ``edition``, as far as they shift probabilities.
+
+    A calibration fits its sigmoid on rows that all count alike, which undoes the weights of the classifier within.
+    """
+    champion, candidate = (models.get(who) or {} for who in _SIDES)
+    return _shifting_weight(champion, edition), _shifting_weight(candidate, edition)
 
 
 _SIDES = ("champion", "candidate")
+_BALANCED = "class_weight='balanced'"
 
 
-def weight_text(regularisation: Mapping[str, Any]) -> str | None:
+def _shifting_weight(model: Mapping[str, Any], edition: Edition | None) -> str | None:
+    if not is_before(edition, 3) and CALIBRATED in (model.get("estimator") or ""):
+        return None
+    return _weight_text(model.get("regularisation") or {})
+
+
+def _weight_text(regularisation: Mapping[str, Any]) -> str | None:
     """Such as class_weight='balanced'; None where there are no weights."""
     weight = regularisation.get("class_weight")
     if weight is None:
         return None
-    return "class_weight='balanced'" if weight == "balanced" else f"class weights {shorten(str(weight), _LABEL)}"
+    return _BALANCED if weight == "balanced" else f"class weights {shorten(str(weight), _LABEL)}"
 
 
 def trained_with(weights: ClassWeights, names: tuple[str | None, str | None] = _SIDES) -> str:
@@ -52,11 +65,17 @@ def trained_with(weights: ClassWeights, names: tuple[str | None, str | None] = _
 
 
 def class_calibration(
-    versions: tuple[str | None, str], data: DataFacts, impact: Impact, glm: GlmFacts | None, weights: ClassWeights
+    versions: tuple[str | None, str],
+    data: DataFacts,
+    impact: Impact,
+    glm: GlmFacts | None,
+    weights: ClassWeights,
+    edition: Edition | None = EDITION,
 ) -> list[str]:
     """How much each version of two classes expected of the rarer one, where that is far from what was observed.
 
-    Far is a ratio beyond 0.8 to 1.25, and more than two standard errors of the observed share.
+    Far is a ratio beyond 0.8 to 1.25, and more than two standard errors of the observed share. Balanced weights draw what
+    is expected towards one half, so they are not named as the cause of a share that is farther from it than the observed.
     """
     if glm is None or len(glm.classes) != _TWO:
         return []
@@ -71,7 +90,8 @@ def class_calibration(
         who = f"The {version}" if version in _SIDES else version
         expected, observed = percent(rare.expected), percent(rare.observed)
         told.append(f"{who} expected {expected}, observed {observed} ({shorten(rare.label, _LABEL)}).")
-        blamed[place] = weight
+        if is_before(edition, 3) or weight != _BALANCED or abs(rare.expected - _HALF) < abs(rare.observed - _HALF):
+            blamed[place] = weight
     if not any(blamed):
         return told
     cause = trained_with((blamed[0], blamed[1]), versions)

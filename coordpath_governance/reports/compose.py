@@ -80,6 +80,7 @@ def compose(
         "candidate": _model_document(pair.candidate),
     }
     own = own_thresholds(models, told.settings.threshold_class)
+    weights = class_weights(models, told.edition)
     data_name = shlex.quote(told.data.name) if told.data.kind in ("file", "folder") else "FILE"
     document = ChangeReportDocument(
         schema_=REPORT_SCHEMA,
@@ -87,7 +88,7 @@ def compose(
         subject=told.subject,
         assessment=NOT_ASSESSED,
         facts=told.facts,
-        summary=summarise(versions, told.data, counts, path, impact, told.glm, own, told.settings, class_weights(models)),
+        summary=summarise(versions, told.data, counts, path, impact, told.glm, own, told.settings, weights, told.edition),
         counts=counts,
         data=told.data,
         settings=told.settings,
@@ -100,7 +101,18 @@ def compose(
         impact=impact,
         rows=rows,
         limits=(
-            *limits(pair, told.data, counts, path, impact, merged_levels(change), rows is not None, told.glm),
+            *limits(
+                pair,
+                told.data,
+                counts,
+                path,
+                impact,
+                merged_levels(change),
+                rows is not None,
+                told.glm,
+                weights,
+                told.edition,
+            ),
             *training_remarks(told.subject, told.data),
         ),
         recheck=Recheck(

@@ -11,7 +11,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from coordpath_governance.paths.certificate import Status
+from coordpath_governance.paths.path import StepKind
 from coordpath_governance.reference.design import ColumnKind
+from coordpath_governance.reports.editions import Edition
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
 from coordpath_governance.reports.parts import Count, Finite, Part, Sparse, Spread
 from coordpath_governance.reports.version_parts import Environments, Moment, TrainingFacts
@@ -324,7 +327,7 @@ class StepFacts(Part, serialize_by_alias=True):
     """
 
     k: int
-    kind: Literal["coordinate", "group", "function", "interaction", "baseline", "rest", "preprocessing"]
+    kind: StepKind
     feature: str
     from_: Finite | None = Field(alias="from")
     to: Finite | None
@@ -339,14 +342,14 @@ class StepFacts(Part, serialize_by_alias=True):
 
 
 class PathFacts(Part, serialize_by_alias=True):
-    """The path and its certificate, as design §4 defines them."""
+    """The path and its certificate: the fields of `coordpath.path/1`, with standard errors, shares and Shapley values."""
 
     schema_: Literal["coordpath.path/1"] = Field(alias="schema")
     objective: Finite
     lower_bound: Finite
     gap: Finite
     gap_per_step: Finite
-    status: Literal["optimal", "bounded", "heuristic"]
+    status: Status
     solver: str
     start_cost: Finite
     minimum_cost: Finite
@@ -411,4 +414,4 @@ class ChangeReportDocument(Sparse, serialize_by_alias=True):
     glm: GlmFacts | None = None
     functions: tuple[FunctionFacts, ...] = ()
     environments: Environments | None = None
-    edition: Literal[2] | None = None
+    edition: Edition | None = None

@@ -13,15 +13,22 @@ if TYPE_CHECKING:
     from coordpath_governance.reports.document import ChangeReportDocument
     from coordpath_governance.reports.parts import Part
 
-__all__ = ["EDITION", "Edition", "later_fields"]
+__all__ = ["EDITION", "Edition", "is_before", "later_fields"]
 
-Edition = Literal[2]
+Edition = Literal[2, 3]
 
-EDITION: Edition = 2
+EDITION: Edition = 3
 """Of the reports that are made now. The first edition is the absence of the key: reports of 0.1 from before there were two.
 
 Since 2: a cut-off names its class, and `decision_flips` is not known where it does not; flips are counted in rows.
+Since 3: class weights are named as a cause only where they can be one, and a first version is not called both versions.
 """
+
+
+def is_before(edition: Edition | None, later: Edition) -> bool:
+    """Whether a report of ``edition`` was made before the edition ``later``; None is the first."""
+    return edition is None or edition < later
+
 
 _LATER = {
     "facts": ("monitoring", "rollback", "implementation_date", "notification_deadline", "tagged", "unusable_tags"),

@@ -16,8 +16,8 @@ from coordpath_governance.errors import UsageError
 from coordpath_governance.numbers import complement
 from coordpath_governance.paths import PathProblem, Solution
 from coordpath_governance.reference.decisions import CutOff
-from coordpath_governance.reference.glm_rows import GlmPathOnRows
-from coordpath_governance.reference.row_passes import GlmRows
+from coordpath_governance.reference.measure_path import ModelScores, PathOnRows
+from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reports.document import Settings
 from coordpath_governance.reports.impact_parts import GlmFacts
 from coordpath_governance.reports.steps import Labels
@@ -58,14 +58,14 @@ def family_of_models(pair: ModelPair) -> Family:
     return family_of(_KINDS.get(model.family, model.family), power=model.power, classes=len(model.classes))
 
 
-def cost_on_rows(pair: ModelPair, change: Change, rows: GlmRows, target: str) -> GlmCost:
+def cost_on_rows(pair: ModelPair, change: Change, rows: RowPasses, target: str) -> GlmCost:
     """The mean loss over the rows as a function of the exercised coordinates."""
     family = family_of_models(pair)
     columns = change.exercised[:: family.scores]
     of_first_class = f" [{pair.candidate.classes[0]}]" if family.scores > 1 else ""
     names = [c.label.removesuffix(of_first_class) for c in columns]
     centres = [c.mean if change.centred and c.source is not None else 0.0 for c in columns]
-    return GlmCost(family, rows, names, target, pair.candidate.classes, centres)
+    return GlmCost(family, rows, names=names, target_name=target, classes=pair.candidate.classes, centres=centres)
 
 
 def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[float]]) -> GlmFacts:
@@ -167,7 +167,7 @@ def decides_for_a_class(pair: ModelPair) -> bool:
 
 def glm_path_on_rows(
     pair: ModelPair, problem: PathProblem, solution: Solution, labels: Labels, settings: Settings
-) -> GlmPathOnRows:
+) -> PathOnRows:
     """The models on the path, in the form that the rows are measured along."""
     position = {name: i for i, name in enumerate(problem.features)}
     betas: list[NDArray[np.float64]] = [problem.start]
@@ -177,10 +177,13 @@ def glm_path_on_rows(
             beta[position[move.feature]] = move.after
         betas.append(beta)
     champion, candidate = (_ANY, _ANY) if decides_for_a_class(pair) else _cut_offs(pair, settings)
-    return GlmPathOnRows(
-        betas=np.stack(betas),
+    costs = (solution.path.start_cost, *(step.cost for step in solution.path.steps))
+    return PathOnRows(
+        scores=ModelScores(np.stack(betas), family_of_models(pair).scores),
+        costs=costs,
+        deltas=tuple(np.diff(costs).tolist()),
+        size=max(costs),
         steps=tuple(labels.title(step) for step in solution.path.steps),
-        costs=(solution.path.start_cost, *(step.cost for step in solution.path.steps)),
         classes=pair.candidate.classes,
         champion_cut=champion,
         candidate_cut=candidate,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from importlib.metadata import version as installed_version
 from typing import Literal
 
@@ -16,19 +16,19 @@ from coordpath_governance._version import __version__
 from coordpath_governance.alignment.change import Change, align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
-from coordpath_governance.alignment.row_columns import RowColumns
-from coordpath_governance.alignment.unit_scores import UnitScores
+from coordpath_governance.alignment.row_columns import RowColumns, UnitColumns
+from coordpath_governance.costs.squared_error import SquaredError
 from coordpath_governance.errors import ProblemError, UsageError
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution, solve_problem
-from coordpath_governance.paths.how_far import how_far
+from coordpath_governance.paths.patience import how_far
 from coordpath_governance.reference.collect import CollectedRows, InputRange, collect_moments
-from coordpath_governance.reference.glm_rows import measure_glm_rows
-from coordpath_governance.reference.logged import LoggedReference, Role, moments_for_design
+from coordpath_governance.reference.decisions import CutOff
+from coordpath_governance.reference.logged import LoggedMoments, Role, moments_for_design
+from coordpath_governance.reference.measure_path import PathOnRows, UnitScores, measure_path
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.plan import ReadingPlan
-from coordpath_governance.reference.row_passes import GlmRows
-from coordpath_governance.reference.rows import PathOnRows, measure_rows
+from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reference.sources import RowSource
 from coordpath_governance.reports.compose import ReportFacts, compose
 from coordpath_governance.reports.document import (
@@ -53,7 +53,7 @@ from coordpath_governance.reports.impact import shift_moments
 from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
 from coordpath_governance.reports.problem import problem_on_moments, problem_on_rows
 from coordpath_governance.reports.replay import Replay
-from coordpath_governance.reports.row_evidence import glm_row_evidence, row_evidence
+from coordpath_governance.reports.row_evidence import row_evidence
 from coordpath_governance.reports.steps import Labels, steps_as_units
 from coordpath_governance.reports.transformed_target import predicted_function, score_threshold
 from coordpath_governance.reports.version_parts import Environments
@@ -61,7 +61,7 @@ from coordpath_governance.reports.version_parts import Environments
 __all__ = [
     "DEFAULT_MAX_STEPS",
     "Progress",
-    "Reference",
+    "ReferenceData",
     "Request",
     "make_report",
     "settings_for",
@@ -75,11 +75,16 @@ DEFAULT_MAX_STEPS = 10
 
 
 @dataclass(frozen=True)
-class Reference:
-    """The reference data: rows, or moments that a training script logged; and what is said about them."""
+class ReferenceData:
+    """The data on which a change is measured: rows, or moments that a training script logged; and facts about them.
 
-    data: RowSource | LoggedReference
+    ``weight``, ``offset`` and ``exposure`` are names of columns. ``missing`` says whether rows with missing values that a
+    model cannot score are an error (``fail``) or left out (``drop``).
+    """
+
+    data: RowSource | LoggedMoments
     target: str
+    _: KW_ONLY
     weight: str | None = None
     role: Role = "not stated"
     period: str | None = None
@@ -150,7 +155,7 @@ def version_facts(model: LinearModel, label: str, aliases: Sequence[str] = ()) -
 def make_report(
     champion: LinearModel | None,
     candidate: LinearModel,
-    reference: Reference,
+    reference: ReferenceData,
     request: Request,
     progress: Progress | None = None,
     replay: Replay | None = None,
@@ -173,8 +178,8 @@ def make_report(
         ) from error
 
 
-def _make(reference: Reference, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReportDocument:
-    if isinstance(reference.data, LoggedReference):
+def _make(reference: ReferenceData, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReportDocument:
+    if isinstance(reference.data, LoggedMoments):
         findings = flow.on_logged_moments(reference.data)
     else:
         findings = flow.on_rows(reference.data, replay)
@@ -213,11 +218,11 @@ class _Findings:
 class _Flow:
     """Align, solve, measure: on rows, or on moments that somebody logged."""
 
-    def __init__(self, pair: ModelPair, reference: Reference, request: Request, told: Progress) -> None:
+    def __init__(self, pair: ModelPair, reference: ReferenceData, request: Request, told: Progress) -> None:
         self.pair, self.reference, self.settings, self.told = pair, reference, request.settings, told
         self._counted = request.edition is not None
 
-    def on_logged_moments(self, logged: LoggedReference) -> _Findings:
+    def on_logged_moments(self, logged: LoggedMoments) -> _Findings:
         """A quadratic cost needs nothing else, but says nothing of rows."""
         named = (self.settings.threshold, self.settings.segments, self.reference.offset, self.reference.exposure)
         if any(each not in (None, ()) for each in named):
@@ -272,27 +277,29 @@ class _Flow:
             return self._generalised(source, plan, collected, change, replay)
         problem = problem_on_moments(change, self.settings)
         solution = self._solve(problem)
-        on_rows = _path_on_rows(change, problem, solution, score_threshold(self.pair, self.settings))
-        scores = UnitScores.of(self.pair, collected.moments, change)
-        measures = measure_rows(source, plan, scores, on_rows, lambda n: self.told("measuring rows", n), collected.kept)
-        rows = row_evidence(measures, self.settings.threshold, counted=self._counted)
-        return _Findings(collected.moments, collected.rows_dropped, change, problem, solution, rows, inputs=collected.inputs)
+        columns = UnitColumns.of(self.pair, collected.moments, change)
+        rows = RowPasses(source, plan, columns, collected.kept, once=True)
+        path = _path_of_units(change, problem, solution, columns.units, score_threshold(self.pair, self.settings))
+        measures = measure_path(rows, SquaredError(), path, lambda n: self.told("measuring rows", n))
+        threshold = self.settings.threshold
+        evidence = row_evidence(measures, path, (threshold, threshold), counted=self._counted)
+        return _Findings(
+            collected.moments, collected.rows_dropped, change, problem, solution, evidence, inputs=collected.inputs
+        )
 
     def _generalised(
         self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, replay: Replay | None
     ) -> _Findings:
         pair, settings = self.pair, self.settings
-        rows = GlmRows(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
+        rows = RowPasses(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
         cost = cost_on_rows(pair, change, rows, plan.target)
         problem = problem_on_rows(change, settings, cost)
         labels = Labels.of(change)
         solution = self._solve(problem) if replay is None else replay.solution(problem, labels)
         path = glm_path_on_rows(pair, problem, solution, labels, settings)
-        measures = measure_glm_rows(rows, cost.family, path, lambda n: self.told("measuring rows", n))
+        measures = measure_path(rows, cost.family, path, lambda n: self.told("measuring rows", n))
         glm = glm_facts(pair, cost.constant_cost(), change.gram.tolist())
-        evidence = glm_row_evidence(
-            measures, path, thresholds(pair, settings), settings.threshold_class, counted=self._counted
-        )
+        evidence = row_evidence(measures, path, thresholds(pair, settings), settings.threshold_class, counted=self._counted)
         return _Findings(
             collected.moments, collected.rows_dropped, change, problem, solution, evidence, glm, collected.inputs
         )
@@ -305,25 +312,31 @@ class _Flow:
         )
 
 
-def _path_on_rows(change: Change, problem: PathProblem, solution: Solution, threshold: float | None) -> PathOnRows:
-    """The path in the form that the rows are measured along."""
-    mean, sd = shift_moments(change, problem)
+def _path_of_units(
+    change: Change, problem: PathProblem, solution: Solution, units: Sequence[str], threshold: float | None
+) -> PathOnRows:
+    """The path under the squared error, as it is measured on rows: which of the ``units`` each step moves."""
+    labels, path = Labels.of(change), solution.path
+    cut = None if threshold is None else CutOff(threshold)
     return PathOnRows(
-        steps=steps_as_units(solution.path, Labels.of(change)),
-        deltas=tuple(step.delta for step in solution.path.steps),
-        start_cost=solution.path.start_cost,
-        shift_mean=mean,
-        shift_sd=sd,
-        threshold=threshold,
+        scores=UnitScores.of(units, steps_as_units(path, labels)),
+        costs=(path.start_cost, *(step.cost for step in path.steps)),
+        deltas=tuple(step.delta for step in path.steps),
+        size=problem.quadratic.constant,
+        steps=tuple(labels.title(step) for step in path.steps),
+        champion_cut=cut,
+        candidate_cut=cut,
+        shift_grid=shift_moments(change, problem),
+        by_version=False,
     )
 
 
-def _data_facts(reference: Reference, findings: _Findings, model: LinearModel) -> DataFacts:
+def _data_facts(reference: ReferenceData, findings: _Findings, model: LinearModel) -> DataFacts:
     source, moments = reference.data, findings.moments
-    logged = isinstance(source, LoggedReference)
+    logged = isinstance(source, LoggedMoments)
     return DataFacts(
-        kind="moments" if isinstance(source, LoggedReference) else source.kind,
-        name="moments logged with the run" if isinstance(source, LoggedReference) else source.name,
+        kind="moments" if isinstance(source, LoggedMoments) else source.kind,
+        name="moments logged with the run" if isinstance(source, LoggedMoments) else source.name,
         sha256=source.sha256,
         target=reference.target,
         weight=reference.weight,

@@ -6,35 +6,25 @@ from dataclasses import asdict
 from typing import Any
 
 from coordpath_governance.reference.decisions import FlipMeasures
-from coordpath_governance.reference.glm_rows import GlmPathOnRows, GlmRowMeasures
-from coordpath_governance.reference.rows import RowMeasures
+from coordpath_governance.reference.measure_path import PathOnRows, RowMeasures
+from coordpath_governance.reference.versions import VersionMeasures
 from coordpath_governance.reports.impact_parts import ClassFlip, Flips, FlipStep, GlmRowMetrics, RowEvidence, SegmentImpact
 
-__all__ = ["glm_row_evidence", "row_evidence"]
+__all__ = ["row_evidence"]
 
 
-def row_evidence(measures: RowMeasures, threshold: float | None, *, counted: bool = True) -> RowEvidence:
-    """Of a path under the squared error; both versions decide at ``threshold``.
-
-    ``counted``: with the rows themselves and each version's share, which reports of the first edition do not have.
-    """
-    flips = None
-    if threshold is not None and measures.flips is not None:
-        flips = Flips(threshold=threshold, **_shares(measures.flips, counted=counted))
-    return _evidence(measures, flips)
-
-
-def glm_row_evidence(
-    measures: GlmRowMeasures,
-    path: GlmPathOnRows,
+def row_evidence(
+    measures: RowMeasures,
+    path: PathOnRows,
     thresholds: tuple[float | None, float | None],
-    threshold_class: str | None,
+    threshold_class: str | None = None,
     *,
     counted: bool = True,
 ) -> RowEvidence:
-    """Of a path under another loss; each version decides at its own threshold, and has figures of its own.
+    """The evidence of a measured path; each version decides at its own threshold.
 
-    ``thresholds`` are the champion's and the candidate's, both of ``threshold_class``.
+    ``thresholds`` are the champion's and the candidate's, both of ``threshold_class``. ``counted``: with the rows that flip
+    and each version's share, which reports of the first edition do not have.
     """
     flips = None
     champion, candidate = thresholds
@@ -43,35 +33,13 @@ def glm_row_evidence(
             threshold=None if len(path.classes) > 2 else candidate,
             **_shares(measures.flips, counted=counted),
             champion_threshold=champion if champion != candidate else None,
-            steps=tuple(FlipStep(**asdict(step)) for step in measures.flips.steps),
+            steps=tuple(FlipStep(**asdict(step)) for step in measures.flips.steps) if path.by_version else (),
             classes=tuple(
                 ClassFlip(before=path.classes[each.before], after=path.classes[each.after], flips=each.flips)
                 for each in measures.flips.classes
             ),
             threshold_class=threshold_class,
         )
-    observed = measures.champion_metrics.observed
-    sides = (
-        GlmRowMetrics(**asdict(metrics) | {"observed": observed})
-        for metrics in (measures.champion_metrics, measures.candidate_metrics)
-    )
-    return _evidence(measures, flips, *sides)
-
-
-def _shares(flips: FlipMeasures, *, counted: bool) -> dict[str, Any]:
-    shares = {"up": flips.up, "down": flips.down}
-    if not counted:
-        return shares
-    names = ("rows_up", "rows_down", "champion_yes", "candidate_yes")
-    return shares | {name: getattr(flips, name) for name in names}
-
-
-def _evidence(
-    measures: RowMeasures,
-    flips: Flips | None,
-    champion_metrics: GlmRowMetrics | None = None,
-    candidate_metrics: GlmRowMetrics | None = None,
-) -> RowEvidence:
     return RowEvidence(
         step_se=measures.step_se,
         total_se=measures.total_se,
@@ -83,6 +51,21 @@ def _evidence(
         shift_largest=measures.shift_largest,
         flips=flips,
         segments=tuple(SegmentImpact(**asdict(segment)) for segment in measures.segments),
-        champion_metrics=champion_metrics,
-        candidate_metrics=candidate_metrics,
+        champion_metrics=_metrics(measures.champion_metrics, measures.champion_metrics),
+        candidate_metrics=_metrics(measures.candidate_metrics, measures.champion_metrics),
     )
+
+
+def _metrics(version: VersionMeasures | None, champion: VersionMeasures | None) -> GlmRowMetrics | None:
+    """The figures of a version; what was observed is the same for both, so it is taken from the champion's."""
+    if version is None or champion is None:
+        return None
+    return GlmRowMetrics(**asdict(version) | {"observed": champion.observed})
+
+
+def _shares(flips: FlipMeasures, *, counted: bool) -> dict[str, Any]:
+    shares = {"up": flips.up, "down": flips.down}
+    if not counted:
+        return shares
+    names = ("rows_up", "rows_down", "champion_yes", "candidate_yes")
+    return shares | {name: getattr(flips, name) for name in names}

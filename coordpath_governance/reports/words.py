@@ -21,9 +21,9 @@ from coordpath_governance.reports.class_words import (
     ClassWeights,
     class_calibration,
     trained_with,
-    weight_text,
 )
 from coordpath_governance.reports.document import Counts, DataFacts, PathFacts, Settings, Summary
+from coordpath_governance.reports.editions import EDITION, Edition, is_before
 from coordpath_governance.reports.impact_parts import GlmFacts, GlmMetrics, Impact
 from coordpath_governance.reports.thresholds import (
     NOWHERE,
@@ -70,11 +70,12 @@ def summarise(
     own: OwnThresholds = NOWHERE,
     settings: Settings | None = None,
     weights: ClassWeights = UNWEIGHTED,
+    edition: Edition | None = EDITION,
 ) -> Summary:
     """Headline and sentences; ``versions`` are the labels of champion (None: from zero) and candidate.
 
     ``own`` are the versions' own thresholds, of the class that the ``settings`` name; ``weights`` the class weights that
-    they were trained with.
+    they were trained with; ``edition`` that of the report.
     """
     loss = _loss(data, glm)
     direction = _direction(path, impact)
@@ -97,8 +98,8 @@ def summarise(
         *_decisions(data, impact, glm, settings),
         *counted_elsewhere(impact.flips, own),
         *_calibration(versions[0] is not None, data, impact, glm),
-        *class_calibration(versions, data, impact, glm, weights),
-        *_useless(impact, glm, weights),
+        *class_calibration(versions, data, impact, glm, weights, edition),
+        *_useless(versions[0] is not None or is_before(edition, 3), impact, glm, weights, edition),
     ]
     return Summary(
         direction=direction,
@@ -195,12 +196,10 @@ def certificate_sentence(path: PathFacts) -> str:
             "No other order of these steps keeps the in-between models more accurate on these rows (proved); it says "
             "nothing about causes."
         )
-    if path.status == "bounded":
-        return (
-            f"No order can be better by more than {significant(path.gap_per_step, 2)} per step on average "
-            f"({percent(path.gap)} of what an order could still change)."
-        )
-    return "How much better another order could be is not known."
+    return (
+        f"No order can be better by more than {significant(path.gap_per_step, 2)} per step on average "
+        f"({percent(path.gap)} of what an order could still change)."
+    )
 
 
 def limits(
@@ -212,8 +211,10 @@ def limits(
     merged: tuple[str, ...],
     has_rows: bool,
     glm: GlmFacts | None = None,
+    weights: ClassWeights = UNWEIGHTED,
+    edition: Edition | None = EDITION,
 ) -> tuple[str, ...]:
-    """What this report cannot tell, for these data and models."""
+    """What this report of an ``edition`` cannot tell, for these data and models, trained with these class ``weights``."""
     out = [
         "These figures hold for the reference data named here. They say nothing of other populations or the future.",
         "A coefficient is not a cause: correlated features share their effect, and another model may share it differently.",
@@ -244,8 +245,7 @@ def limits(
         )
     out += _segments_without_values(impact)
     out += _separated(path, glm)
-    weights = tuple(weight_text(model.regularisation) for model in (models.champion, models.candidate))
-    out += _useless(impact, glm, (weights[0], weights[1]))
+    out += _useless(models.has_champion or is_before(edition, 3), impact, glm, weights, edition)
     if data.rows_dropped:
         why = "with a rare level or a missing value" if data.kind == "moments" else "with a missing value"
         out.append(f"{count(data.rows_dropped)} rows {why} were left out; the models were not judged on such rows.")
@@ -300,19 +300,26 @@ def _separated(path: PathFacts, glm: GlmFacts | None) -> list[str]:
     return [told + "How far the versions are from the best possible model says little here."]
 
 
-def _useless(impact: Impact, glm: GlmFacts | None, weights: ClassWeights) -> list[str]:
-    """A warning where neither version is better than a constant; ranked the wrong way round, classes may be swapped."""
-    sides = (impact.champion, impact.candidate)
+def _useless(
+    has_champion: bool, impact: Impact, glm: GlmFacts | None, weights: ClassWeights, edition: Edition | None
+) -> list[str]:
+    """A warning where no version is better than a constant; ranked the wrong way round, classes may be swapped.
+
+    Class weights are named as the cause only if every version that there is was trained with some.
+    """
+    sides = (impact.champion, impact.candidate) if has_champion else (impact.candidate,)
     explained = [side.explained if isinstance(side, GlmMetrics) else side.r2 for side in sides]
     if any(share is None or share >= 0 for share in explained):
         return []
-    constant = "their mean" if glm is None else "the best constant"
+    who = "Both versions predict" if has_champion else "The candidate predicts"
+    worse = f"{who} these data worse than {'their mean' if glm is None else 'the best constant'} would"
     areas = [side.auc for side in sides if isinstance(side, GlmMetrics) and side.auc is not None]
     ranked_wrongly = bool(areas) and max(areas) < _CHANCE
-    if any(weights) and not ranked_wrongly:
-        return [f"Both versions predict these data worse than {constant} would; the likely cause: {trained_with(weights)}."]
+    weighted = any(weights) if is_before(edition, 3) else all(weights[-len(sides) :])
+    if weighted and not ranked_wrongly:
+        return [f"{worse}; the likely cause: {trained_with(weights)}."]
     swapped = " and its labels are not swapped" if ranked_wrongly else ""
-    return [f"Both versions predict these data worse than {constant} would: check that the target column is right{swapped}."]
+    return [f"{worse}: check that the target column is right{swapped}."]
 
 
 def _constant_target(data: DataFacts, glm: GlmFacts | None) -> list[str]:

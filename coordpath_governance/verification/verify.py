@@ -35,7 +35,7 @@ from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
 from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.reference.design import DesignColumn
-from coordpath_governance.reference.logged import LoggedReference, read_reference
+from coordpath_governance.reference.logged import LoggedMoments, read_logged_moments
 from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.rendering.change_report import ChangeReport
@@ -43,9 +43,9 @@ from coordpath_governance.reports.class_words import class_weights
 from coordpath_governance.reports.coefficients import merged_levels
 from coordpath_governance.reports.compose import NOT_ASSESSED, ReportFacts, compose, document_digest
 from coordpath_governance.reports.document import Assessment, ChangeReportDocument
-from coordpath_governance.reports.editions import EDITION, later_fields
+from coordpath_governance.reports.editions import later_fields
 from coordpath_governance.reports.glm import glm_facts
-from coordpath_governance.reports.make import Progress, Reference, Request, make_report
+from coordpath_governance.reports.make import Progress, ReferenceData, Request, make_report
 from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.steps import Labels
 from coordpath_governance.reports.thresholds import own_thresholds
@@ -185,7 +185,7 @@ def verify_report(report: ChangeReport, data: Path | None = None, progress: Prog
     result.checks.append(Check("arithmetic", "the report is as it was written (digest)", findings))
     evidence = evidence_of(document)
     result.checks.append(_check_arithmetic(document, evidence))
-    if document.edition == EDITION:
+    if document.edition is not None:
         result.checks.append(_check_words(document, evidence))
     else:
         result.checks += [_check_edition(document)]
@@ -267,7 +267,8 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
     labels = (champion.label if champion else None, document.subject.candidate.label)
     parts = (document.data, document.counts, document.path, document.impact, document.glm)
     own = own_thresholds(document.models, document.settings.threshold_class)
-    summary = summarise(labels, *parts, own, document.settings, class_weights(document.models))
+    weights = class_weights(document.models, document.edition)
+    summary = summarise(labels, *parts, own, document.settings, weights, document.edition)
     try:
         pair = ModelPair(evidence.champion, evidence.candidate).weighted(evidence.moments)
         merged = merged_levels(align(pair, evidence.moments))
@@ -275,7 +276,7 @@ def _check_words(document: ChangeReportDocument, evidence: Evidence) -> Check:
         return Check("arithmetic", _WORDS, (f"limits: cannot be laid out again: {str(error)[:300]}",))
     told = (document.data, document.counts, document.path, document.impact)
     remarks = training_remarks(document.subject, document.data)
-    stated = (*limits(pair, *told, merged, document.rows is not None, document.glm), *remarks)
+    stated = (*limits(pair, *told, merged, document.rows is not None, document.glm, weights, document.edition), *remarks)
     findings = [] if summary == document.summary else ["summary: the sentences do not say what the figures say"]
     findings += [] if stated == document.limits else ["limits: the list is not the one that follows from models and data"]
     return Check("arithmetic", _WORDS, tuple(findings))
@@ -383,8 +384,15 @@ def _check_data(document: ChangeReportDocument, evidence: Evidence, path: Path, 
         same = source.sha256 == facts.sha256
         found = () if same else (f"the report names {facts.sha256[:16]}…, the data are {source.sha256[:16]}…",)
         checks.append(Check("data", "these are the data that the report names (SHA-256)", found))
-    reference = Reference(
-        source, facts.target, facts.weight, facts.role, facts.period, facts.missing, facts.offset, facts.exposure
+    reference = ReferenceData(
+        source,
+        facts.target,
+        weight=facts.weight,
+        role=facts.role,
+        period=facts.period,
+        missing=facts.missing,
+        offset=facts.offset,
+        exposure=facts.exposure,
     )
     request = Request(document.subject, document.facts, document.settings, document.environments, document.edition)
     what = "moments, standard errors and impact follow from the data"
@@ -404,12 +412,12 @@ def _replay(document: ChangeReportDocument, problem: PathProblem) -> Replay | No
     return Replay(problem.cost, lambda fresh, labels: _recorded_solution(document, fresh, labels))
 
 
-def _logged(document: ChangeReportDocument, path: Path) -> LoggedReference:
+def _logged(document: ChangeReportDocument, path: Path) -> LoggedMoments:
     """The logged reference.json, which is what a report on logged moments names as its data."""
     run = document.subject.candidate.run_id
     what = f"this report was made from logged moments: give coordpath/reference.json of the run {run or 'that logged them'}"
     try:
-        return read_reference(path.read_bytes())
+        return read_logged_moments(path.read_bytes())
     except OSError as error:
         raise NotFoundError(f"cannot read '{path}' ({error.strerror}); {what}") from error
     except ReferenceDataError as error:

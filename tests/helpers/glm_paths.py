@@ -12,9 +12,9 @@ from coordpath_governance.costs import Family, GlmCost, family_of
 from coordpath_governance.reference.collect import collect_moments
 from coordpath_governance.reference.decisions import CutOff
 from coordpath_governance.reference.design import Design, NumericColumn
-from coordpath_governance.reference.glm_rows import GlmPathOnRows
+from coordpath_governance.reference.measure_path import ModelScores, PathOnRows
 from coordpath_governance.reference.plan import ReadingPlan
-from coordpath_governance.reference.row_passes import GlmRows
+from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reference.sources import TableSource
 
 FAMILY = {"logistic": "binomial"}
@@ -101,14 +101,26 @@ class OnRows:
     def plan(self, **options: object) -> ReadingPlan:
         return reading(self.kind, weight=self.weight, exposure=self.exposure, **options)
 
-    def rows(self, **options: object) -> GlmRows:
+    def rows(self, **options: object) -> RowPasses:
         source, plan = TableSource(self.frame), self.plan(**options)
-        return GlmRows(source, plan, PlainColumns(), collect_moments(source, plan).kept)
+        return RowPasses(source, plan, PlainColumns(), collect_moments(source, plan).kept)
 
-    def path(self, champion: float | None = None, candidate: float | None = None) -> GlmPathOnRows:
+    def path(self, champion: float | None = None, candidate: float | None = None) -> PathOnRows:
         costs = GlmCost(self.family, self.rows()).values(self.betas)
         cuts = (None if each is None else CutOff(each) for each in (champion, candidate))
-        return GlmPathOnRows(self.betas, ("a", "c", "b"), tuple(costs.tolist()), self.classes, *cuts)
+        return self.path_of(self.betas, ("a", "c", "b"), tuple(costs.tolist()), *cuts)
+
+    def path_of(self, betas, steps, costs, champion_cut=None, candidate_cut=None) -> PathOnRows:
+        return PathOnRows(
+            scores=ModelScores(betas, self.family.scores),
+            costs=costs,
+            deltas=tuple(np.diff(costs).tolist()),
+            size=max(costs),
+            steps=steps,
+            classes=self.classes,
+            champion_cut=champion_cut,
+            candidate_cut=candidate_cut,
+        )
 
     def mean(self, values: np.ndarray) -> float:
         return float(self.w @ values / self.w.sum())

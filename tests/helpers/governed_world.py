@@ -21,7 +21,7 @@ from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_p
 from coordpath_governance.reference.sources import TableSource
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
-from coordpath_governance.reports.make import Reference, Request, make_report, settings_for
+from coordpath_governance.reports.make import ReferenceData, Request, make_report, settings_for
 from coordpath_governance.review.decisions import approve, declare, reject, waive
 from coordpath_governance.review.gate import ask_gate, record_report
 from coordpath_governance.review.guard import Guard
@@ -91,7 +91,7 @@ def plain_document(name, champion, version, sources=(FILES, FILES)):
     subject = Subject(name=name, champion=facts(name, champion) if champion else None, candidate=facts(name, version))
     request = Request(subject, ChangeFacts(), settings_for())
     before = model(champion, sources[0]) if champion else None
-    return make_report(before, model(version, sources[1]), Reference(rows(), "y", role="holdout"), request)
+    return make_report(before, model(version, sources[1]), ReferenceData(rows(), "y", role="holdout"), request)
 
 
 class Registry:

@@ -19,6 +19,8 @@ from helpers.commands import PATIENCE
 from helpers.mlflow_store import MLFLOW_SETTINGS
 
 _TO_STOP = 10.0
+PATIENT = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "180"}
+"""For server and client: a machine that does much else takes long to make a report while a version is registered."""
 
 
 @contextlib.contextmanager
@@ -36,7 +38,7 @@ def mlflow_server(
             stderr=subprocess.STDOUT,
             cwd=folder,
             start_new_session=True,
-            env={**settings, **(environment or {})},
+            env={**settings, **PATIENT, **(environment or {})},
         )
         try:
             uri = f"http://127.0.0.1:{port}"

@@ -253,5 +253,5 @@ def build(evidence: Evidence, choose: Callable[[Evidence], list[int]]) -> dict[s
             "seed": 0,
         },
         "digest": "5a0f" * 16,
-        "edition": 2,
+        "edition": 3,
     }

@@ -22,7 +22,7 @@ from coordpath_governance.models import model_digest
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.registry.versions import ModelPointer, point_at
 from coordpath_governance.reports.document import ChangeFacts
-from coordpath_governance.reports.make import Reference, settings_for
+from coordpath_governance.reports.make import ReferenceData, settings_for
 
 TARGET = "price"
 NOW = "2026-01-02T03:04:05+00:00"
@@ -42,7 +42,7 @@ class Case:
         self.report = self.make(reason)
 
     def make(self, reason=None):
-        reference = Reference(open_source(self.store.rows.csv), TARGET)
+        reference = ReferenceData(open_source(self.store.rows.csv), TARGET)
         facts = ChangeFacts(reason=reason)
         return report_on_versions(self.store.client, self.champion, self.candidate, reference, facts, settings_for())
 

@@ -16,7 +16,7 @@ from coordpath_governance.governance.version_report import report_on_versions
 from coordpath_governance.reference.sources import open_source
 from coordpath_governance.registry.versions import point_at
 from coordpath_governance.reports.document import ChangeFacts
-from coordpath_governance.reports.make import Reference, settings_for
+from coordpath_governance.reports.make import ReferenceData, settings_for
 from coordpath_governance.signing.keys import new_key
 
 GUIDE = Path(__file__).parents[2] / "docs" / "attestation.md"
@@ -32,7 +32,7 @@ def attested(store, tmp_path):
     """A folder with a report, its attestation and the public key; and the name of the model."""
     name = store.register(f"attested {uuid.uuid4().hex}", store.first, store.second)
     champion, candidate = (point_at(store.client, name, version) for version in "12")
-    reference = Reference(open_source(store.rows.csv), "price", role="holdout")
+    reference = ReferenceData(open_source(store.rows.csv), "price", role="holdout")
     report = report_on_versions(store.client, champion, candidate, reference, ChangeFacts(), settings_for())
     files = {
         "change_report.json": report.to_bytes(),

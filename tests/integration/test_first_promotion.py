@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.server, pytest.mark.no_cover]
 GUIDE = Path(__file__).parents[2] / "docs" / "governance.md"
 TITLE = "## From an existing registry to the first approved promotion"
 MOST = 12
+IN_WORDS = {8: "eight", 9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}
 ONLY_LOOK = ("gate", "policy check")
 
 
@@ -74,4 +75,6 @@ def test_the_guide_leads_to_the_first_approved_promotion(place):
 def test_it_takes_no_more_commands_than_promised():
     counted = [line for block in blocks() for line in commands(block) if not line.startswith(ONLY_LOOK)]
     assert len(counted) <= MOST
+    for document in (GUIDE, GUIDE.parents[1] / "README.md"):
+        assert f"{IN_WORDS[len(counted)]} commands" in document.read_text(encoding="utf-8")
     assert len([line for line in counted if line.startswith("review ")]) == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import mlflow
 import pytest
 import requests
-from helpers.mlflow_server import mlflow_server
+from helpers.mlflow_server import PATIENT, mlflow_server
 from helpers.mlflow_store import Store, use
 from mlflow.exceptions import MlflowException
 from mlflow.tracking._model_registry.utils import _get_store
@@ -115,7 +115,8 @@ def _guarded(tmp_path_factory):
 @pytest.fixture
 def guarded(_guarded, monkeypatch):
     """The guarded server's store, as MLflow's current one while the test runs."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", _guarded.uri)
+    for name, value in {"MLFLOW_TRACKING_URI": _guarded.uri, **PATIENT}.items():
+        monkeypatch.setenv(name, value)
     use(_guarded.uri)
     yield _guarded
     use(None)

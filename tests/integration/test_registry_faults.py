@@ -25,7 +25,7 @@ from coordpath_governance.reference.sources import open_source
 from coordpath_governance.registry.connection import connect, registry_errors
 from coordpath_governance.registry.versions import point_at
 from coordpath_governance.reports.document import ChangeFacts
-from coordpath_governance.reports.make import Reference, settings_for
+from coordpath_governance.reports.make import ReferenceData, settings_for
 
 NOW = "2026-01-02T03:04:05+00:00"
 COMPLETE = "coordpath.report_sha256"
@@ -343,7 +343,7 @@ def test_a_server_that_fails_while_attaching_leaves_no_half_report_that_looks_wh
     """At every request: another report is there, and the next run ends with the new one, whole."""
     versions = Versions(remote)
     sides = [point_at(remote.client, versions.name, version) for version in "12"]
-    reference = Reference(open_source(remote.rows.csv), "price")
+    reference = ReferenceData(open_source(remote.rows.csv), "price")
     reports = [
         report_on_versions(remote.client, *sides, reference, ChangeFacts(reason=why), settings_for())
         for why in ("one", "two")

@@ -1,1 +1,1 @@
-"""Orders: every changed unit moves exactly once, or the best m do and then all the rest."""
+"""Orders under a quadratic cost: every changed unit moves once. Chains ∅ ⊂ S₁ ⊂ S₂ … of moved units, and their bounds."""

@@ -1,4 +1,14 @@
-"""Every changed unit moves exactly once, or the best m do and then all the rest: only the order is open."""
+"""Every changed unit moves exactly once, or the best m do and then all the rest: only the order is open.
+
+Units that every good chain moves first, or that none moves early, are put aside before a solver starts, so that they cost
+it no digits. If Σαₖ e(S_k) ≤ B then ‖r_k‖² = e(S_k) ≤ B/αₖ, and the unit u that moves at step k has
+
+    ‖p_u‖ = ‖r_k − r_{k−1}‖ ≤ ‖r_k‖ + ‖r_{k−1}‖.
+
+A unit longer than that for every k is not among the first n of any chain as good as one already known. Two columns that
+are almost one, with large opposite changes, are such units. Left in, they would drown all differences in their rounding.
+And where α₁·e({u}) > B for all units but one, that one moves first: a start that is far off drowns the others, too.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +18,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.chains.chain_rules import chain_rules
-from coordpath_governance.paths.chains.heavy_units import first_unit, light_units
-from coordpath_governance.paths.chains.set_function import build_set_function, order_chain
 from coordpath_governance.paths.conflicts import dearer_target
-from coordpath_governance.paths.orders.order_stops import check_order, order_stops
+from coordpath_governance.paths.orders.chain_rules import chain_rules
 from coordpath_governance.paths.orders.ruled_ends import solve_order
-from coordpath_governance.paths.outcome import Outcome, Stop, excess_of_stops, measure_stops, normalise, nothing_at_all
+from coordpath_governance.paths.orders.set_function import build_set_function, forward_order, order_chain
+from coordpath_governance.paths.outcome import (
+    Outcome,
+    Stop,
+    check_order,
+    excess_of_stops,
+    measure_stops,
+    normalise,
+    nothing_at_all,
+    order_stops,
+)
 from coordpath_governance.paths.patience import FOREVER, Patience
-from coordpath_governance.paths.solvers.listed import forward_order
 from coordpath_governance.paths.solvers.protocol import ChainTask
 from coordpath_governance.paths.weights import ExplicitWeights
 
@@ -24,8 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from coordpath_governance.paths.problem import PathProblem
+    from coordpath_governance.paths.solvers.protocol import ChainTask
 
-__all__ = ["QuadraticOrders"]
+__all__ = ["QuadraticOrders", "first_unit", "light_units"]
 
 
 class QuadraticOrders:
@@ -163,3 +180,36 @@ def _floor(problem: PathProblem, weight: float, exponent: int) -> float:
     target = problem.start if problem.target is None else problem.target
     with np.errstate(over="ignore"):
         return 2.0 * weight * float(np.ldexp(problem.quadratic.bend(None, np.stack([problem.start, target])), -exponent))
+
+
+_MARGIN = 1.0 + 1e-6
+_FAR = 1e3
+"""How many times the sum along a good chain the excess of the start must be, to matter."""
+
+
+def first_unit(task: ChainTask) -> int | None:
+    """The unit that every chain as good as the greedy one moves first, if the start is far off and there is one."""
+    function = task.function
+    if task.depth == 0 or float(task.alphas[0]) <= 0.0:
+        return None
+    greedy_value = task.evaluate(forward_order(function)) + 2.0 * task.rounding
+    if function.e0 <= _FAR * greedy_value:
+        return None
+    alone = function.e0 + function.linear + np.diag(function.quadratic)
+    possible = np.flatnonzero(task.alphas[0] * alone <= _MARGIN * greedy_value)
+    return int(possible[0]) if len(possible) == 1 else None
+
+
+def light_units(task: ChainTask) -> list[int]:
+    """All units but those that are certainly moved after the first n; all of them if that leaves too few."""
+    function = task.function
+    everything = list(range(function.size))
+    if task.depth == 0 or float(task.alphas.min()) <= 0.0:
+        return everything
+    greedy_value = task.evaluate(forward_order(function))
+    reach = np.sqrt(greedy_value / task.alphas)
+    before = np.concatenate([[np.sqrt(function.e0)], reach[:-1]])
+    limit = _MARGIN * float((reach + before).max())
+    lengths = np.sqrt(np.sum(function.columns * function.columns, axis=0))
+    light = [u for u in everything if lengths[u] <= limit]
+    return light if len(light) >= task.depth else everything

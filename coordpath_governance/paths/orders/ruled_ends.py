@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import SolverUnavailableError
-from coordpath_governance.paths.chains.chain_rules import chain_rules
 from coordpath_governance.paths.conflicts import conflict_of
+from coordpath_governance.paths.orders.chain_rules import chain_rules
 from coordpath_governance.paths.solvers.table import choose_order_solver
 
 if TYPE_CHECKING:

@@ -82,14 +82,14 @@ class ChainTable:
         new_rows[0], count = 0, 1
         for rows in self.rows:
             own = np.flatnonzero(alive[rows.start : rows.stop])
-            kept = alive[rows.before[:, own]]
-            left = kept.sum(axis=0)
+            usable = alive[rows.before[:, own]]
+            left = usable.sum(axis=0)
             alive[rows.start + own[left == 0]] = False
-            some = np.flatnonzero(left)
-            if len(some):
-                places = own[some]
-                slots = np.argsort(~kept[:, some], axis=0, kind="stable")[: left.max()]
-                slots = np.where(np.arange(len(slots))[:, None] < left[some], slots, slots[0])
+            entered = np.flatnonzero(left)
+            if len(entered):
+                places = own[entered]
+                slots = np.argsort(~usable[:, entered], axis=0, kind="stable")[: left.max()]
+                slots = np.where(np.arange(len(slots))[:, None] < left[entered], slots, slots[0])
                 new_rows[rows.start + places] = count + np.arange(len(places))
                 groups.append(
                     _Rows(count, count + len(places), new_rows[rows.before[slots, places]], rows.moved[slots, places])

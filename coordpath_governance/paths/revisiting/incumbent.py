@@ -22,7 +22,7 @@ class Incumbent:
     def __init__(self, task: WalkTask, work: int, rounding: float) -> None:
         self.task, self.rounding, self.left = task, rounding, work
         self.walk, self.value = task.first, task.evaluate(task.first)
-        self._seen = {self.walk}
+        self._offered = {self.walk}
         self._late = False
 
     @property
@@ -36,8 +36,8 @@ class Incumbent:
 
     def offer(self, walk: tuple[int, ...]) -> None:
         """Fit the values of a walk, unless it was seen before, and keep it if it is better."""
-        if walk not in self._seen:
-            self._seen.add(walk)
+        if walk not in self._offered:
+            self._offered.add(walk)
             value = self.task.evaluate(walk)
             if value < self.value:
                 self.walk, self.value = walk, value

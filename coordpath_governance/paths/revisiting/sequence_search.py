@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths.revisiting.skeletons import Spans
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["SequenceSearch"]
 
 _NODE_WORK = 100_000
-"""Work of one fit besides its arithmetic, where a move in a table is 1."""
+"""Work of one fit in addition to its arithmetic, where a move in a table is 1."""
 
 _REPORTED = 1_000
 """Beginnings continued between two reports."""
@@ -60,8 +60,8 @@ class SequenceSearch:
             if len(begun) + 1 == self.task.terms:
                 complete = min([complete, *(least for least, _ in following)])
                 continue
-            for each in following:
-                heapq.heappush(heap, each)
+            for beginning in following:
+                heapq.heappush(heap, beginning)
             continued += 1
             if continued % _REPORTED == 0:
                 self.task.report("sequences of moves", self.incumbent.value, min(bound, complete))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,5 +134,5 @@ def _spend(units: tuple[tuple[int, int], ...], spare: int) -> Iterator[tuple[Spe
 def orthonormal(block: NDArray[np.float64]) -> NDArray[np.float64]:
     """A basis of the span of columns of length 1 or 0, without directions that are nothing but rounding."""
     left, values, _ = np.linalg.svd(block, full_matrices=False)
-    kept = values > EPS * max(block.shape) * values.max(initial=0.0)
-    return np.ascontiguousarray(left[:, kept])
+    significant = values > EPS * max(block.shape) * values.max(initial=0.0)
+    return np.ascontiguousarray(left[:, significant])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -57,13 +57,13 @@ def box_values(spans: Spans, skeleton: Skeleton, longest: float, *, every: bool)
     if every:
         ranges = _within_reach(spans, skeleton, longest)
     elif len(skeleton.specials) == 1:
-        ranges = hulls.given(None)
+        ranges = hulls.boxes(None)
     elif hulls.sizes == [1, 1]:
         ranges = hulls.of_two(longest)
     else:
         return None
     for _ in range(_CONTRACTIONS if ranges else 0):
-        ranges = [_meet(own, hull) for own, hull in zip(ranges, hulls.given(ranges), strict=True)]
+        ranges = [_meet(own, hull) for own, hull in zip(ranges, hulls.boxes(ranges), strict=True)]
     if not ranges:
         return None
     box = np.concatenate(ranges, axis=1)
@@ -88,7 +88,7 @@ class _Hulls:
             ends = np.stack([np.minimum(shifts, 0.0).sum(axis=0), np.maximum(shifts, 0.0).sum(axis=0)])
             self.fixed.append(ends - spans.base @ spans.bases[u])
 
-    def given(self, ranges: Ranges | None) -> Ranges:
+    def boxes(self, ranges: Ranges | None) -> Ranges:
         """One range (2 × coordinates) a token, when other units are old, new or, if ranges are given, in between."""
         return [fixed + self._special(at, ranges) for at, fixed in enumerate(self.fixed)]
 
@@ -113,12 +113,12 @@ class _Hulls:
         g = float(first @ second)
         if 1 - g * g < _INDEPENDENT:
             return []
-        alone = [each + np.array([[-longest], [longest]]) for each in self.given(None)]
+        alone = [own_box + np.array([[-longest], [longest]]) for own_box in self.boxes(None)]
         far = [float(np.abs(fixed).max()) for fixed in self.fixed]
         together = [(far[0] + abs(g) * far[1]) / (1 - g * g), (far[1] + abs(g) * far[0]) / (1 - g * g)]
         return [
             np.array([[min(a[0, 0], h[0, 0], -radius)], [max(a[1, 0], h[1, 0], radius)]])
-            for a, h, radius in zip(alone, self.given(alone), together, strict=True)
+            for a, h, radius in zip(alone, self.boxes(alone), together, strict=True)
         ]
 
 
@@ -135,5 +135,5 @@ def _within_reach(spans: Spans, skeleton: Skeleton, longest: float) -> Ranges:
     return ranges
 
 
-def _meet(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.stack([np.maximum(one[0], other[0]), np.minimum(one[1], other[1])])
+def _meet(first: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.stack([np.maximum(first[0], other[0]), np.minimum(first[1], other[1])])

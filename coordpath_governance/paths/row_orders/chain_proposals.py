@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import SetFunction
+from coordpath_governance.paths.orders.set_function import SetFunction
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers.improvement import first_polish
 from coordpath_governance.paths.solvers.levels import Levels
@@ -68,10 +68,10 @@ def find_chain(inquiry: Inquiry) -> tuple[int, ...]:
         model = set_function(matrix, inquiry.slopes(point[None, :])[0] - matrix @ point)
         order = _best_order(ChainTask(model, task.alphas, task.seed, Patience(task.patience.expired)))
         reached = float(task.alphas @ inquiry.values(task.chain(order)))
-        enough = reached > value - _LITTLE * abs(value)
+        converged = reached > value - _LITTLE * abs(value)
         if reached < value:
             best, value, point = order, reached, task.alphas @ task.chain(order) / float(task.alphas.sum())
-        if enough or inquiry.over():
+        if converged or inquiry.over():
             break
     return _exchange(inquiry, best, matrix)
 
@@ -118,14 +118,14 @@ def _promising(order: Sequence[int], alphas: FloatArray, slopes: FloatArray, mat
     later = weights[:, None] * apart + np.diag(pull)[:, None] - pull
     earlier = np.zeros((size, size))
     earlier[1:] = weights[1:, None] * apart[:-1] + pull[1:] - np.diag(pull[1:])[:, None]
-    later, earlier, pulled, total = (np.cumsum(each, axis=0) for each in (later, earlier, pull, weights))
+    later, earlier, pulled, total = (np.cumsum(terms, axis=0) for terms in (later, earlier, pull, weights))
     forward = np.less.outer(np.arange(size), np.arange(size))
     insertion = np.where(forward, (later - np.diag(later)).T, (np.diag(earlier) - earlier).T)
     own = np.diag(pulled)
     swap = own + own[:, None] - pulled - pulled.T + (total - total[:, None]) * apart
     changes = np.stack([insertion, np.where(forward, swap, 0.0)])
     promising = np.argsort(changes, axis=None, kind="stable")[:_TRIALS]
-    moves = [tuple(int(each) for each in np.unravel_index(at, changes.shape)) for at in promising]
+    moves = [tuple(int(place) for place in np.unravel_index(at, changes.shape)) for at in promising]
     moves += [(1, k, k + 1) for k in range(min(depth, size - 1))]
     orders = dict.fromkeys(_moved(order, *move) for move in moves)
     orders.pop(tuple(order), None)

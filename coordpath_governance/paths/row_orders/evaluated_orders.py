@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.costs.quadratic import Measured
-from coordpath_governance.paths.chains.chain_rules import chain_rules
 from coordpath_governance.paths.conflicts import dearer_target
-from coordpath_governance.paths.orders.order_stops import check_order, order_stops
+from coordpath_governance.paths.orders.chain_rules import chain_rules
 from coordpath_governance.paths.orders.ruled_ends import solve_order
-from coordpath_governance.paths.outcome import Outcome, normalise
+from coordpath_governance.paths.outcome import Outcome, check_order, normalise, order_stops
 from coordpath_governance.paths.row_orders.evaluated_sets import corners, greedy_units, slopes_of
 from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask, diagonal
-from coordpath_governance.paths.row_orders.minorants import EPS
 from coordpath_governance.paths.solvers.protocol import Answer
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class EvaluatedOrders:
     def _outcome(self, answer: Answer, *, bounded: bool) -> Outcome:
         """The order with its costs; ``bounded``: the bound is one of Σ over all terms but the last, not just min c.
 
-        Rounding of the mean over rows counts as nothing, also where the order explains nothing beside it.
+        Differences within the rounding of the mean over rows count as zero, even if the order explains no more than that.
         """
         problem = self.problem
         sets, minimum = problem.sets, problem.cost.minimum()
@@ -84,7 +83,7 @@ class EvaluatedOrders:
         stops = order_stops(problem, answer.order)
         moved = [answer.order[:k] for k in range(problem.singles + 1)]
         moved += [answer.order] * (len(stops) - problem.singles)
-        costs = np.array([each.value for each in sets.ask(corners(sets.size, moved), slopes=False)])
+        costs = np.array([evaluation.value for evaluation in sets.ask(corners(sets.size, moved), slopes=False)])
         excess = costs - minimum
         weight = float(alphas.sum())
         last = float(alphas[-1] * excess[-1]) if len(alphas) else 0.0

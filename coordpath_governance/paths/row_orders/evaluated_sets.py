@@ -89,7 +89,7 @@ class EvaluatedSets:
         self._costs = costs
         self.depth = depth
         self.aim = aim
-        self._evaluated: dict[bytes, Evaluation] = {key_of(each.at): each for each in evaluations}
+        self._evaluated: dict[bytes, Evaluation] = {key_of(evaluation.at): evaluation for evaluation in evaluations}
         self._curvatures: dict[frozenset[bytes] | None, FloatArray] = {}
 
     @property
@@ -110,7 +110,7 @@ class EvaluatedSets:
     @property
     def cuts(self) -> list[Evaluation]:
         """What bounds all sets of up to ``depth`` units: evaluations with slopes among or between them."""
-        return [each for each in self._evaluated.values() if is_cut(each, self.depth)]
+        return [evaluation for evaluation in self._evaluated.values() if is_cut(evaluation, self.depth)]
 
     @property
     def centre(self) -> FloatArray:
@@ -133,8 +133,8 @@ class EvaluatedSets:
         if cuts is None:
             return curvature, self.evaluations
         return curvature, tuple(
-            each if key in cuts or not is_cut(each, self.depth) else replace(each, slopes=None)
-            for key, each in self._evaluated.items()
+            evaluation if key in cuts or not is_cut(evaluation, self.depth) else replace(evaluation, slopes=None)
+            for key, evaluation in self._evaluated.items()
         )
 
     def hessian(self, point: FloatArray) -> FloatArray:
@@ -144,33 +144,33 @@ class EvaluatedSets:
     def ask(self, points: FloatArray, *, slopes: bool = True) -> list[Evaluation]:
         """An answer for every point; those not known yet are asked for in one pass."""
         answers = self.look(points, slopes=slopes)
-        self._evaluated |= {key_of(each.at): each for each in answers}
+        self._evaluated |= {key_of(evaluation.at): evaluation for evaluation in answers}
         return answers
 
     def look(self, points: FloatArray, *, slopes: bool = True) -> list[Evaluation]:
         """The same, without remembering the answers."""
         keys = [key_of(point) for point in points]
         answers: dict[bytes, Evaluation] = {}
-        asked: dict[bytes, FloatArray] = {}
+        missing: dict[bytes, FloatArray] = {}
         for key, point in zip(keys, points, strict=True):
             answer = self._evaluated.get(key)
             if answer is None or (slopes and answer.slopes is None):
-                asked[key] = point
+                missing[key] = point
             else:
                 answers[key] = answer
-        if asked:
-            answers |= zip(asked, self._costs.evaluate(np.stack(list(asked.values())), slopes=slopes), strict=True)
+        if missing:
+            answers |= zip(missing, self._costs.evaluate(np.stack(list(missing.values())), slopes=slopes), strict=True)
         return [answers[key] for key in keys]
 
 
-def is_cut(each: Evaluation, depth: int) -> bool:
+def is_cut(evaluation: Evaluation, depth: int) -> bool:
     """Whether an evaluation bounds the cost of sets of up to ``depth`` units."""
-    return each.slopes is not None and float(each.at.sum()) <= depth + _SUM
+    return evaluation.slopes is not None and float(evaluation.at.sum()) <= depth + _SUM
 
 
-def is_set(each: Evaluation) -> bool:
+def is_set(evaluation: Evaluation) -> bool:
     """Whether it is at a set, not between sets."""
-    return bool(np.isin(each.at, (0.0, 1.0)).all())
+    return bool(np.isin(evaluation.at, (0.0, 1.0)).all())
 
 
 def set_number(at: FloatArray) -> int:
@@ -179,13 +179,13 @@ def set_number(at: FloatArray) -> int:
 
 
 def slopes_of(evaluations: Sequence[Evaluation]) -> FloatArray:
-    """∇f of evaluations that have it, a row each."""
-    return np.stack([each.slopes for each in evaluations if each.slopes is not None])
+    """∇f of the evaluations that have it, one row per evaluation."""
+    return np.stack([evaluation.slopes for evaluation in evaluations if evaluation.slopes is not None])
 
 
 def corners(size: int, sets: Iterable[Iterable[int]]) -> FloatArray:
-    """Sets of units as corners of the cube, a row each."""
-    lists = [list(each) for each in sets]
+    """Sets of units as corners of the cube, one row per set."""
+    lists = [list(members) for members in sets]
     points = np.zeros((len(lists), size))
     for point, members in zip(points, lists, strict=True):
         point[members] = 1.0
@@ -193,7 +193,7 @@ def corners(size: int, sets: Iterable[Iterable[int]]) -> FloatArray:
 
 
 def key_of(point: FloatArray) -> bytes:
-    """The same for equal points."""
+    """Bytes that are the same for equal points."""
     return (np.asarray(point, dtype=np.float64) + 0.0).tobytes()
 
 
@@ -203,6 +203,6 @@ def greedy_units(sets: EvaluatedSets, steps: int) -> tuple[int, ...]:
     for _ in range(steps):
         left = [u for u in range(sets.size) if u not in order]
         evaluated = sets.ask(corners(sets.size, [[*order, u] for u in left]), slopes=False)
-        values = np.array([each.value for each in evaluated])
+        values = np.array([evaluation.value for evaluation in evaluated])
         order.append(left[int(np.argmax(values <= values.min() * (1.0 + _SUMMED)))])
     return (*order, *(u for u in range(sets.size) if u not in order))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.chain_rules import NO_RULES, ChainRules
-from coordpath_governance.paths.chains.set_function import order_chain
+from coordpath_governance.paths.orders.chain_rules import NO_RULES, ChainRules
+from coordpath_governance.paths.orders.set_function import order_chain
 from coordpath_governance.paths.patience import FOREVER, Patience
 from coordpath_governance.paths.row_orders.evaluated_sets import corners, is_cut, is_set, key_of, set_number, slopes_of
 from coordpath_governance.paths.row_orders.minorants import tie_of
@@ -25,7 +25,7 @@ _NODES = 8
 """Points on the diagonal of the cube: enough for integrals along it to ten digits, and cuts near sets of every size."""
 
 _PASS = 8
-"""Sets that could be evaluated in the time that a pass takes beside them."""
+"""A pass takes as much time as evaluating this many sets, in addition to the sets it evaluates."""
 
 
 def diagonal(size: int) -> tuple[FloatArray, FloatArray]:
@@ -75,13 +75,12 @@ class EvaluatedTask:
         return replace(self, work=np.inf if self.patience.timed else work)
 
     def over(self) -> bool:
-        """Whether to stop and tell what there is."""
+        """Whether to stop and return the best answer so far."""
         return self.patience.expired() or self.sets.rows * len(self.sets.evaluations) > self.work
 
     def report(self, stage: str, value: float, bound: float) -> None:
-        """Tell whoever listens how far it has come."""
-        if self.patience.progress is not None:
-            self.patience.progress(stage, value, bound)
+        """Report a stage, the best value so far and a bound on all values, if anybody listens."""
+        self.patience.report(stage, value, bound)
 
 
 class Inquiry:
@@ -100,21 +99,21 @@ class Inquiry:
     @property
     def cuts(self) -> list[Evaluation]:
         """What bounds all sets of a chain."""
-        return [each for each in self._own.values() if is_cut(each, self._sets.depth)]
+        return [evaluation for evaluation in self._own.values() if is_cut(evaluation, self._sets.depth)]
 
     def over(self) -> bool:
-        """Whether to stop and tell what there is."""
+        """Whether to stop and return the best answer so far."""
         return self.task.patience.expired() or self._sets.rows * self._spent > self.task.work
 
     def ask(self, points: FloatArray) -> None:
         """Evaluations with slopes, to prove from."""
         self._spent += len(points) + _PASS
-        self._own |= {key_of(each.at): each for each in self._sets.ask(points)}
+        self._own |= {key_of(evaluation.at): evaluation for evaluation in self._sets.ask(points)}
 
     def values(self, points: FloatArray) -> FloatArray:
         """F at points that are only tried."""
         self._spent += len({key_of(point) for point in points}) + _PASS
-        return np.array([each.value for each in self._sets.look(points, slopes=False)])
+        return np.array([evaluation.value for evaluation in self._sets.look(points, slopes=False)])
 
     def slopes(self, points: FloatArray) -> FloatArray:
         """∇f at points that are only tried."""
@@ -136,11 +135,11 @@ class Inquiry:
 
 
 def best_evaluated_chain(task: EvaluatedTask, evaluations: Sequence[Evaluation]) -> tuple[tuple[int, ...], float]:
-    """The best order whose sets are all known, and its sum; the listed one, and infinity, if there is none.
+    """The best order whose sets are all evaluated, and its sum; without any, the listed order and infinity.
 
     Among equals the unit listed last moves last.
     """
-    values = {set_number(each.at): each.value for each in evaluations if is_set(each)}
+    values = {set_number(evaluation.at): evaluation.value for evaluation in evaluations if is_set(evaluation)}
     if task.rules:
         forbidden = task.rules.forbid(np.array(list(values)), np.array(list(values.values())))
         values = {number: value for (number, value), out in zip(values.items(), forbidden, strict=True) if not out}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths.row_orders.evaluated_sets import is_set, set_number, slopes_of
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.row_orders.evaluated_sets import Evaluation, FloatArray
 
-__all__ = ["EPS", "SetBounds", "best_minorant", "linear_parts", "rounding_of", "tie_of"]
-
-EPS = float(np.finfo(np.float64).eps)
+__all__ = ["SetBounds", "best_minorant", "linear_parts", "rounding_of", "tie_of"]
 
 
 def linear_parts(curvature: FloatArray, cuts: Sequence[Evaluation]) -> tuple[FloatArray, FloatArray]:
@@ -36,7 +35,7 @@ def linear_parts(curvature: FloatArray, cuts: Sequence[Evaluation]) -> tuple[Flo
 
 
 def best_minorant(curvature: FloatArray, cuts: Sequence[Evaluation], points: FloatArray) -> FloatArray:
-    """The largest of the minorants at each point, each less its own rounding; −∞ if there are none."""
+    """The largest of the minorants at each point, each less its own rounding; −∞ without any cuts."""
     if not cuts:
         return np.full(len(points), -np.inf)
     constants, slopes = linear_parts(curvature, cuts)
@@ -47,8 +46,8 @@ def best_minorant(curvature: FloatArray, cuts: Sequence[Evaluation], points: Flo
 
 def rounding_of(curvature: FloatArray, cuts: Sequence[Evaluation]) -> float:
     """What floating point may do to one evaluation or to a minorant anywhere in the cube."""
-    values = max((abs(each.value) for each in cuts), default=0.0)
-    slopes = max((float(np.abs(each.slopes).sum()) for each in cuts if each.slopes is not None), default=0.0)
+    values = max((abs(cut.value) for cut in cuts), default=0.0)
+    slopes = max((float(np.abs(cut.slopes).sum()) for cut in cuts if cut.slopes is not None), default=0.0)
     return 64.0 * EPS * (values + slopes + float(np.abs(curvature).sum()))
 
 
@@ -74,10 +73,10 @@ class SetBounds:
             lowered = constant - rounding_of(self._curvature, [cut])
             np.maximum(self._linear, lowered + _subset_sums(slopes), out=self._linear)
         self.values = np.where(self.exact, self.values, self._linear + self._bent)
-        for each in cuts:
-            if is_set(each):
-                number = set_number(each.at)
-                self.values[number], self.exact[number] = each.value, True
+        for cut in cuts:
+            if is_set(cut):
+                number = set_number(cut.at)
+                self.values[number], self.exact[number] = cut.value, True
 
 
 def _subset_sums(terms: FloatArray) -> FloatArray:

@@ -53,17 +53,17 @@ class RecordedCost:
             raise ProblemError("cost.record.curvature: is not positive semi-definite; it bounds that of a convex cost")
         if not self.evaluations:
             raise ProblemError("cost.record.evaluations: is empty; nothing is known of the cost")
-        seen: set[bytes] = set()
-        for i, each in enumerate(self.evaluations):
-            if key_of(each.at) in seen:
+        keys: set[bytes] = set()
+        for i, evaluation in enumerate(self.evaluations):
+            if key_of(evaluation.at) in keys:
                 raise ProblemError(f"cost.record.evaluations[{i}]: is there twice; give every evaluation once")
-            seen.add(key_of(each.at))
-        values = np.array([each.value for each in self.evaluations])
+            keys.add(key_of(evaluation.at))
+        values = np.array([evaluation.value for evaluation in self.evaluations])
         if min(self.least, float(values.min())) < 0.0:
             raise ProblemError("cost.record: has a negative cost; no loss of these kinds is negative")
-        points = np.stack([each.at for each in self.evaluations])
-        tangents = [each for each in self.evaluations if each.slopes is not None]
-        cuts = [each for each in tangents if is_cut(each, self.depth)]
+        points = np.stack([evaluation.at for evaluation in self.evaluations])
+        tangents = [evaluation for evaluation in self.evaluations if evaluation.slopes is not None]
+        cuts = [evaluation for evaluation in tangents if is_cut(evaluation, self.depth)]
         with np.errstate(over="ignore", invalid="ignore"):
             below = np.maximum(best_minorant(np.zeros_like(curvature), tangents, points), self.least)
             bent = np.where(points.sum(axis=1) <= self.depth, best_minorant(curvature, cuts, points), self.least)
@@ -126,5 +126,5 @@ class RecordedSets:
         raise _lacking("second derivatives")
 
 
-def _lacking(what: str) -> UnknownSetError:
-    return UnknownSetError(f"cost.record: lacks {what} that are needed; give the rows, or make the report again")
+def _lacking(missing: str) -> UnknownSetError:
+    return UnknownSetError(f"cost.record: lacks {missing} that are needed; give the rows, or make the report again")

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs import evaluate_rows
-from coordpath_governance.costs.accumulate import by_column
+from coordpath_governance.costs.factor import EPS
+from coordpath_governance.costs.rows import by_column
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.row_orders.evaluated_sets import Evaluation
-from coordpath_governance.paths.row_orders.minorants import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ class SetsOnRows:
         self._change = by_column(np.where(of_unit, target - problem.start, 0.0), scores)
         self._still = np.where(of_unit.any(axis=0), 0.0, problem.start).reshape(width, scores)
         old, new = (by_column(np.where(of_unit, beta, 0.0), scores) for beta in (problem.start, target))
-        self._ends = np.concatenate([each.reshape(width, scores, -1) for each in (old, new)], axis=2).reshape(width, -1)
+        self._ends = np.concatenate([end.reshape(width, scores, -1) for end in (old, new)], axis=2).reshape(width, -1)
         self._reach = cost.reach(np.abs(problem.start) + np.abs(target))
 
     @property
@@ -86,7 +86,13 @@ class SetsOnRows:
             start, change = (self._still, self._ends) if apart else (self._start, self._change)
             for chunk, base, shifts in self._scored(start, change):
                 losses, derivatives = evaluate_rows(
-                    self._cost.family, base, shifts, at, chunk.target, chunk.weight, slopes=slopes
+                    self._cost.family,
+                    base=base,
+                    shifts=shifts,
+                    at=at,
+                    target=chunk.target,
+                    weight=chunk.weight,
+                    slopes=slopes,
                 )
                 values += losses
                 if derivatives is not None:
@@ -136,9 +142,9 @@ class SetsOnRows:
         scores = range(self._cost.family.scores)
         weighted = bends * chunk.weight[:, None, None]
         total = np.zeros((self.size, self.size))
-        for one in scores:
-            for other in scores:
-                total += shifts[:, one].T @ (weighted[:, one, other, None] * shifts[:, other])
+        for first in scores:
+            for second in scores:
+                total += shifts[:, first].T @ (weighted[:, first, second, None] * shifts[:, second])
         return total
 
     def _mean(self, total: FloatArray) -> FloatArray:

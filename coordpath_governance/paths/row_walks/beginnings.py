@@ -32,7 +32,7 @@ _WORTH = 1e-9
 """Walks that are better by less than this part of Σα(c − min c) are not looked for."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Beginning:
     """Visits up to a term, whether each goes to the target, and what the open ones reach.
 
@@ -48,13 +48,13 @@ class _Beginning:
 
 
 def search_walks(
-    walks: RowWalks, alphas: FloatArray, states: States, best: Walk, tell: Callable[[float, float], None]
+    walks: RowWalks, alphas: FloatArray, states: States, best: Walk, report: Callable[[float, float], None]
 ) -> tuple[Walk, float]:
     """The best walk and a bound on all; where the work or the time ends first, what is known until then."""
     tree = _Tree(walks, alphas, states, best)
     while tree.waiting and not walks.over():
         tree.follow([heapq.heappop(tree.waiting)[2] for _ in range(min(_TOGETHER, len(tree.waiting)))])
-        tell(tree.best.value, tree.bound)
+        report(tree.best.value, tree.bound)
     return tree.best, tree.bound
 
 
@@ -66,7 +66,7 @@ class _Tree:
         self.waiting: list[tuple[float, int, _Beginning]] = []
         self._count = 0
         self._floor = float(alphas.sum()) * walks.costs.cost.minimum()
-        self._wait(_Beginning((), (), np.zeros(0), 0.0, 0.0, 0), float(self.to_go[0, 0]))
+        self._wait(_Beginning(sequence=(), closed=(), x=np.zeros(0), value=0.0, lower=0.0, state=0), float(self.to_go[0, 0]))
 
     @property
     def bound(self) -> float:
@@ -74,7 +74,7 @@ class _Tree:
         return min(self.dropped, self.best.value, self.waiting[0][0] if self.waiting else np.inf)
 
     @property
-    def _enough(self) -> float:
+    def _limit(self) -> float:
         return self.best.value - _WORTH * (self.best.value - self._floor)
 
     def follow(self, beginnings: list[_Beginning]) -> None:
@@ -83,7 +83,7 @@ class _Tree:
         for beginning in beginnings:
             for move in range(*self.states.begin[beginning.state : beginning.state + 2]):
                 child, bound = self._child(beginning, move)
-                if bound < self._enough:
+                if bound < self._limit:
                     children.append(child)
                 else:
                     self.dropped = min(self.dropped, bound)
@@ -106,18 +106,18 @@ class _Tree:
         more = beta[self.walks.members[unit]] if unit != REST and not closes else np.zeros(0)
         cost = float(self.alphas[k]) * float(states.least[goal])
         child = _Beginning(
-            (*beginning.sequence, unit),
-            (*beginning.closed, closes),
-            np.concatenate([beginning.x, more]),
-            beginning.value + cost,
-            beginning.lower + cost,
-            goal,
+            sequence=(*beginning.sequence, unit),
+            closed=(*beginning.closed, closes),
+            x=np.concatenate([beginning.x, more]),
+            value=beginning.value + cost,
+            lower=beginning.lower + cost,
+            state=goal,
         )
         return child, child.lower + float(self.to_go[k + 1, goal])
 
     def _moves_values(self, child: _Beginning) -> bool:
         """Whether the last term depends on values, or its state's cost is not known; otherwise it costs what that does."""
-        settled = self.states.idle[child.state] and self.states.known[child.state]
+        settled = self.states.idle[child.state] and self.states.is_known[child.state]
         return not settled and bool(self.alphas[len(child.sequence) - 1] > 0.0)
 
     def _keep(self, child: _Beginning) -> None:
@@ -128,7 +128,7 @@ class _Tree:
             if child.value < self.best.value:
                 models = self.walks.models(child.sequence, child.closed, child.x)
                 self.best = Walk(child.sequence, models, child.value)
-        elif bound < self._enough:
+        elif bound < self._limit:
             self._wait(child, bound)
         else:
             self.dropped = min(self.dropped, bound)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.costs.accumulate import by_column, weighty_blocks
 from coordpath_governance.costs.combinations import move_scores
 from coordpath_governance.costs.mean_loss import MeanLoss
+from coordpath_governance.costs.rows import by_column, weighty_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ _TOGETHER = 512
 """Pairs of columns that are multiplied at once."""
 
 _EACH = 4000
-"""What a model takes beside its rows, in rows."""
+"""The time of a model in addition to that of its rows, in rows."""
 
 _QUICK = 20
 """Models for which a pair of columns takes as long as one loss."""
@@ -66,12 +66,12 @@ class ModelCosts:
     def values(self, betas: FloatArray) -> FloatArray:
         """The cost of every model, infinite where it overflows; those not asked before in one pass."""
         keys = [beta.tobytes() for beta in betas]
-        asked = {key: beta for key, beta in zip(keys, betas, strict=True) if key not in self._evaluated}
-        if asked:
-            self.spent += self.price(len(asked))
-            values = self._loss.values(np.stack(list(asked.values())))
+        missing = {key: beta for key, beta in zip(keys, betas, strict=True) if key not in self._evaluated}
+        if missing:
+            self.spent += self.price(len(missing))
+            values = self._loss.values(np.stack(list(missing.values())))
             values[np.isnan(values)] = np.inf
-            self._evaluated.update(zip(asked, values.tolist(), strict=True))
+            self._evaluated.update(zip(missing, values.tolist(), strict=True))
         return np.array([self._evaluated[key] for key in keys])
 
     def expand(self, betas: FloatArray, opened: Sequence[IntArray]) -> list[Expansion]:
@@ -94,12 +94,15 @@ class ModelCosts:
                 bend = family.curvature(np.repeat(part.target, count), flat).reshape(len(part), -1)
                 bend *= part.weight[:, None]
                 for begin in range(0, len(bends), _TOGETHER):
-                    some = slice(begin, begin + _TOGETHER)
-                    bends[some] += (columns[:, layout.first[some]] * columns[:, layout.second[some]]).T @ bend
+                    block = slice(begin, begin + _TOGETHER)
+                    bends[block] += (columns[:, layout.first[block]] * columns[:, layout.second[block]]).T @ bend
             values, slopes, bends = (total / self.cost.weight for total in (values, slopes, bends))
         slopes = slopes.reshape(-1, family.scores, count)
         bends = bends.reshape(-1, count, family.scores, family.scores)
-        return [layout.expansion(float(values[i]), slopes[:, :, i], bends[:, i], each) for i, each in enumerate(opened)]
+        return [
+            layout.expansion(float(values[i]), slopes[:, :, i], bends[:, i], coordinates)
+            for i, coordinates in enumerate(opened)
+        ]
 
     def around(self, beta: FloatArray) -> Expansion:
         """One model's expansion in all coordinates."""
@@ -124,13 +127,13 @@ class _Pairs:
 
     @classmethod
     def of(cls, opened: Sequence[IntArray], scores: int, width: int) -> _Pairs:
-        by_model = [np.unique(each // scores) for each in opened]
+        by_model = [np.unique(coordinates // scores) for coordinates in opened]
         columns = np.unique(np.concatenate(by_model))
         place = np.zeros(width, dtype=np.int64)
         place[columns] = np.arange(len(columns))
         together = np.zeros((len(columns), len(columns)), dtype=bool)
-        for each in by_model:
-            together[place[each][:, None], place[each]] = True
+        for model_columns in by_model:
+            together[place[model_columns][:, None], place[model_columns]] = True
         first, second = np.nonzero(np.triu(together))
         number = np.zeros(together.shape, dtype=np.int64)
         number[first, second] = number[second, first] = np.arange(len(first))

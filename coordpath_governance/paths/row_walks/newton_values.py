@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "Fitted", "Layout", "Term", "fit_all"]
 
 EXACT = 1e-13
-"""A decrement of this part of Σα(c − min c) ends a search for values that are told."""
+"""A decrement of this part of Σα(c − min c) ends a search for values that are reported."""
 
 _ROUNDING = 1e-16
 _DROWNED = 1e-14
@@ -88,9 +88,9 @@ def fit_all(
     expired: Callable[[], bool],
     exact: float = EXACT,
 ) -> list[Fitted]:
-    """The least F of every layout, from a guess each; infinite where the cost overflows there."""
+    """The least F of every layout, each from its own guess; infinite where the cost overflows there."""
     fixed = [[term.beta for term in layout.settled] for layout in layouts]
-    models = [beta for each in fixed for beta in each]
+    models = [beta for models in fixed for beta in models]
     fixed_costs = iter(costs.values(np.stack(models)).tolist() if models else ())
     least = costs.cost.minimum()
     searches = []
@@ -99,8 +99,10 @@ def fit_all(
         searches.append(_Search(layout, guess, constant, layout.weight * least, exact))
     running = [search for search in searches if not search.over]
     while running and not expired():
-        asked = [term for search in running for term in search.terms]
-        expansions = iter(costs.expand(np.stack([beta for s in running for beta in s.models()]), [t.opened for t in asked]))
+        open_terms = [term for search in running for term in search.terms]
+        expansions = iter(
+            costs.expand(np.stack([beta for s in running for beta in s.models()]), [t.opened for t in open_terms])
+        )
         for search in running:
             search.take([next(expansions) for _ in search.terms])
         running = [search for search in running if not search.over]
@@ -114,8 +116,8 @@ def _doubted(costs: ModelCosts, searches: Sequence[_Search]) -> list[bool]:
     """Which searches could not tell a direction that moves scores from one that does not."""
     directions = [search.hidden(costs.cost.size) for search in searches]
     noticed = costs.move_scores(np.concatenate(directions)) if any(map(len, directions)) else np.zeros(0, dtype=bool)
-    ends = np.cumsum([len(each) for each in directions])
-    return [bool(noticed[end - len(each) : end].any()) for each, end in zip(directions, ends, strict=True)]
+    ends = np.cumsum([len(moves) for moves in directions])
+    return [bool(noticed[end - len(moves) : end].any()) for moves, end in zip(directions, ends, strict=True)]
 
 
 class _Search:
@@ -141,7 +143,9 @@ class _Search:
     def take(self, expansions: list[Expansion]) -> None:
         """Go to the point tried if it gains enough; otherwise try a shorter step."""
         self._rounds += 1
-        value = self._constant + sum(term.alpha * each.value for term, each in zip(self.terms, expansions, strict=True))
+        value = self._constant + sum(
+            term.alpha * expansion.value for term, expansion in zip(self.terms, expansions, strict=True)
+        )
         if self._rounds == 1 and not np.isfinite(value):
             self.over = True
         elif self._rounds == 1 or value <= self._value - _GAIN * self._length * self._decrement + _ROUNDING * self._value:
@@ -162,9 +166,9 @@ class _Search:
 
     def _sums(self, expansions: list[Expansion]) -> tuple[FloatArray, FloatArray]:
         slope, curvature = np.zeros(self.layout.size), np.zeros((self.layout.size, self.layout.size))
-        for term, each in zip(self.terms, expansions, strict=True):
-            slope[term.places] += term.alpha * each.slope
-            curvature[term.places[:, None], term.places] += term.alpha * each.curvature
+        for term, expansion in zip(self.terms, expansions, strict=True):
+            slope[term.places] += term.alpha * expansion.slope
+            curvature[term.places[:, None], term.places] += term.alpha * expansion.curvature
         return slope, curvature
 
     def hidden(self, size: int) -> FloatArray:

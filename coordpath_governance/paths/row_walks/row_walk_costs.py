@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs import GlmCost
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.costs.quadratic import Measured
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.outcome import Outcome
 from coordpath_governance.paths.row_orders.evaluated_orders import EvaluatedOrders
-from coordpath_governance.paths.row_orders.minorants import EPS
 from coordpath_governance.paths.row_walks.model_costs import ModelCosts
 from coordpath_governance.paths.row_walks.row_walk_task import RowWalkTask
 from coordpath_governance.paths.row_walks.state_costs import StateCosts, WalkFloors
@@ -44,7 +44,7 @@ def solve_row_walk(problem: PathProblem, solver: str, patience: Patience) -> Out
     expect_walk_solver(solver, RowWalkTask.offers)
     if isinstance(problem.cost, GlmCost) and problem.target is None:
         problem.cost.expect_best_model()
-    return solve_lengths(problem, WalksOnRows(problem, solver, patience), solver, patience)
+    return solve_lengths(problem, _WalksOnRows(problem, solver, patience), solver, patience)
 
 
 def least_row_costs(problem: PathProblem, most: int, patience: Patience) -> FloatArray:
@@ -81,7 +81,7 @@ class _CostSums:
 
 
 class WalksOnRows:
-    """One problem at different numbers of terms."""
+    """One problem at different numbers of terms, however the models are chosen."""
 
     def __init__(self, problem: PathProblem, solver: str, patience: Patience) -> None:
         self._walks = _row_walks(problem, _EXACT_WORK if solver == "exact" else _AUTO_WORK, patience)
@@ -100,6 +100,45 @@ class WalksOnRows:
     def sums(self, _base: float) -> _CostSums:
         """Whatever they weigh."""
         return _CostSums(self._minimum)
+
+    def order_length(self, alphas: FloatArray, order: Outcome, exponent: int) -> Length:
+        """The order's sums with Σα·min c."""
+        weight = float(alphas.sum())
+        scale = float(np.ldexp(1.0, order.exponents[1] - exponent))
+        value = weight * self._minimum + scale * order.excess
+        return Length(
+            terms=order.terms,
+            weight=weight,
+            bound=value - scale * order.difference,
+            value=value,
+            rounding=scale * order.rounding,
+            stops=order.stops,
+            solver=order.solver,
+        )
+
+    def conclude(self, lengths: list[Length], exponent: int) -> Outcome:
+        """Differences within the rounding of the mean over rows count as zero, even if the path explains no more."""
+        best = min(lengths, key=lambda length: length.value)
+        stops, floor = best.stops or (), best.weight * self._minimum
+        models = np.stack([self._walks.problem.start, *(stop.beta for stop in stops)])
+        costs = self._walks.costs.cost.values(models)
+        rounding = max(64.0 * EPS * float(costs.max()) * best.weight, *(length.rounding for length in lengths))
+        return Outcome(
+            stops=stops,
+            terms=best.terms,
+            excess=best.value - floor,
+            difference=best.value - min(length.bound for length in lengths),
+            rounding=rounding,
+            nothing=2.0 * rounding,
+            weight=best.weight,
+            exponents=(0, exponent),
+            solver=best.solver,
+            along=Measured(tuple(costs.tolist()), tuple((costs - self._minimum).tolist())),
+        )
+
+
+class _WalksOnRows(WalksOnRows):
+    """Walks with their best values."""
 
     def task(
         self, alphas: FloatArray, floor: float, share: float, best_order: Callable[[], Outcome], patience: Patience
@@ -126,39 +165,4 @@ class WalksOnRows:
             value=walk.value,
             stops=task.walks.stops(walk),
             solver=answer.solver,
-        )
-
-    def order_length(self, alphas: FloatArray, order: Outcome, exponent: int) -> Length:
-        """The order's sums with Σα·min c."""
-        weight = float(alphas.sum())
-        scale = float(np.ldexp(1.0, order.exponents[1] - exponent))
-        value = weight * self._minimum + scale * order.excess
-        return Length(
-            terms=order.terms,
-            weight=weight,
-            bound=value - scale * order.difference,
-            value=value,
-            rounding=scale * order.rounding,
-            stops=order.stops,
-            solver=order.solver,
-        )
-
-    def conclude(self, lengths: list[Length], exponent: int) -> Outcome:
-        """Rounding of the mean over rows counts as nothing, also where the path explains nothing beside it."""
-        best = min(lengths, key=lambda each: each.value)
-        stops, floor = best.stops or (), best.weight * self._minimum
-        models = np.stack([self._walks.problem.start, *(stop.beta for stop in stops)])
-        costs = self._walks.costs.cost.values(models)
-        rounding = max(64.0 * EPS * float(costs.max()) * best.weight, *(each.rounding for each in lengths))
-        return Outcome(
-            stops=stops,
-            terms=best.terms,
-            excess=best.value - floor,
-            difference=best.value - min(each.bound for each in lengths),
-            rounding=rounding,
-            nothing=2.0 * rounding,
-            weight=best.weight,
-            exponents=(0, exponent),
-            solver=best.solver,
-            along=Measured(tuple(costs.tolist()), tuple((costs - self._minimum).tolist())),
         )

@@ -1,4 +1,4 @@
-"""The task of a solver of walks on rows: one number of terms, and what may be spent on it."""
+"""The task of a solver of walks on rows: one number of terms, what may be spent on it, and walks to begin with."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from coordpath_governance.paths.row_walks.starting_walks import listed, stagewise
+from coordpath_governance.paths.row_walks.newton_values import Layout, Term
 from coordpath_governance.paths.solvers.protocol import ROW_WALKS, Offer
+from coordpath_governance.paths.walks.geometry import REST
 from coordpath_governance.paths.walks.starts import place, visited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from coordpath_governance.paths.outcome import Outcome
     from coordpath_governance.paths.patience import Patience
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.row_walks.state_costs import StateCosts
     from coordpath_governance.paths.row_walks.walks_on_rows import RowWalks, Walk
 
-__all__ = ["RowWalkTask"]
+__all__ = ["RowWalkTask", "listed", "stagewise"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,7 +30,7 @@ class RowWalkTask:
     """Choose a walk of K terms so that Σ αₖ c(βₖ) is least; ``alphas`` has K entries.
 
     No walk costs less than ``floor``. ``best_order`` finds a good order in which every changed unit moves once. ``walks``
-    knows when to stop; whoever listens is told through ``patience``.
+    knows when to stop. Progress is reported through ``patience``.
     """
 
     offers: ClassVar[Offer] = ROW_WALKS
@@ -55,6 +56,62 @@ class RowWalkTask:
         return walks.follow(sequence, models, alphas)
 
     def report(self, stage: str, value: float, bound: float) -> None:
-        """Tell whoever listens how far it has come."""
-        if self.patience.progress is not None:
-            self.patience.progress(stage, value, bound)
+        """Report a stage, the best value so far and a bound on all values, if anybody listens."""
+        self.patience.report(stage, value, bound)
+
+
+def listed(walks: RowWalks, alphas: FloatArray) -> Walk:
+    """The changed units in the order in which they are listed, and then rests; all rests if the end is free.
+
+    Where its models overflow, that is a `ProblemError`; what is better than a finite walk is finite.
+    """
+    units = sorted(walks.changed)
+    sequence = (*units, *(REST,) * (len(alphas) - len(units)))
+    walk = walks.follow(sequence, walks.models(sequence, walks.closed(sequence), np.zeros(0)), alphas)
+    if not np.isfinite(walk.value):
+        walks.costs.cost.values(walk.models)
+    return walk
+
+
+def stagewise(walks: RowWalks, alphas: FloatArray) -> Walk:
+    """At each term the unit and the value that lower the cost most, the first listed among equals.
+
+    With a fixed end, when as many terms are left as units are off it, the one whose way there costs least.
+    """
+    beta, off = walks.problem.start.copy(), set(walks.changed)
+    sequence: list[int] = []
+    models: list[FloatArray] = []
+    for left in range(len(alphas), 0, -1):
+        free = walks.target is None
+        choices = [u for u in range(walks.size) if free or len(off | {u}) < left]
+        if choices:
+            unit, beta = _best_value(walks, beta, choices)
+            off |= set() if free else {unit}
+        elif off:
+            unit, beta = _best_end(walks, beta, sorted(off))
+            off.remove(unit)
+        else:
+            unit = REST
+        sequence.append(unit)
+        models.append(beta)
+    return walks.follow(tuple(sequence), np.stack(models), alphas)
+
+
+def _best_value(walks: RowWalks, beta: FloatArray, units: Iterable[int]) -> tuple[int, FloatArray]:
+    members = [(u, walks.members[u]) for u in units]
+    layouts = [Layout((Term(1.0, beta, own, np.arange(len(own))),), len(own)) for _, own in members]
+    fitted = walks.fit(layouts, [beta[own] for _, own in members])
+    best = int(np.argmin([fit.value for fit in fitted]))
+    unit, own = members[best]
+    following = beta.copy()
+    following[own] = fitted[best].x
+    return unit, following
+
+
+def _best_end(walks: RowWalks, beta: FloatArray, units: Sequence[int]) -> tuple[int, FloatArray]:
+    target = beta if walks.target is None else walks.target
+    models = np.repeat(beta[None, :], len(units), axis=0)
+    for model, u in zip(models, units, strict=True):
+        model[walks.members[u]] = target[walks.members[u]]
+    best = int(np.argmin(walks.costs.values(models)))
+    return units[best], models[best]

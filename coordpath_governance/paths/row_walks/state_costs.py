@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.paths.orders.masks import units_of
 from coordpath_governance.paths.row_walks.newton_values import Fitted, Layout, Term
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.row_walks.model_costs import FloatArray, IntArray
     from coordpath_governance.paths.row_walks.walks_on_rows import RowWalks
 
-__all__ = ["State", "StateCosts", "WalkFloors", "units_of"]
+__all__ = ["State", "StateCosts", "WalkFloors"]
 
 State = tuple[int, int]
 """Units at the target and units in between, unit u as 2^u in a sum."""
@@ -41,11 +42,6 @@ _TOGETHER = 200
 """Sets that are tried before the deadline is asked for."""
 
 
-def units_of(number: int) -> list[int]:
-    """The units in a sum of powers of two."""
-    return [u for u in range(number.bit_length()) if number >> u & 1]
-
-
 class StateCosts:
     """Least costs of states, each found once."""
 
@@ -63,8 +59,8 @@ class StateCosts:
 
     def least(self, states: Sequence[State]) -> FloatArray:
         """No model in each of these states costs less; those in between fewer units first, to begin where they end."""
-        for _, some in itertools.groupby(sorted(states, key=_between), key=_between):
-            missing = [state for state in some if state not in self._fitted]
+        for _, group in itertools.groupby(sorted(states, key=_between), key=_between):
+            missing = [state for state in group if state not in self._fitted]
             layouts, guesses = [self._layout(state) for state in missing], [self._guess(state) for state in missing]
             self._fitted.update(zip(missing, self._walks.fit(layouts, guesses, _CLOSE), strict=True))
         least = self._walks.costs.cost.minimum()

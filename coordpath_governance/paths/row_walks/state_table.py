@@ -9,7 +9,7 @@ A programme over the states, in which values in between may be chosen anew at ev
 Where f is not known, min c stands for it; it is asked for only where some walk through the state could still be best.
 
 A rest needs no move of its own: the unit that moves next may move twice, or the one before, and that is no worse. Only
-where nothing changes there may be nobody to do so.
+where nothing changes there may be no such unit.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class States:
             for u, closes, to in _moves(walks, state)
             if to in number
         ]
-        self.source, self.goal, self.unit, self.closes = (np.array(each) for each in zip(*moves, strict=True))
+        self.source, self.goal, self.unit, self.closes = (np.array(column) for column in zip(*moves, strict=True))
         self.begin = np.searchsorted(self.source, np.arange(len(self.states) + 1))
-        self.known = np.array([costs.is_fitted(state) for state in self.states])
+        self.is_known = np.array([costs.is_fitted(state) for state in self.states])
         self.least = np.full(len(self.states), walks.costs.cost.minimum())
-        self.least[self.known] = costs.least([state for state in self.states if costs.is_fitted(state)])
+        self.least[self.is_known] = costs.least([state for state in self.states if costs.is_fitted(state)])
         self.idle = np.array([not opened for _, opened in self.states])
         self._possible = self._possible_terms()
 
@@ -78,16 +78,16 @@ class States:
     def ask(self, best: float) -> None:
         """Find the least costs of states through which a walk could be better than ``best``, as far as the work allows."""
         while not self._walks.over():
-            through = np.where(self.known, np.inf, self._through())
+            through = np.where(self.is_known, np.inf, self._through())
             order = np.argsort(through, kind="stable")[:_TOGETHER]
-            asked = order[through[order] < best]
-            if not len(asked):
+            chosen = order[through[order] < best]
+            if not len(chosen):
                 return
-            self.least[asked] = self._costs.least([self.states[i] for i in asked])
-            self.known[asked] = True
+            self.least[chosen] = self._costs.least([self.states[i] for i in chosen])
+            self.is_known[chosen] = True
 
     def to_go(self) -> FloatArray:
-        """W, a row for every k = 0 … K; infinite for a state that term k cannot be in."""
+        """W, one row for every k = 0 … K; infinite for a state that term k cannot be in."""
         terms = len(self._alphas)
         table = np.full((terms + 1, len(self.states)), np.inf)
         table[terms, self._possible[terms]] = 0.0
@@ -118,12 +118,12 @@ class States:
         taken, and those among them that must come back will still take.
         """
         changed = sum(1 << u for u in self._walks.changed)
-        opened = np.array([each.bit_count() for _, each in self.states])
+        opened = np.array([units.bit_count() for _, units in self.states])
         terms = np.arange(len(self._alphas) + 1)[:, None]
         if self._walks.target is None:
             return np.asarray(opened <= terms)
-        owed = np.array([(each & ~changed).bit_count() for _, each in self.states])
-        taken = terms - np.array([each.bit_count() for each, _ in self.states])
+        owed = np.array([(units & ~changed).bit_count() for _, units in self.states])
+        taken = terms - np.array([units.bit_count() for units, _ in self.states])
         return np.asarray((opened <= taken) & (taken + owed <= len(self._alphas) - len(self._walks.changed)))
 
 
@@ -142,11 +142,11 @@ def _states(walks: RowWalks, terms: int) -> Iterator[State]:
     others = [u for u in range(walks.size) if u not in walks.changed]
     for a in range(min(spare, len(changed)) + 1):
         for b in range(min((spare - a) // 2, len(others)) + 1):
-            for some, more in itertools.product(itertools.combinations(changed, a), itertools.combinations(others, b)):
-                left = [u for u in changed if u not in some]
+            for between, more in itertools.product(itertools.combinations(changed, a), itertools.combinations(others, b)):
+                left = [u for u in changed if u not in between]
                 for size in range(len(left) + 1):
                     for moved in itertools.combinations(left, size):
-                        yield _sum(moved), _sum(some) + _sum(more)
+                        yield _sum(moved), _sum(between) + _sum(more)
 
 
 def _moves(walks: RowWalks, state: State) -> Iterator[tuple[int, bool, State]]:

@@ -46,7 +46,7 @@ class RowWalks:
     patience: Patience = field(repr=False)
 
     def over(self) -> bool:
-        """Whether to stop and tell what there is."""
+        """Whether to stop and return the best answer so far."""
         return self.patience.expired() or self.costs.spent >= self.limit
 
     def within(self, part: float) -> RowWalks:
@@ -99,7 +99,7 @@ class RowWalks:
             if u == REST and terms:
                 terms[-1] = replace(terms[-1], alpha=terms[-1].alpha + alpha)
             else:
-                opened = np.concatenate([_NONE, *(self.members[each] for each in places)])
+                opened = np.concatenate([_NONE, *(self.members[unit] for unit in places)])
                 terms.append(Term(alpha, beta, opened, np.concatenate([_NONE, *places.values()])))
         return Layout(tuple(term for term in terms if term.alpha > 0.0), size)
 
@@ -110,8 +110,8 @@ class RowWalks:
     def walks(self, sequences: Sequence[Sequence[int]], alphas: FloatArray, like: FloatArray) -> list[Walk]:
         """Sequences with their best values; the search for them begins where the models of another walk are."""
         closed = [self.closed(sequence) for sequence in sequences]
-        layouts = [self.layout(*each, alphas) for each in zip(sequences, closed, strict=True)]
-        guesses = [self.guess(*each, like) for each in zip(sequences, closed, strict=True)]
+        layouts = [self.layout(*visits, alphas) for visits in zip(sequences, closed, strict=True)]
+        guesses = [self.guess(*visits, like) for visits in zip(sequences, closed, strict=True)]
         fitted = self.fit(layouts, guesses)
         return [
             Walk(tuple(sequence), self.models(sequence, shut, fit.x), fit.value)

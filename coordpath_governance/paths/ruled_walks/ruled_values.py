@@ -4,15 +4,15 @@ Without `monotone` that is all. With it, every ‖r_k‖² is at most the start'
 
     min over the box of Σ(αₖ + λₖ)‖rₖ‖² − Σλₖ·ceiling
 
-is a bound (weak duality), the better the closer λ is to the best ones; where it exceeds what any allowed walk costs, no values
-are allowed. Values that are allowed are looked for a hair below the ceiling, and count only once they are checked.
+is a bound (weak duality), the better the closer λ is to the best ones; where it exceeds what any allowed walk costs, no
+values are allowed. Values that are allowed are looked for a hair below the ceiling, and count only once they are checked.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import lsq_linear, minimize
@@ -67,7 +67,7 @@ class RuledValues:
         intervals = [problem.constraints.interval(feature) for feature in problem.features]
         self._low, self._high = (np.array(ends) for ends in zip(*intervals, strict=True))
         self._frozen = np.array([feature in problem.constraints.frozen for feature in problem.features])
-        columns = problem.quadratic.direction(np.eye(len(problem.features)))[:, walks.kept]
+        columns = problem.quadratic.direction(np.eye(len(problem.features)))[:, walks.chosen]
         self._columns = np.ldexp(columns, -walks.shift)
 
     @cached_property
@@ -142,38 +142,47 @@ class RuledValues:
             return -min(value, 2.0 * limit), -over
 
         first = np.zeros(len(weights))
+        settings: dict[str, Any] = {
+            "jac": True,
+            "method": "L-BFGS-B",
+            "bounds": [(0.0, None)] * len(first),
+            "options": {"maxiter": _ROUNDS, "ftol": 1e-13, "gtol": 1e-14},
+        }
         for scale in (1.0, 1e3):  # the farther, the sooner a bound that no walk meets is seen
+
+            def scaled(multipliers: FloatArray, scale: float = scale) -> tuple[float, FloatArray]:
+                value, slopes = negative(scale * multipliers)
+                return value, scale * slopes
+
             if best < limit:
-                minimize(
-                    lambda m, scale=scale: tuple(part * factor for part, factor in zip(negative(m * scale), (1.0, scale), strict=True)),
-                    first / scale,
-                    jac=True,
-                    method="L-BFGS-B",
-                    bounds=[(0.0, None)] * len(first),
-                    options={"maxiter": _ROUNDS, "ftol": 1e-13, "gtol": 1e-14},
-                )
+                minimize(scaled, first, **settings)
         return best, best_x
 
     def _allowed(self, layout: _Layout, weights: FloatArray, x: FloatArray, bound: float) -> Valued:
         """Values that keep below the ceiling, from near the best ones."""
         scale = self.ceiling or 1.0
 
-        def residuals(values: FloatArray) -> FloatArray:
-            return layout.fixed + layout.design @ values
+        def objective(values: FloatArray) -> tuple[float, FloatArray]:
+            residuals = layout.fixed + layout.design @ values
+            slopes = 2.0 * np.einsum("k,kr,krn->n", weights, residuals, layout.design) / scale
+            return float(weights @ _excess(layout, values)) / scale, slopes
 
-        result = minimize(
-            lambda values: float(weights @ _excess(layout, values)) / scale,
-            x,
-            jac=lambda values: 2.0 * np.einsum("k,kr,krn->n", weights, residuals(values), layout.design) / scale,
-            method="SLSQP",
-            bounds=list(zip(layout.low, layout.high, strict=True)),
-            constraints={
-                "type": "ineq",
-                "fun": lambda values: 1.0 - _BELOW - _excess(layout, values) / scale,
-                "jac": lambda values: -2.0 * np.einsum("kr,krn->kn", residuals(values), layout.design) / scale,
-            },
-            options={"maxiter": 200, "ftol": 1e-14},
-        )
+        def below(values: FloatArray) -> FloatArray:
+            return 1.0 - _BELOW - _excess(layout, values) / scale
+
+        def below_slopes(values: FloatArray) -> FloatArray:
+            residuals = layout.fixed + layout.design @ values
+            slopes: FloatArray = -2.0 * np.einsum("kr,krn->kn", residuals, layout.design) / scale
+            return slopes
+
+        settings: dict[str, Any] = {
+            "jac": True,
+            "method": "SLSQP",
+            "bounds": list(zip(layout.low, layout.high, strict=True)),
+            "constraints": {"type": "ineq", "fun": below, "jac": below_slopes},
+            "options": {"maxiter": 200, "ftol": 1e-14},
+        }
+        result = minimize(objective, x, **settings)
         values = np.clip(result.x, layout.low, layout.high)
         excess = _excess(layout, values)
         if not (excess <= self.ceiling).all():

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
-from coordpath_governance.paths.chains.set_function import order_chain, positive
+from coordpath_governance.paths.orders.masks import add_unit, empty_set, find_set, group_sets, members, remove_unit
+from coordpath_governance.paths.orders.set_function import order_chain, positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.chains.chained_bounds import ChainedBounds
+    from coordpath_governance.paths.orders.chained_bounds import ChainedBounds
     from coordpath_governance.paths.solvers.protocol import ChainTask
 
 __all__ = ["Searched", "beam_order", "search_chains"]
@@ -82,13 +82,13 @@ class Searched:
     complete: bool
 
 
-def search_chains(task: ChainTask, known: list[ChainedBounds], best: float, work: int) -> Searched:
+def search_chains(task: ChainTask, all_bounds: list[ChainedBounds], best: float, work: int) -> Searched:
     """A chain better than ``best`` if there is one, and a bound on all chains; units are ordered as the last bounds say."""
-    units = known[-1].units
-    aim = min(best - task.rounding, *(bounds.reach for bounds in known))
+    units = all_bounds[-1].units
+    aim = min(best - task.rounding, *(bounds.reach for bounds in all_bounds))
     proves = aim >= best - task.rounding
     inner = replace(task, function=task.function.restrict((), units), rules=task.rules.among(units))
-    rests = [_Rest.of(bounds, units) for bounds in known]
+    rests = [_Rest.of(bounds, units) for bounds in all_bounds]
     level = _first_level(inner)
     history = [(level.masks, level.g)]
     left, least = work // len(units), np.inf
@@ -192,14 +192,14 @@ def _expand(
     rows_at_once = max(1, _CHUNK // size)
     for begin in range(0, len(level.g), rows_at_once):
         chunk = slice(begin, begin + rows_at_once)
-        masks, here, so_far, change = level.masks[chunk], level.excess[chunk], level.g[chunk], level.slopes[chunk]
+        masks, parent_excess, so_far, change = level.masks[chunk], level.excess[chunk], level.g[chunk], level.slopes[chunk]
         inside = np.isinf(change).astype(np.float64)
         with np.errstate(invalid="ignore"):  # a weight of zero times an infinite slope: no child
             total = weight * change
         total += first.slopes[k + 1]
-        total += (so_far + weight * here + inside @ first.slopes[k + 1] + first.after(k + 1, _NONE)[0])[:, None]
+        total += (so_far + weight * parent_excess + inside @ first.slopes[k + 1] + first.after(k + 1, _NONE)[0])[:, None]
         rows, units = np.nonzero(total < aim)
-        excess = here[rows] + change[rows, units]
+        excess = parent_excess[rows] + change[rows, units]
         g = so_far[rows] + alpha * excess
         children = _Children(add_unit(masks[rows], units), g, excess, total[rows, units], rows + begin, units)
         if task.rules:
@@ -256,9 +256,9 @@ def _narrow(children: _Children, most: int) -> tuple[_Children, float]:
     if len(children.g) <= most:
         return children, np.inf
     least = float(np.partition(children.total, most)[most])
-    kept = children.total < least
-    kept[np.flatnonzero(children.total == least)[: most - np.count_nonzero(kept)]] = True
-    return children.take(kept), least
+    chosen = children.total < least
+    chosen[np.flatnonzero(children.total == least)[: most - np.count_nonzero(chosen)]] = True
+    return children.take(chosen), least
 
 
 def _lifted(
@@ -281,9 +281,11 @@ def _merge(parts: list[_Children]) -> _Children:
     if len(g) == 0:
         return parts[0]
     order, first = group_sets(masks)
-    one = order[first]
+    representative = order[first]
     least_g, least_total = (np.minimum.reduceat(values[order], first) for values in (g, total))
-    return _Children(masks[one], least_g, excess[one], least_total, parents[one], units[one])
+    return _Children(
+        masks[representative], least_g, excess[representative], least_total, parents[representative], units[representative]
+    )
 
 
 def _backtrack(task: ChainTask, history: list[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> list[int]:

@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import UnknownSetError
-from coordpath_governance.paths.how_far import NO_BOUND
+from coordpath_governance.paths.patience import NO_BOUND
 from coordpath_governance.paths.row_orders.chain_proposals import find_chain
-from coordpath_governance.paths.row_orders.evaluated_sets import greedy_units
 from coordpath_governance.paths.row_orders.evaluated_task import Inquiry, best_evaluated_chain
-from coordpath_governance.paths.row_orders.surrogates import Surrogate
-from coordpath_governance.paths.row_orders.touching_points import touching_points
+from coordpath_governance.paths.row_orders.surrogates import Surrogate, touching_points
 from coordpath_governance.paths.solvers.protocol import EVALUATED_SETS, Answer
 
 if TYPE_CHECKING:
     from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask
 
-__all__ = ["CutSearch", "Effort", "FirstOrder"]
+__all__ = ["CutSearch", "Effort"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ _PART = 0.125
 """Of what is open: so much more is looked for when more is known."""
 
 _ROUND = 800_000
-"""What a proof takes beside its searches."""
+"""Work of a proof in addition to its searches."""
 
 
 class CutSearch:
@@ -76,7 +74,7 @@ def _solve(task: EvaluatedTask, effort: Effort) -> tuple[tuple[int, ...], float]
     except UnknownSetError:
         curvature, cuts = task.sets.curvature(), task.sets.cuts
         order, value = best_evaluated_chain(task, cuts)
-    aim = -np.inf if late() else task.sets.aim  # a hint where to begin, for whoever has time to look
+    aim = -np.inf if late() else task.sets.aim  # where to begin, if there is time to search
     bound = Surrogate(task, curvature, cuts).prove(order, effort.most, aim).bound
     if late():
         bound = max(bound, proved)
@@ -101,9 +99,9 @@ def _close(inquiry: Inquiry, effort: Effort) -> float:
     while not inquiry.over() and (task.patience.timed or spent < effort.total):
         cuts = inquiry.cuts
         order, value = best_evaluated_chain(task, cuts)
-        tell = partial(_tell, task, value)
-        proved = Surrogate(task, inquiry.curvature(), cuts).prove(order, work, aim, tell)
-        tell(proved.bound)
+        report_bound = partial(_report, task, value)
+        proved = Surrogate(task, inquiry.curvature(), cuts).prove(order, work, aim, report_bound)
+        report_bound(proved.bound)
         bound, spent = max(bound, proved.bound), spent + proved.work + _ROUND
         aim = bound + _PART * (value - bound)
         if proved.order is not None:
@@ -115,33 +113,5 @@ def _close(inquiry: Inquiry, effort: Effort) -> float:
     return bound
 
 
-def _tell(task: EvaluatedTask, value: float, bound: float) -> None:
+def _report(task: EvaluatedTask, value: float, bound: float) -> None:
     task.report("quadratics below the cost", value, min(bound, value))
-
-
-class FirstOrder:
-    """Greedy: at each step the unit whose move lowers the cost most. Direct: the order in which the features are listed."""
-
-    needs = EVALUATED_SETS
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def lacks(self, _task: EvaluatedTask) -> str | None:
-        """Nothing: it takes any number of units."""
-        return None
-
-    def solve(self, task: EvaluatedTask) -> Answer:
-        """That order with a bound on all orders."""
-        listed = tuple(range(task.sets.size))
-        order = greedy_units(task.sets, task.depth) if self.name == "greedy" else listed
-        return Answer(order, _quick_bound(task), self.name)
-
-
-def _quick_bound(task: EvaluatedTask) -> float:
-    """A bound on all chains for orders that were not found by proving anything."""
-    if not task.alphas.any():
-        return 0.0
-    inquiry = Inquiry(task)
-    inquiry.ask(task.first_points)
-    return Surrogate(task, inquiry.curvature(), inquiry.cuts).first_bound()

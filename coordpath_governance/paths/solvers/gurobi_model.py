@@ -114,7 +114,7 @@ def missing() -> str | None:
 def optimise(model: Model, task: ChainTask | WalkTask, best: float, unit: float) -> Optimised:
     """Solve a model until it is proved or the task expires; ``unit`` is what one of the objective is in the task's terms.
 
-    Gurobi handles Ctrl-C itself and tells nobody; here it goes to whoever handles it otherwise. Raises
+    Gurobi handles Ctrl-C itself and reports it to nobody; here the signal goes to its usual handler. Raises
     `SolverUnavailableError` where the licence does not allow the model.
     """
     import gurobipy

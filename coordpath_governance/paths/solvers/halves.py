@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.paths.orders.masks import units_of
 from coordpath_governance.paths.solvers.improvement import first_polish
-from coordpath_governance.paths.solvers.lattice import Lattice
+from coordpath_governance.paths.solvers.lattice import Lattice, bit_rows
 from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from coordpath_governance.paths.chains.set_function import SetFunction
+    from coordpath_governance.paths.orders.set_function import SetFunction
 
     Sums = NDArray[np.int32]
 
@@ -138,7 +139,7 @@ class _Middle:
                 others = int(words[high_count == group][row]) << self.low | int(counted[np.argmin(sums[row])])
                 best = ~others & ((1 << size) - 1)
             del sums, block
-        return least, [u for u in range(size) if best >> u & 1]
+        return least, units_of(best)
 
     def _half(self, function: SetFunction, alphas: NDArray[np.float64], last: int) -> Iterator[tuple[int, Sums]]:
         """The values of all sets of ``last`` units, by their number of high bits; None for them if the deadline came.
@@ -157,24 +158,24 @@ class _Middle:
         previous: Sums = np.empty((0, 0), dtype=np.int32)
         for group in range(min(high, last) + 1):
             rows = np.flatnonzero(high_count == group)
-            kept, width = (begins[min(max(last - group, 0) + more, low + 1)] for more in (0, 1))
-            current = np.empty((len(rows), kept), dtype=np.int32)
-            block = np.empty((len(rows), width - kept), dtype=np.int32)
+            inner_width, width = (begins[min(max(last - group, 0) + more, low + 1)] for more in (0, 1))
+            current = np.empty((len(rows), inner_width), dtype=np.int32)
+            block = np.empty((len(rows), width - inner_width), dtype=np.int32)
             weights = alphas[group + count[:width]]
             at_once = max(1, _CHUNK // width)
             for begin in range(0, len(rows), at_once):
-                chunk, some = rows[begin : begin + at_once], slice(begin, begin + at_once)
+                chunk, span = rows[begin : begin + at_once], slice(begin, begin + at_once)
                 self._go_on(len(chunk) * width)
-                least = _least_over_high_bits(previous, row_of, chunk.tolist(), width)
-                sums = _add_low_bits(np.ascontiguousarray(least.T), terms.of(chunk, width, weights), before)
-                current[some], block[some] = sums[:kept].T, sums[kept:].T
+                least = _least_over_highbit_rows(previous, row_of, chunk.tolist(), width)
+                sums = _add_lowbit_rows(np.ascontiguousarray(least.T), terms.of(chunk, width, weights), before)
+                current[span], block[span] = sums[:inner_width].T, sums[inner_width:].T
             row_of[rows] = np.arange(len(rows))
             previous = current
             if last - group <= low:
                 yield group, np.minimum(block, _CAP, out=block)
 
     def _go_on(self, sets: int) -> None:
-        """Raise `_LateError` if the time left is not enough, as far as the pace so far tells."""
+        """Raise `_LateError` if the time left is not enough, judged by the pace so far."""
         part = self.done / (1 << self.task.function.size)
         self.done += sets
         slow = self.task.patience.timed and self.began - self.task.patience.left() > part * self.began
@@ -187,15 +188,15 @@ class _LateError(Exception):
 
 
 class _Terms:
-    """αₖ e(S) in quanta, for all low words beside some high words."""
+    """αₖ e(S) in quanta, for all low words, combined with some high words."""
 
     def __init__(self, function: SetFunction, low_words: NDArray[np.int64], high: int) -> None:
         low = function.size - high
         linear, quadratic = function.linear, function.quadratic
-        bits = _bits(low_words, low)
+        bits = bit_rows(low_words, low)
         own = bits @ linear[:low] + np.sum((bits @ quadratic[:low, :low]) * bits, axis=1)
         self.left = np.column_stack([bits, np.ones(len(bits)), own])
-        bits = _bits(np.arange(1 << high), high)
+        bits = bit_rows(np.arange(1 << high), high)
         own = function.e0 + bits @ linear[low:] + np.sum((bits @ quadratic[low:, low:]) * bits, axis=1)
         self.right = np.column_stack([2.0 * (bits @ quadratic[low:, :low]), own, np.ones(len(bits))])
 
@@ -208,7 +209,7 @@ class _Terms:
         return rounded
 
 
-def _least_over_high_bits(previous: Sums, row_of: NDArray[np.int64], words: list[int], width: int) -> Sums:
+def _least_over_highbit_rows(previous: Sums, row_of: NDArray[np.int64], words: list[int], width: int) -> Sums:
     """Least over the set bits j of each high word of the values of the word without j; F(∅) starts from 0."""
     least: Sums = np.full((len(words), width), _CAP, dtype=np.int32)
     if words[0] == 0:
@@ -222,15 +223,15 @@ def _least_over_high_bits(previous: Sums, row_of: NDArray[np.int64], words: list
     return least
 
 
-def _add_low_bits(least: Sums, terms: Sums, before: list[list[int]]) -> Sums:
+def _add_lowbit_rows(least: Sums, terms: Sums, before: list[list[int]]) -> Sums:
     """The programme over the low words: rows are low words, columns the high words of a chunk; in place.
 
     What comes in is cut off at U, so that no sum overflows.
     """
     least[0] += terms[0]
-    for row, term, others in zip(least[1:], terms[1:], before[1 : len(least)], strict=True):
-        for other in others:
-            np.minimum(row, least[other], out=row)
+    for row, term, predecessors in zip(least[1:], terms[1:], before[1 : len(least)], strict=True):
+        for predecessor in predecessors:
+            np.minimum(row, least[predecessor], out=row)
         np.add(row, term, out=row)
     return least
 
@@ -239,8 +240,3 @@ def _by_count(bits: int) -> NDArray[np.int64]:
     """All words of so many bits, those with fewer ones first."""
     words = np.arange(1 << bits)
     return words[np.argsort(np.bitwise_count(words), kind="stable")]
-
-
-def _bits(words: NDArray[np.int64], count: int) -> NDArray[np.float64]:
-    """Words as rows of zeros and ones, lowest bit first."""
-    return (words[:, None] >> np.arange(count) & 1).astype(np.float64)

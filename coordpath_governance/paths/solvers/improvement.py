@@ -3,6 +3,8 @@
 For an order with prefixes S_k, let m_k(u) = a_u + 2(Q·1_{S_k})_u. Adding u to S_k costs m_k(u) + Q_uu, taking it out
 −m_k(u) + Q_uu. Every insertion and swap changes a run of prefixes by one unit, so cumulative sums of αₖ times these give
 all D² of each kind in O(D²).
+
+`bound_chain` bounds all chains for orders that were not found by a proof.
 """
 
 from __future__ import annotations
@@ -11,15 +13,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.paths.orders.chained_bounds import Refinement
+from coordpath_governance.paths.orders.relaxation import bound_levels
+from coordpath_governance.paths.orders.set_function import backward_order, forward_order
 from coordpath_governance.paths.solvers.lattice import Lattice
-from coordpath_governance.paths.solvers.listed import backward_order, forward_order
-from coordpath_governance.paths.solvers.proof import bound_chain
 from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Improvement", "first_polish", "improve", "polish", "shuffle"]
+    from coordpath_governance.paths.solvers.protocol import ChainTask
+
+__all__ = ["Improvement", "bound_chain", "first_polish", "improve", "polish", "shuffle"]
 
 _WINDOW, _STRIDE = 10, 4
 _WIDE = 16, 6
@@ -186,11 +191,28 @@ def _windows(task: ChainTask, order: list[int], length: int, stride: int) -> lis
         window = current[begin : begin + length]
         part = task.function.restrict(current[:begin], window)
         inner = ChainTask(part, weights[begin : begin + len(window) - 1])
-        found = [window[u] for u in Lattice().solve(inner).order]
-        if inner.evaluate(_positions(window, found)) < inner.evaluate(range(len(window))) - task.tie:
-            current[begin : begin + length] = found
+        best = [window[u] for u in Lattice().solve(inner).order]
+        if inner.evaluate(_positions(window, best)) < inner.evaluate(range(len(window))) - task.tie:
+            current[begin : begin + length] = best
     return current
 
 
 def _positions(window: list[int], order: list[int]) -> list[int]:
     return [window.index(u) for u in order]
+
+
+_EXACT_UP_TO = 16
+"""Up to here the subset programme takes milliseconds, so the bound is the optimum itself."""
+
+
+def bound_chain(task: ChainTask) -> float:
+    """A number below which no chain goes: the optimum for few units, otherwise the better of two relaxations."""
+    if task.function.size <= _EXACT_UP_TO and task.function.lifts is None:
+        return Lattice().solve(task).bound
+    levels = float(task.alphas @ bound_levels(task.function, task.depth, task.expired).values)
+    steps = (
+        Refinement(task.function, task.alphas, target=np.inf, capacity=1, expired=task.expired).bounds()
+        if task.depth
+        else None
+    )
+    return levels if steps is None else max(levels, steps.root)

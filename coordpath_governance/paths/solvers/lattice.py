@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import order_chain
+from coordpath_governance.paths.orders.set_function import order_chain
 from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.solvers.protocol import ChainTask
 
-__all__ = ["Lattice", "read_order"]
+__all__ = ["Lattice", "bit_rows", "read_order"]
 
 _LARGEST = 26
 """Most units whose table of 2^D numbers is made (650 MB)."""
@@ -65,7 +65,7 @@ def _fill(task: ChainTask, low: int) -> NDArray[np.float64]:
     alphas = np.zeros(size + 1)
     alphas[1 : task.depth + 1] = task.alphas
     linear, quadratic = function.linear, function.quadratic
-    low_bits, high_bits = _bits(low), _bits(high)
+    low_bits, high_bits = (bit_rows(np.arange(1 << count), count) for count in (low, high))
     low_count, high_count = low_bits.sum(axis=1).astype(np.int64), high_bits.sum(axis=1).astype(np.int64)
     low_value = low_bits @ linear[:low] + np.sum((low_bits @ quadratic[:low, :low]) * low_bits, axis=1)
     high_value = function.e0 + high_bits @ linear[low:] + np.sum((high_bits @ quadratic[low:, low:]) * high_bits, axis=1)
@@ -112,7 +112,7 @@ def _least_row(table: NDArray[np.float64], word: int, high: int, out: NDArray[np
 
 def _best_set(table: NDArray[np.float64], depth: int, low: int, tie: float) -> tuple[float, int]:
     """The least V over sets of n units, and the first such set (units listed first are preferred)."""
-    low_count = _bits(low).sum(axis=1).astype(np.int64)
+    low_count = bit_rows(np.arange(1 << low), low).sum(axis=1).astype(np.int64)
     columns = [np.flatnonzero(low_count == count) for count in range(low + 1)]
     candidates: list[tuple[float, int]] = []
     for word in range(table.shape[0]):
@@ -138,7 +138,6 @@ def read_order(values: NDArray[np.float64], last: int, tie: float) -> list[int]:
     return order[::-1]
 
 
-def _bits(count: int) -> NDArray[np.float64]:
-    """All words of ``count`` bits as rows of zeros and ones, lowest bit first."""
-    words = np.arange(1 << count, dtype=np.int64)
+def bit_rows(words: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+    """Words of ``count`` bits as rows of zeros and ones, lowest bit first."""
     return (words[:, None] >> np.arange(count) & 1).astype(np.float64)

@@ -14,13 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from coordpath_governance.paths.chains.chained_bounds import Refinement
-from coordpath_governance.paths.chains.relaxation import LevelBounds, bound_levels
-from coordpath_governance.paths.chains.set_function import order_chain
+from coordpath_governance.paths.orders.chained_bounds import Refinement
+from coordpath_governance.paths.orders.relaxation import LevelBounds, bound_levels
+from coordpath_governance.paths.orders.set_function import forward_order, order_chain
 from coordpath_governance.paths.solvers.chain_states import Searched, beam_order, search_chains
 from coordpath_governance.paths.solvers.halves import Halves, meet_in_the_middle
 from coordpath_governance.paths.solvers.improvement import first_polish, polish, shuffle
-from coordpath_governance.paths.solvers.listed import forward_order
 from coordpath_governance.paths.solvers.protocol import SET_FUNCTION, Answer, ChainTask
 
 __all__ = ["Levels"]
@@ -75,14 +74,14 @@ class _Run:
             self.levels = bound_levels(task.function, task.depth, task.expired)
             self.bound = float(task.alphas @ self.levels.values)
         if task.patience.timed:
-            first = Refinement(task.function, task.alphas, np.inf, _CAPACITY, task.expired).bounds()
+            first = Refinement(task.function, task.alphas, target=np.inf, capacity=_CAPACITY, expired=task.expired).bounds()
             self.bound = max(self.bound, first.root if first is not None else 0.0)
         self.incumbent, self.best = self._greedy() if task.first is None else (task.first, task.evaluate(task.first))
         self.best = min(self.best, aim)
         self.bound = min(self.bound, self.best)
 
     def _greedy(self) -> tuple[tuple[int, ...], float]:
-        """The better greedy order, polished; with many units that takes long, so the plain one is told before."""
+        """The better greedy order, polished. With many units that takes long, so the plain order is reported before."""
         if self.task.patience.progress is not None:
             plain = self.task.evaluate(forward_order(self.task.function))
             self.task.report(_FIRST, plain, min(self.bound, plain))
@@ -103,10 +102,12 @@ class _Run:
         ends = [(task, 1)]
         if task.depth == task.function.size - 1 and task.function.lifts is None:
             ends.append((replace(task, function=task.function.complement(), alphas=task.alphas[::-1]), -1))
-        for one, direction in ends:
-            bounds = Refinement(one.function, one.alphas, np.inf, _CAPACITY, task.expired).bounds()
+        for from_end, direction in ends:
+            bounds = Refinement(
+                from_end.function, from_end.alphas, target=np.inf, capacity=_CAPACITY, expired=task.expired
+            ).bounds()
             for width in _BEAMS if task.function.size <= _WIDE_UP_TO else _BEAMS[:-1]:
-                order = beam_order(one, bounds, width) if bounds is not None else None
+                order = beam_order(from_end, bounds, width) if bounds is not None else None
                 if order is None:
                     return
                 self._keep(*polish(task, order[::direction]))
@@ -154,7 +155,7 @@ class Levels:
 
     Units that cannot be among the first n are put aside first. Up to ``most_units`` that resist get all their sets;
     by default as many as have no more sets than ``work``.
-    Only chains below ``aim`` are looked for: where there is none, that is the bound.
+    Only chains below ``aim`` are looked for. If there is no such chain, ``aim`` is the bound.
     """
 
     name = "levels"
@@ -184,9 +185,9 @@ class Levels:
                 work = min(self.work, _BEFORE_SETS) if few else self.work
                 self._attempt(run, min(work, _ALL_FIRST) if task.patience.timed else work, _CAPACITY)
         if few and not (run.proved or task.expired()):
-            found = meet_in_the_middle(task, run.incumbent, task.evaluate(run.incumbent))
-            if found is not None:
-                return found
+            answer = meet_in_the_middle(task, run.incumbent, task.evaluate(run.incumbent))
+            if answer is not None:
+                return answer
         if task.patience.timed:
             self._go_on(run)
         elif not run.proved:
@@ -210,9 +211,9 @@ class Levels:
         candidates = run.candidates()
         task = replace(run.task, function=run.task.function.restrict((), candidates))
         target = run.bound + part * (run.best - run.bound) - task.rounding
-        refinement = Refinement(task.function, task.alphas, target, capacity, task.expired)
+        refinement = Refinement(task.function, task.alphas, target=target, capacity=capacity, expired=task.expired)
         bounds = refinement.bounds()
-        known = [bounds] if bounds is not None else []
+        quick_bounds = [bounds] if bounds is not None else []
         searching = max(_SEARCH_FIRST, run.refined)
         while bounds is not None:
             run.lift(bounds.root, "closer bounds")
@@ -220,7 +221,7 @@ class Levels:
             if last or refinement.work >= searching:
                 share = work if last else refinement.work // 3
                 searching, run.refined = 2 * refinement.work, refinement.work
-                run.take(candidates, search_chains(task, [*known, bounds], run.best, share))
+                run.take(candidates, search_chains(task, [*quick_bounds, bounds], run.best, share))
             if last or run.proved or run.bound >= target:
                 run.spent += refinement.work
                 return

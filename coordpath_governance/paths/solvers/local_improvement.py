@@ -94,16 +94,16 @@ class LocalImprovement:
         for turn in range(0, self.iterations, together):
             lots = random.random((min(together, self.iterations - turn), task.terms))
             drawn = {tuple(batch) for batch in np.sort(np.argsort(lots, axis=1)[:, :size], axis=1).tolist()}
-            found, reached = current, value
-            for some in _parts(current, sorted(drawn - tried), fillings):
-                candidate, worth = search.best(some)
+            best, reached = current, value
+            for batch in _parts(current, sorted(drawn - tried), fillings):
+                candidate, worth = search.best(batch)
                 if worth < reached:
-                    found, reached = candidate, worth
+                    best, reached = candidate, worth
                 if search.spent():
                     break
             tried |= drawn
             if reached < value - GAIN * abs(value):
-                current, value = found, reached
+                current, value = best, reached
                 tried.clear()
             if search.spent() or len(tried) == batches:
                 break

@@ -1,4 +1,4 @@
-"""What a solver is given, what it needs of that, and what it gives back.
+"""What a solver receives, what it needs of that, and what it returns.
 
 A task says what it `offers`; a solver says which of that it `needs`, and what else it `lacks`. The table asks both.
 
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from coordpath_governance.paths.chains.chain_rules import NO_RULES, ChainRules
-from coordpath_governance.paths.chains.set_function import EPS, SetFunction
+from coordpath_governance.costs.factor import EPS
+from coordpath_governance.paths.orders.chain_rules import NO_RULES, ChainRules
+from coordpath_governance.paths.orders.set_function import SetFunction
 from coordpath_governance.paths.patience import FOREVER, Patience
 
 if TYPE_CHECKING:
@@ -47,12 +48,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Offer:
-    """What a task gives a solver to work with; ``refusal`` is what a solver says that needs it and is not given it.
+    """What a task gives a solver to work with; ``refusal`` is what a solver that needs it says of other tasks.
 
-    ``special``: what a solver says that does not need it and is given it, if that is what matters.
+    ``special``: what a solver that does not need it says of a task that offers it, if that is what matters.
     """
 
-    what: str
+    description: str
     refusal: str
     special: str | None = None
 
@@ -78,7 +79,7 @@ class Task(Protocol):
 
     @property
     def patience(self) -> Patience:
-        """When to stop, and whom to tell how far the search has come."""
+        """When to stop, and where to report progress."""
         ...
 
 
@@ -128,13 +129,12 @@ class ChainTask:
         return np.concatenate([self.alphas, np.zeros(self.function.size - self.depth)])
 
     def expired(self) -> bool:
-        """Whether to stop and tell what there is."""
+        """Whether to stop and return the best answer so far."""
         return self.patience.expired()
 
     def report(self, stage: str, value: float, bound: float) -> None:
-        """Tell whoever listens how far it has come."""
-        if self.patience.progress is not None:
-            self.patience.progress(stage, value, bound)
+        """Report a stage, the best value so far and a bound on all values, if anybody listens."""
+        self.patience.report(stage, value, bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,18 +174,17 @@ class WalkTask:
         return self.walks.value(sequence, self.alphas)[0]
 
     def expired(self) -> bool:
-        """Whether to stop and tell what there is."""
+        """Whether to stop and return the best answer so far."""
         return self.patience.expired()
 
     def report(self, stage: str, value: float, bound: float) -> None:
-        """Tell whoever listens how far it has come."""
-        if self.patience.progress is not None:
-            self.patience.progress(stage, value, bound)
+        """Report a stage, the best value so far and a bound on all values, if anybody listens."""
+        self.patience.report(stage, value, bound)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A chain or a walk, and a number below which none goes, rounding aside.
+    """A chain or a walk, and a lower bound on the sums of all of them, rounding aside.
 
     ``order``: of a chain, all units, of which the first n count; of a walk, K units or rests, which go to the best values
     unless ``increments`` says how far each of them moves (in columns of length 1). ``models``: where a solver chose the
@@ -206,7 +205,7 @@ TaskT = TypeVar("TaskT", contravariant=True)
 
 
 class Solver(Protocol[TaskT]):
-    """One way of choosing an order, or a walk, of the tasks that offer what it ``needs``."""
+    """One way of choosing an order, or a walk, for tasks that offer what it ``needs``."""
 
     name: str
     needs: Offer
@@ -216,5 +215,5 @@ class Solver(Protocol[TaskT]):
         ...
 
     def solve(self, task: TaskT) -> Answer:
-        """The best it finds, with a valid bound."""
+        """The best order or walk that it finds, with a valid lower bound on all of them."""
         ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths.revisiting.incumbent import Incumbent
 from coordpath_governance.paths.revisiting.sequence_search import SequenceSearch
 from coordpath_governance.paths.revisiting.skeleton_search import SkeletonSearch

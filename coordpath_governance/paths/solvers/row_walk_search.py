@@ -56,26 +56,26 @@ def _search_length(
     first: Walk,
     floor: float,
     states: StateCosts | None,
-    tell: Callable[[str, float, float], None],
+    report: Callable[[str, float, float], None],
 ) -> tuple[Walk, float, str]:
     """The best walk found, a bound on all (at least ``floor``), and what found it; without ``states`` nothing is proved."""
     proposed = WalkImprovement(walks.within(_FIRST), alphas, first)
     proposed.touch()
     best, bound, name = proposed.best, floor, "local"
-    tell("quadratics that touch the cost", best.value, bound)
+    report("quadratics that touch the cost", best.value, bound)
     if states is not None and _affordable(walks, len(alphas), states):
         name = "sequences"
         table = States(walks.within(_TABLE), alphas, states)
         table.ask(best.value)
 
-        def say(value: float, proved: float) -> None:
-            tell("sequences that could be better", value, max(floor, proved))
+        def report_proved(value: float, proved: float) -> None:
+            report("sequences that could be better", value, max(floor, proved))
 
-        best, proved = search_walks(walks.within(_TREE), alphas, table, best, say)
+        best, proved = search_walks(walks.within(_TREE), alphas, table, best, report_proved)
         bound = max(floor, proved)
     if best.value - bound > _PROVED * (best.value - float(alphas.sum()) * walks.costs.cost.minimum()):
         neighbours = WalkImprovement(walks, alphas, best)
-        neighbours.descend(lambda value: tell("neighbouring sequences", value, bound))
+        neighbours.descend(lambda value: report("neighbouring sequences", value, bound))
         best = neighbours.best
     return at_rest(walks, alphas, best), bound, name
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.chain_rules import NO_RULES
-from coordpath_governance.paths.chains.chained_bounds import Refinement
-from coordpath_governance.paths.chains.set_function import order_chain
+from coordpath_governance.paths.orders.chain_rules import NO_RULES
+from coordpath_governance.paths.orders.chained_bounds import Refinement
+from coordpath_governance.paths.orders.set_function import order_chain
 from coordpath_governance.paths.row_orders.evaluated_sets import corners
 from coordpath_governance.paths.solvers.chain_states import beam_order, search_chains
 from coordpath_governance.paths.solvers.cut_search import CutSearch
@@ -54,7 +54,7 @@ class RuledLevels:
 
     def solve(self, task: ChainTask) -> Answer:
         """The best order found; none (an empty one) where the states that there was work for all lead nowhere."""
-        bounds = Refinement(task.function, task.alphas, np.inf, _CAPACITY, task.expired).bounds()
+        bounds = Refinement(task.function, task.alphas, target=np.inf, capacity=_CAPACITY, expired=task.expired).bounds()
         orders = [RuledFirst("greedy").solve(task).order]
         orders += [beam_order(task, bounds, width) or () for width in _BEAMS if bounds is not None]
         best, order = min((task.evaluate(each) if each else np.inf, each) for each in orders)
@@ -145,9 +145,7 @@ class RuledRowFirst:
         return Answer(order_chain(order, size) if len(order) == task.depth else (), 0.0, self.name)
 
 
-def _greedy(
-    task: ChainTask | EvaluatedTask, size: int, costs: Callable[[list[list[int]]], list[float]]
-) -> list[int]:
+def _greedy(task: ChainTask | EvaluatedTask, size: int, costs: Callable[[list[list[int]]], list[float]]) -> list[int]:
     """Always the allowed unit with the least cost, until none is allowed or n have moved."""
     order: list[int] = []
     for _ in range(task.depth):

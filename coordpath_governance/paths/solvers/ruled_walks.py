@@ -15,8 +15,12 @@ import numpy as np
 from coordpath_governance.paths.solvers.protocol import RULED_WALKS, Answer
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coordpath_governance.paths.ruled_walks.ruled_task import RuledTask
     from coordpath_governance.paths.ruled_walks.ruled_values import Valued
+
+    FloatArray = NDArray[np.float64]
 
 __all__ = ["GreedyRuledWalk", "RuledWalks"]
 
@@ -74,7 +78,7 @@ class _Search:
         self._open: list[tuple[float, int, int, tuple[int, ...], bool]] = []
         self._push((), task.later(0), valued=True)
         self._best = np.inf
-        self._models = None
+        self._models: FloatArray | None = None
         self._left_out = np.inf
         self._most = float(task.alphas.sum()) * task.values.ceiling * (1.0 + _CEILING)
         self._spent = 0
@@ -82,7 +86,7 @@ class _Search:
     @property
     def _limit(self) -> float:
         """Beginnings at or above this lead to no walk worth looking for."""
-        return min(self._best * (1.0 - _TOLERANCE), np.nextafter(self._most, np.inf))
+        return min(self._best * (1.0 - _TOLERANCE), float(np.nextafter(self._most, np.inf)))
 
     def _push(self, sequence: tuple[int, ...], bound: float, *, valued: bool) -> None:
         heapq.heappush(self._open, (bound, -len(sequence), next(self._number), sequence, valued))

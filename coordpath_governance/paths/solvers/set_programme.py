@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import UnknownSetError
+from coordpath_governance.paths.orders.masks import units_of
 from coordpath_governance.paths.row_orders.evaluated_sets import corners
 from coordpath_governance.paths.row_orders.evaluated_task import best_evaluated_chain
 from coordpath_governance.paths.row_orders.minorants import SetBounds, tie_of
@@ -68,7 +69,7 @@ def _best_order(task: EvaluatedTask) -> tuple[tuple[int, ...], float]:
         order, value = best_evaluated_chain(task, evaluated.cuts)
         if value < np.inf:
             task.report("sets that could be better", value, min(bound, value))
-        missing = [_members(number) for number in chain if not bounds.exact[number]]
+        missing = [units_of(int(number)) for number in chain if not bounds.exact[number]]
         if not missing or task.over():
             break
         try:
@@ -100,7 +101,3 @@ def _levels(size: int, depth: int) -> list[NDArray[np.int64]]:
     for _ in range(size):
         counts = np.concatenate([counts, counts + 1])
     return [np.flatnonzero(counts == k) for k in range(1, depth + 1)]
-
-
-def _members(number: int) -> list[int]:
-    return [u for u in range(int(number).bit_length()) if number >> u & 1]

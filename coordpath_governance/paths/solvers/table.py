@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from coordpath_governance.errors import SolverUnavailableError
-from coordpath_governance.paths.solvers.cut_search import CutSearch, Effort, FirstOrder
-from coordpath_governance.paths.solvers.first_walk import FirstRowWalk, FirstWalk
+from coordpath_governance.paths.solvers.cut_search import CutSearch, Effort
 from coordpath_governance.paths.solvers.free_end import FreeEnd
+from coordpath_governance.paths.solvers.greedy_direct import Direct, FirstOrder, FirstRowWalk, FirstWalk, Greedy
 from coordpath_governance.paths.solvers.gurobi import GurobiChain, GurobiWalks
 from coordpath_governance.paths.solvers.halves import MOST_UNITS
 from coordpath_governance.paths.solvers.improvement import Improvement
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
-from coordpath_governance.paths.solvers.listed import Direct, Greedy
 from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
 from coordpath_governance.paths.solvers.revisits import Revisits
 from coordpath_governance.paths.solvers.row_walk_search import RowWalkSearch
@@ -86,7 +85,12 @@ ORDER_SOLVERS: dict[str, Solvers] = {
         RuledSetProgramme(_EXACT_ROWS),
         RuledCuts(CutSearch(_EXACT_ROWS, _EXACT_EFFORT)),
     ),
-    "local": (Improvement(), CutSearch(_AUTO_ROWS, _NO_EFFORT), RuledLevels(0), RuledCuts(CutSearch(_AUTO_ROWS, _NO_EFFORT))),
+    "local": (
+        Improvement(),
+        CutSearch(_AUTO_ROWS, _NO_EFFORT),
+        RuledLevels(0),
+        RuledCuts(CutSearch(_AUTO_ROWS, _NO_EFFORT)),
+    ),
     "greedy": (Greedy(), FirstOrder("greedy"), RuledFirst("greedy"), RuledRowFirst("greedy")),
     "direct": (Direct(), FirstOrder("direct"), RuledFirst("direct"), RuledRowFirst("direct")),
     "gurobi": (GurobiChain(),),

@@ -111,10 +111,10 @@ class WalkSearch:
             waiting.append(kind(current, i))
             if sum(map(len, waiting)) < _TOGETHER and i < self.task.terms - 1:
                 continue
-            found, reached = self.best(np.concatenate([current[None, :], *waiting]))
+            best, reached = self.best(np.concatenate([current[None, :], *waiting]))
             waiting = []
             if reached < value - GAIN * abs(value):
-                current, value = found, reached
+                current, value = best, reached
             if self.spent():
                 break
         return current, value
@@ -124,12 +124,12 @@ class WalkSearch:
         allowed = self.allowed(candidates)
         best, value = candidates[0], np.inf
         for begin in range(0, len(allowed), self.evaluator.rows):
-            some = allowed[begin : begin + self.evaluator.rows]
-            values = self.evaluator.values(some)
-            self.left -= len(some)
+            block = allowed[begin : begin + self.evaluator.rows]
+            values = self.evaluator.values(block)
+            self.left -= len(block)
             at = int(np.argmin(values))
             if values[at] < value:
-                best, value = some[at], float(values[at])
+                best, value = block[at], float(values[at])
             if self.spent():
                 break
         return best, value

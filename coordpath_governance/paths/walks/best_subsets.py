@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths.patience import never
 from coordpath_governance.paths.walks.projections import excess_of, excess_of_sets, split_circuits
 from coordpath_governance.paths.walks.sparse_relaxation import relaxed_by_size
@@ -48,6 +48,7 @@ def least_by_size(
     residual: NDArray[np.float64],
     columns: NDArray[np.float64],
     most: int,
+    *,
     work: int = _WORK,
     expired: Callable[[], bool] = never,
 ) -> NDArray[np.float64]:
@@ -77,7 +78,7 @@ def _deep(
     if roots is None:
         return np.zeros(sizes + 1)
     search = _Search(residual, columns, sizes, work, expired)
-    if not all(search.add_root(forced, kept) for forced, kept in roots):
+    if not all(search.add_root(forced, allowed) for forced, allowed in roots):
         return np.zeros(sizes + 1)
     search.run()
     least = np.maximum(search.bounds(), 0.0)
@@ -106,7 +107,7 @@ class _Nodes:
     values: NDArray[np.float64]
     own: NDArray[np.float64]
     forced: NDArray[np.bool_]
-    kept: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
     bounds: NDArray[np.float64]
 
     def __len__(self) -> int:
@@ -121,8 +122,8 @@ class _Nodes:
         return _Nodes(*(np.concatenate(parts) for parts in together))
 
     def parts(self) -> tuple[NDArray[Any], ...]:
-        """All arrays, a row each for every node."""
-        return self.inverse, self.values, self.own, self.forced, self.kept, self.bounds
+        """All arrays; each has one row per node."""
+        return self.inverse, self.values, self.own, self.forced, self.allowed, self.bounds
 
     def without(self, rows: NDArray[np.int64], out: NDArray[np.int64], rise: NDArray[np.float64]) -> _Nodes:
         """Nodes ``rows`` with one member less each: B − B_v B_vᵀ/B_vv, x − B_v x_v/B_vv."""
@@ -135,8 +136,8 @@ class _Nodes:
         inverse[every, out, :] = 0.0
         inverse[every, :, out] = 0.0
         values[every, out] = 0.0
-        nodes.kept[every, out] = False
-        return _Nodes(inverse, values, nodes.own + rise, nodes.forced, nodes.kept, nodes.bounds)
+        nodes.allowed[every, out] = False
+        return _Nodes(inverse, values, nodes.own + rise, nodes.forced, nodes.allowed, nodes.bounds)
 
 
 class _Search:
@@ -153,31 +154,31 @@ class _Search:
         self.residual, self.columns, self.work, self.expired = residual, columns, work, expired
         self.sizes = np.arange(sizes + 1)
         self.whole = excess_of(residual)
-        self.known = np.minimum.accumulate(_exchange(residual, columns, sizes, work, expired))
+        self.reached = np.minimum.accumulate(_exchange(residual, columns, sizes, work, expired))
         width = columns.shape[1]
         none = np.empty((0, width))
         member = np.empty((0, width), np.bool_)
         self.open = _Nodes(np.empty((0, width, width)), none, none[:, 0], member, member, np.empty((0, sizes + 1)))
 
-    def add_root(self, forced: tuple[int, ...], kept: tuple[int, ...]) -> bool:
+    def add_root(self, forced: tuple[int, ...], allowed: tuple[int, ...]) -> bool:
         """The best values on W by an orthogonal factor; False if the columns are too nearly dependent for an inverse.
 
         An error of c·d·eps·‖B‖ in B moves an excess by at most ‖B‖·‖G‖ times as much, and all nodes below give that up.
         """
         width = self.columns.shape[1]
         inverse, values = np.zeros((1, width, width)), np.zeros((1, width))
-        basis, triangle = np.linalg.qr(self.columns[:, list(kept)])
+        basis, triangle = np.linalg.qr(self.columns[:, list(allowed)])
         unfold = np.linalg.inv(triangle)
-        inverse[0][np.ix_(kept, kept)] = unfold @ unfold.T
+        inverse[0][np.ix_(allowed, allowed)] = unfold @ unfold.T
         aim = basis.T @ self.residual
-        values[0, list(kept)] = -unfold @ aim
+        values[0, list(allowed)] = -unfold @ aim
         left = self.residual - basis @ aim
         blur = float(np.linalg.norm(triangle, 2)) ** 2 * float(np.linalg.norm(unfold, 2)) ** 4
         allowance = 8 * (width + 8) * EPS * blur
         own = left @ left - allowance * self.whole
         member = np.zeros((2, 1, width), np.bool_)
         member[0, 0, list(forced)] = True
-        member[1, 0, list(kept)] = True
+        member[1, 0, list(allowed)] = True
         root = _Nodes(inverse, values, np.array([own]), member[0], member[1], np.zeros((1, len(self.sizes))))
         if allowance >= 1.0:
             return False
@@ -189,81 +190,81 @@ class _Search:
         batch = max(1, _BATCH // self.columns.shape[1] ** 2)
         while len(self.open) and self.work > 0 and not self.expired():
             if self.open.inverse.size > _POOL:
-                order = np.argsort(self.open.kept.sum(axis=1), kind="stable")
+                order = np.argsort(self.open.allowed.sum(axis=1), kind="stable")
             else:
-                order = np.argsort(np.min(self.open.bounds - self.known, axis=1), kind="stable")
+                order = np.argsort(np.min(self.open.bounds - self.reached, axis=1), kind="stable")
             children = self._branch(self.open[order[:batch]])
             self.open = self.open[order[batch:]].joined(children)
 
     def bounds(self) -> NDArray[np.float64]:
         """For each size the least known, or what an open node may still reach."""
-        least = np.minimum(self.known, np.min(self.open.bounds, axis=0, initial=np.inf))
+        least = np.minimum(self.reached, np.min(self.open.bounds, axis=0, initial=np.inf))
         lower: NDArray[np.float64] = least - _TIE * self.whole
         return lower
 
     def _branch(self, nodes: _Nodes) -> list[_Nodes]:
         """Leave out the free members one by one, the largest Δ first; those that were passed are forced."""
-        free = nodes.kept & ~nodes.forced
+        free = nodes.allowed & ~nodes.forced
         rise = np.where(free, _rise(nodes), -np.inf)
         order = np.argsort(-rise, axis=1, kind="stable")
         falling = np.take_along_axis(rise, order, axis=1)
         passed = nodes.forced.sum(axis=1)[:, None] + np.arange(rise.shape[1])
-        limit = self.known[np.minimum(passed, len(self.sizes) - 1)] - _TIE * self.whole
+        limit = self.reached[np.minimum(passed, len(self.sizes) - 1)] - _TIE * self.whole
         worth = (falling > -np.inf) & (passed < len(self.sizes)) & (nodes.own[:, None] + falling < limit)
         node, place = np.nonzero(worth)
         rank = np.argsort(order, axis=1, kind="stable")
         step = max(1, _CHUNK // rise.shape[1] ** 2)
         parts = []
         for at in range(0, len(node), step):
-            some, places = node[at : at + step], place[at : at + step]
-            child = nodes.without(some, order[some, places], falling[some, places])
-            child.forced[(rank[some] < places[:, None]) & free[some]] = True
+            group, places = node[at : at + step], place[at : at + step]
+            child = nodes.without(group, order[group, places], falling[group, places])
+            child.forced[(rank[group] < places[:, None]) & free[group]] = True
             parts.append(self._bounded(child))
         return parts
 
     def _bounded(self, nodes: _Nodes) -> _Nodes:
         """Bound new nodes, learn from those that are small, keep those that may be lower than what is known."""
         self.work -= nodes.inverse.size
-        free = nodes.kept & ~nodes.forced
+        free = nodes.allowed & ~nodes.forced
         rise = np.where(free, _rise(nodes), np.inf)
         root = np.sqrt(np.einsum("nii->ni", nodes.inverse))
         root[~free] = np.inf
         spread = np.matmul(np.abs(nodes.inverse), (1.0 / root)[:, :, None])[:, :, 0] / root
         spread[~free] = 1.0
         total = np.cumsum(np.sort(rise / spread, axis=1), axis=1)
-        fewer = nodes.kept.sum(axis=1)[:, None] - self.sizes
+        fewer = nodes.allowed.sum(axis=1)[:, None] - self.sizes
         at = np.clip(fewer - 1, 0, None)
         added = np.maximum(np.take_along_axis(np.sort(rise, axis=1), at, axis=1), np.take_along_axis(total, at, axis=1))
         bounds = np.maximum(nodes.bounds, nodes.own[:, None] + np.where(fewer > 0, added, 0.0))
         bounds[fewer < 0] = np.inf
         self._learn(nodes, np.where(free, nodes.own[:, None] + rise, np.inf))
-        bounds[(fewer == 0) | (fewer == 1) | (bounds >= self.known - _TIE * self.whole)] = np.inf
+        bounds[(fewer == 0) | (fewer == 1) | (bounds >= self.reached - _TIE * self.whole)] = np.inf
         return replace(nodes, bounds=bounds)[np.flatnonzero(np.isfinite(bounds).any(axis=1))]
 
     def _learn(self, nodes: _Nodes, one_fewer: NDArray[np.float64]) -> None:
         """Project the sets of an asked size that may be lower than what is known: W, and W without one member."""
-        number = nodes.kept.sum(axis=1)
+        number = nodes.allowed.sum(axis=1)
         for size in np.unique(number[number < len(self.sizes) + 1]).tolist():
-            some = np.flatnonzero(number == size)
+            group = np.flatnonzero(number == size)
             sets = []
             if size < len(self.sizes):
-                sets.append(nodes.kept[some[nodes.own[some] < self.known[size]]])
-            row, out = np.nonzero(one_fewer[some] < self.known[size - 1] - _TIE * self.whole)
-            sets.append(nodes.kept[some[row]])
+                sets.append(nodes.allowed[group[nodes.own[group] < self.reached[size]]])
+            row, out = np.nonzero(one_fewer[group] < self.reached[size - 1] - _TIE * self.whole)
+            sets.append(nodes.allowed[group[row]])
             sets[-1][np.arange(len(row)), out] = False
-            for kept in sets:
-                if len(kept):
-                    members = np.nonzero(kept)[1].reshape(len(kept), -1)
+            for allowed in sets:
+                if len(allowed):
+                    members = np.nonzero(allowed)[1].reshape(len(allowed), -1)
                     count = members.shape[1]
                     excess = excess_of_sets(self.residual, self.columns, members)[0]
-                    self.known[count] = min(self.known[count], float(excess.min()))
-        self.known = np.minimum.accumulate(self.known)
+                    self.reached[count] = min(self.reached[count], float(excess.min()))
+        self.reached = np.minimum.accumulate(self.reached)
 
 
 def _rise(nodes: _Nodes) -> NDArray[np.float64]:
     """Δ_v = x_v²/B_vv."""
     diagonal = np.einsum("nii->ni", nodes.inverse)
-    rise: NDArray[np.float64] = nodes.values * nodes.values / np.where(nodes.kept, diagonal, 1.0)
+    rise: NDArray[np.float64] = nodes.values * nodes.values / np.where(nodes.allowed, diagonal, 1.0)
     return rise
 
 
@@ -271,16 +272,16 @@ def _exchange(
     residual: NDArray[np.float64], columns: NDArray[np.float64], most: int, work: int, expired: Callable[[], bool]
 ) -> NDArray[np.float64]:
     """Good sets of each size: add the best column, then exchange one while that lowers the excess and work is left."""
-    known = np.full(most + 1, excess_of(residual))
+    reached = np.full(most + 1, excess_of(residual))
     members: list[int] = []
     for size in range(1, most + 1):
         if expired():
-            known[size:] = known[size - 1]
+            reached[size:] = reached[size - 1]
             break
         more = excess_of_sets(residual, columns, np.array([members], np.int64))[1][0]
         more[members] = np.inf
         members.append(int(np.argmin(more)))
-        known[size] = float(more.min())
+        reached[size] = float(more.min())
         improved = True
         while improved and work > 0 and not expired():
             work -= size * columns.size
@@ -288,8 +289,8 @@ def _exchange(
             more = excess_of_sets(residual, columns, fewer)[1]
             more[:, members] = np.inf
             out, new = np.unravel_index(int(np.argmin(more)), more.shape)
-            improved = bool(more[out, new] < known[size] * (1 - _TIE))
+            improved = bool(more[out, new] < reached[size] * (1 - _TIE))
             if improved:
-                known[size] = float(more[out, new])
+                reached[size] = float(more[out, new])
                 members = [*fewer[int(out)].tolist(), int(new)]
-    return known
+    return reached

@@ -74,7 +74,7 @@ def expect_path(
         return
     if any(np.isfinite(length.bound) for length in lengths):
         raise SolverUnavailableError(
-            "solver: found no path that keeps to the constraints, and did not prove that there is none; give a time_limit, or "
-            "fewer constraints"
+            "solver: found no path that keeps to the constraints, and did not prove that there is none; give a time_limit, "
+            "or fewer constraints"
         )
     raise conflict_of(problem, feasible, otherwise)

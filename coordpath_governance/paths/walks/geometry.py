@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths.outcome import Stop
 from coordpath_governance.paths.walks.projections import excess_of_all_sets
 
@@ -50,13 +50,13 @@ _DEPENDENT = 1e-13
 """Directions of a unit below this part of its largest are rounding."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Walks:
     """A problem prepared for sequences of its units, in units of 2^shift a unit of residual.
 
     ``base`` is r₀; ``blocks[u]`` the columns C_u of unit u, each divided by its ``norms`` to length 1 (or zero where the
     data do not exercise it); ``changes[u]`` how the residual moves when unit u goes to its target, None if the end is free.
-    ``kept``: which numbers of the cost's residuals these are.
+    ``chosen``: which numbers of the cost's residuals these are.
     """
 
     problem: PathProblem
@@ -65,7 +65,7 @@ class Walks:
     norms: tuple[NDArray[np.float64], ...]
     changes: tuple[NDArray[np.float64], ...] | None
     shift: int
-    kept: NDArray[np.bool_]
+    chosen: NDArray[np.bool_]
 
     @property
     def size(self) -> int:
@@ -102,7 +102,7 @@ class Walks:
 
     def residual(self, betas: NDArray[np.float64]) -> NDArray[np.float64]:
         """The residuals of models (rows, or one) in these units."""
-        moved = self.problem.quadratic.direction(betas - self.problem.start)[..., self.kept]
+        moved = self.problem.quadratic.direction(betas - self.problem.start)[..., self.chosen]
         return self.base + np.ldexp(moved, -self.shift)
 
     def excess(self, beta: NDArray[np.float64]) -> float:
@@ -132,7 +132,7 @@ class Walks:
         Directions that are left out could bring that much, and a gram matrix that is indefinite by rounding could.
         """
         cost = self.problem.quadratic
-        left_out = np.ldexp(cost.residual(self.problem.start)[~self.kept], -self.shift)
+        left_out = np.ldexp(cost.residual(self.problem.start)[~self.chosen], -self.shift)
         lost = math.ldexp(cost.lost_gain(self.problem.start), -self.exponent)
         bend = cost.bend(self.problem.start, self._models(stops))
         return float(left_out @ left_out) + lost + _SAFELY * math.ldexp(bend, -self.exponent)
@@ -152,7 +152,7 @@ class Walks:
         Besides the blur of the models it is what the factor of the cost may be wrong about: free values may grow until only
         the smallest eigenvalue holds them, so it is relative to the excess and to that of the start.
         """
-        part, first = self.problem.quadratic.free_doubt(self.kept), float(self.base @ self.base)
+        part, first = self.problem.quadratic.free_doubt(self.chosen), float(self.base @ self.base)
         blur = self.blur(max(first, excess / weight), stops)
         return part * (excess + first * weight) + (blur + self.unseen(stops)) * weight
 
@@ -236,21 +236,29 @@ def prepare_walks(problem: PathProblem) -> Walks:
     ends = [base] if problem.target is None else [base, base + cost.direction(problem.target - problem.start)]
     sizes = np.max(np.abs(ends), axis=0, initial=0.0)
     farthest = float(np.max(sizes, initial=0.0))
-    kept = cost.clear | (sizes > _NOISE * farthest)
+    chosen = cost.clear | (sizes > _NOISE * farthest)
     shift = math.frexp(farthest)[1]
     members = [i for unit in problem.units for i in unit.members]
-    columns = cost.directions(np.array(members))[kept]
+    columns = cost.directions(np.array(members))[chosen]
     largest = np.max(np.abs(columns), axis=0, initial=0.0)
     largest[largest == 0] = 1.0
     lengths = np.linalg.norm(columns / largest, axis=0) * largest
     lengths[lengths == 0] = 1.0
     ends_at = np.cumsum([len(unit.members) for unit in problem.units])[:-1]
     blocks, norms = np.split(columns / lengths, ends_at, axis=1), np.split(lengths, ends_at)
-    changes = None if problem.target is None else _changes(problem, shift, kept)
-    return Walks(problem, np.ldexp(base[kept], -shift), tuple(blocks), tuple(norms), changes, shift, kept)
+    changes = None if problem.target is None else _changes(problem, shift, chosen)
+    return Walks(
+        problem=problem,
+        base=np.ldexp(base[chosen], -shift),
+        blocks=tuple(blocks),
+        norms=tuple(norms),
+        changes=changes,
+        shift=shift,
+        chosen=chosen,
+    )
 
 
-def _changes(problem: PathProblem, shift: int, kept: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
+def _changes(problem: PathProblem, shift: int, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
     """How the residual moves when each unit goes from start to target."""
     change = np.zeros(len(problem.start)) if problem.target is None else problem.target - problem.start
     moves = []
@@ -258,7 +266,7 @@ def _changes(problem: PathProblem, shift: int, kept: NDArray[np.bool_]) -> tuple
         delta = np.zeros(len(change))
         members = list(unit.members)
         delta[members] = change[members]
-        moves.append(np.ldexp(problem.quadratic.direction(delta)[kept], -shift))
+        moves.append(np.ldexp(problem.quadratic.direction(delta)[chosen], -shift))
     return tuple(moves)
 
 

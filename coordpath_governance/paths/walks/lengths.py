@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from coordpath_governance.paths.how_far import NO_BOUND
 from coordpath_governance.paths.outcome import normalise
+from coordpath_governance.paths.patience import NO_BOUND
 from coordpath_governance.paths.solvers.table import choose_walk_solver
 from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights
 
@@ -67,7 +67,7 @@ class LengthSums(Protocol):
 
 
 class WalkCosts(Protocol):
-    """What a kind of cost tells of the walks of one problem, whatever their number of terms."""
+    """What a kind of cost answers about the walks of one problem, whatever their number of terms."""
 
     def floor(self, alphas: FloatArray, /) -> float:
         """A sum below which no walk with these weights goes."""
@@ -149,7 +149,7 @@ class _OfAllLengths:
     def __call__(self, stage: str, value: float, bound: float) -> tuple[str, float, float]:
         """The stage and its length, the excess of the best path, and what it cannot be less than."""
         now = replace(self._lengths[self._at], value=value, bound=bound)
-        others = [each for at, each in enumerate(self._lengths) if at != self._at]
+        others = [length for at, length in enumerate(self._lengths) if at != self._at]
         best = min([now, *others], key=self._sums.objective)
         excess, least = self._sums.excess(best, min(map(self._sums.bound, [now, *others])))
         return f"paths of {now.terms} steps, {stage}" if others else stage, excess, least

@@ -1,10 +1,10 @@
 """Prefixes of walks with a free end: the least Σ_{j≤k} αⱼ‖rⱼ‖² that k moves reach, for all ways to move once more.
 
 With increments δⱼ scaled by √Wⱼ, Wⱼ = αⱼ + … + α_k, and an orthonormal basis for every unit, the normal matrix has a unit
-diagonal and entries √(W_l/W_j)·Q_jᵀQ_l (j ≤ l). It is well conditioned whatever the columns depend on as long as no weight
-is small beside the later ones: its least eigenvalue is at least 1/(4·max Wⱼ/αⱼ). Where ρ² = ‖L⁻¹‖²_F of its factor says that
-rounding could matter, a prefix keeps the value of the shorter one, which is never larger. For one move more ρ² is at most
-ρ² + w(1 + ρ²)/(what the factor leaves of the unit's own w columns).
+diagonal and entries √(W_l/W_j)·Q_jᵀQ_l (j ≤ l). It is well conditioned, even if columns are dependent, as long as no weight
+is small compared with the later ones: its least eigenvalue is at least 1/(4·max Wⱼ/αⱼ). Where ρ² = ‖L⁻¹‖²_F of its factor
+says that rounding could matter, a prefix keeps the value of the shorter one, which is never larger. For one move more ρ² is
+at most ρ² + w(1 + ρ²)/(what the factor leaves of the unit's own w columns).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ _TRUSTED = 1e-5
 _NO_PIVOT = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Prefixes:
     """Products of the units' orthonormal bases, each padded with zeros to the same width, and with the residual."""
 
@@ -135,7 +135,7 @@ class Prefixes:
 def prepare_prefixes(
     base: NDArray[np.float64], bases: Sequence[NDArray[np.float64]], alphas: NDArray[np.float64]
 ) -> Prefixes:
-    """Products of orthonormal bases, one a unit."""
+    """Products of orthonormal bases, one basis per unit."""
     width = max(basis.shape[1] for basis in bases)
     padded = np.zeros((len(bases), len(base), width))
     padding = np.ones((len(bases), width))
@@ -143,4 +143,11 @@ def prepare_prefixes(
         padded[u, :, : basis.shape[1]] = basis
         padding[u, : basis.shape[1]] = 0.0
     gram = np.einsum("ura,vrb->uvab", padded, padded)
-    return Prefixes(gram, np.einsum("ura,r->ua", padded, base), padding, float(base @ base), len(base), alphas)
+    return Prefixes(
+        gram=gram,
+        slope=np.einsum("ura,r->ua", padded, base),
+        padding=padding,
+        excess=float(base @ base),
+        rank=len(base),
+        alphas=alphas,
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordpath_governance.paths.chains.set_function import EPS
+from coordpath_governance.costs.factor import EPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,14 +110,14 @@ def split_circuits(columns: NDArray[np.float64], most: int) -> list[tuple[tuple[
     while waiting:
         if len(waiting) + len(done) > _PAIRS:
             return None
-        forced, kept = waiting.pop()
-        circuit = find_circuit(columns[:, list(kept)])
+        forced, allowed = waiting.pop()
+        circuit = find_circuit(columns[:, list(allowed)])
         if circuit is None:
-            done.append((forced, kept))
+            done.append((forced, allowed))
             continue
-        free = [kept[i] for i in circuit.tolist() if kept[i] not in forced]
+        free = [allowed[i] for i in circuit.tolist() if allowed[i] not in forced]
         for at, member in enumerate(free[: most - len(forced) + 1]):
-            waiting.append(((*forced, *free[:at]), tuple(i for i in kept if i != member)))
+            waiting.append(((*forced, *free[:at]), tuple(i for i in allowed if i != member)))
     return done
 
 

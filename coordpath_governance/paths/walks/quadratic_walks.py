@@ -32,7 +32,7 @@ __all__ = ["QuadraticWalks", "least_quadratic_costs", "solve_quadratic_walk"]
 def solve_quadratic_walk(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
     """The best path over the allowed numbers of terms that the named solver finds, with its bound."""
     expect_walk_solver(solver, WalkTask.offers)
-    return solve_lengths(problem, QuadraticWalks(problem, patience), solver, patience)
+    return solve_lengths(problem, _QuadraticWalks(problem, patience), solver, patience)
 
 
 def least_quadratic_costs(problem: PathProblem, most: int, patience: Patience) -> NDArray[np.float64]:
@@ -69,7 +69,7 @@ class _ExcessSums:
 
 
 class QuadraticWalks:
-    """One problem at different numbers of terms, in units of 2^exponent a unit of cost."""
+    """One problem at different numbers of terms, in units of 2^exponent a unit of cost, however the models are chosen."""
 
     def __init__(self, problem: PathProblem, patience: Patience) -> None:
         self._problem, self._walks = problem, prepare_walks(problem)
@@ -88,41 +88,6 @@ class QuadraticWalks:
     def sums(self, base: float) -> _ExcessSums:
         """Σα·min c is added, which is where objectives of different lengths differ most."""
         return _ExcessSums(base, self._minimum)
-
-    def task(
-        self,
-        alphas: NDArray[np.float64],
-        _floor: float,
-        _share: float,
-        best_order: Callable[[], Outcome],
-        patience: Patience,
-    ) -> WalkTask:
-        """With its own work for every length."""
-        return WalkTask(
-            walks=self._walks,
-            alphas=alphas,
-            floors=self._floors,
-            first=self._first(alphas, best_order),
-            seed=self._problem.seed,
-            patience=patience,
-        )
-
-    def _first(self, alphas: NDArray[np.float64], best_order: Callable[[], Outcome]) -> tuple[int, ...]:
-        """A walk to begin with: with a free end the stagewise one, otherwise the best order with rests between."""
-        if self._problem.target is None:
-            return stagewise(self._walks, len(alphas))
-        stops = best_order().stops
-        along = [self._walks.excess(self._problem.start)] + [self._walks.excess(stop.beta) for stop in stops]
-        return place(np.array(along), alphas, visited(self._problem, stops))
-
-    def length(self, task: WalkTask, answer: Answer) -> Length:
-        """The models that the walk passes through, with their exact costs."""
-        walks, alphas = self._walks, task.alphas
-        if answer.increments is None:
-            _, stops = walks.value(answer.order, alphas)
-        else:
-            _, stops = walks.follow(answer.order, answer.increments, alphas)
-        return self.length_of(alphas, stops, max(answer.bound, task.floor), answer.solver)
 
     def length_of(
         self, alphas: NDArray[np.float64], stops: tuple[Stop, ...], bound: float, solver: str, others: tuple[Stop, ...] = ()
@@ -167,17 +132,17 @@ class QuadraticWalks:
         along = measure_stops(problem, stops) if best.along is None else best.along
         above = best.value + walks.level * best.weight
         excess = above if above > 0 else best.value
-        heaviest = max(each.weight for each in lengths)
+        heaviest = max(length.weight for length in lengths)
         most = max(above, 0.0) + walks.below_minimum(stops) * heaviest
         if best.value >= 0:
             most = min(most, best.value + walks.unseen(stops) * heaviest)
-        most += max((best.weight - each.weight) * (minimum - walks.level) for each in lengths)
+        most += max((best.weight - length.weight) * (minimum - walks.level) for length in lengths)
         return Outcome(
             stops=stops,
             terms=best.terms,
             excess=excess,
             difference=best.value - bound,
-            rounding=max(each.rounding for each in lengths),
+            rounding=max(length.rounding for length in lengths),
             nothing=nothing_at_all(problem, along, walks.exponent) * best.weight,
             weight=best.weight,
             exponents=(walks.exponent, exponent),
@@ -185,3 +150,42 @@ class QuadraticWalks:
             along=along,
             floor=max(most - excess, 0.0),
         )
+
+
+class _QuadraticWalks(QuadraticWalks):
+    """Walks with their best values."""
+
+    def task(
+        self,
+        alphas: NDArray[np.float64],
+        _floor: float,
+        _share: float,
+        best_order: Callable[[], Outcome],
+        patience: Patience,
+    ) -> WalkTask:
+        """With its own work for every length."""
+        return WalkTask(
+            walks=self._walks,
+            alphas=alphas,
+            floors=self._floors,
+            first=self._first(alphas, best_order),
+            seed=self._problem.seed,
+            patience=patience,
+        )
+
+    def _first(self, alphas: NDArray[np.float64], best_order: Callable[[], Outcome]) -> tuple[int, ...]:
+        """A walk to begin with: with a free end the stagewise one, otherwise the best order with rests between."""
+        if self._problem.target is None:
+            return stagewise(self._walks, len(alphas))
+        stops = best_order().stops
+        along = [self._walks.excess(self._problem.start)] + [self._walks.excess(stop.beta) for stop in stops]
+        return place(np.array(along), alphas, visited(self._problem, stops))
+
+    def length(self, task: WalkTask, answer: Answer) -> Length:
+        """The models that the walk passes through, with their exact costs."""
+        walks, alphas = self._walks, task.alphas
+        if answer.increments is None:
+            _, stops = walks.value(answer.order, alphas)
+        else:
+            _, stops = walks.follow(answer.order, answer.increments, alphas)
+        return self.length_of(alphas, stops, max(answer.bound, task.floor), answer.solver)

@@ -84,33 +84,33 @@ class Backwards:
 
     def values(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
         """Σαₖ‖r_k‖² of every row with its best values."""
-        chunks = [self._some(sequences[i : i + self.rows]) for i in range(0, len(sequences), self.rows)]
+        chunks = [self._chunk_values(sequences[i : i + self.rows]) for i in range(0, len(sequences), self.rows)]
         return np.concatenate(chunks)
 
-    def _some(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _chunk_values(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
         order, leads = _shared_ends(sequences)
         matrix = np.zeros((1, *self._gram.shape))
-        seen = np.full((1, self.units + 1), self.free)
+        visited = np.full((1, self.units + 1), self.free)
         before = np.zeros(len(sequences), dtype=np.int64)
         after = 0.0
         for k in range(sequences.shape[1] - 1, -1, -1):
             lead = np.flatnonzero(leads[:, k])
             units = sequences[order[lead], k]
             matrix = matrix[before[lead]] + self.alphas[k] * self._gram
-            seen = seen[before[lead]]
+            visited = visited[before[lead]]
             before = np.cumsum(leads[:, k]) - 1
-            each = np.arange(len(lead))
+            every = np.arange(len(lead))
             after += float(self.alphas[k])
-            opened = seen[each, units]
+            opened = visited[every, units]
             for columns in self._columns[units].T:
-                row = matrix[each, columns]
-                pivot = row[each, columns]
+                row = matrix[every, columns]
+                pivot = row[every, columns]
                 usable = opened & (pivot > _PIVOT * after)
                 factor = np.where(usable, 1.0 / np.where(usable, pivot, 1.0), 0.0)
                 matrix -= (factor[:, None] * row)[:, :, None] * row[:, None, :]
-                matrix[each, columns] = 0.0
-                matrix[each, :, columns] = 0.0
-            seen[each, units] = True
+                matrix[every, columns] = 0.0
+                matrix[every, :, columns] = 0.0
+            visited[every, units] = True
         values = np.empty(len(sequences))
         values[order] = np.einsum("nij,i,j->n", matrix, self._start, self._start)[before]
         return values
@@ -159,10 +159,10 @@ class Intervals:
 
     def values(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
         """Σαₖ‖r_k‖² of every row with its best values."""
-        chunks = [self._some(sequences[i : i + self.rows]) for i in range(0, len(sequences), self.rows)]
+        chunks = [self._chunk_values(sequences[i : i + self.rows]) for i in range(0, len(sequences), self.rows)]
         return np.concatenate(chunks)
 
-    def _some(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _chunk_values(self, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
         count, terms = sequences.shape
         ends = self._ends(sequences)
         last = ends == terms
@@ -216,22 +216,22 @@ def _places(widths: list[int], zero: int) -> NDArray[np.int64]:
 def unit_basis(block: NDArray[np.float64]) -> NDArray[np.float64]:
     """Orthonormal columns that span a unit's own; none if the data do not exercise it."""
     left, lengths, _ = np.linalg.svd(block, full_matrices=False)
-    kept: NDArray[np.float64] = left[:, lengths > _RANK * max(1.0, float(lengths.max(initial=0.0)))]
-    return kept
+    basis: NDArray[np.float64] = left[:, lengths > _RANK * max(1.0, float(lengths.max(initial=0.0)))]
+    return basis
 
 
 def _gain(matrix: NDArray[np.float64], slopes: NDArray[np.float64], opened: NDArray[np.bool_]) -> NDArray[np.float64]:
     """gᵀM⁺g over the open entries of every row, gathered to the front; all others are made to gain nothing."""
     most = int(opened.sum(axis=1).max(initial=0))
     front = np.argsort(~opened, axis=1, kind="stable")[:, :most]
-    there = np.take_along_axis(opened, front, axis=1)
+    filled = np.take_along_axis(opened, front, axis=1)
     inner = np.take_along_axis(np.take_along_axis(matrix, front[:, :, None], axis=1), front[:, None, :], axis=2)
     diagonal = np.einsum("njj->nj", inner)
-    there &= diagonal > 0
-    root = np.where(there, 1.0 / np.sqrt(np.where(there, diagonal, 1.0)), 0.0)
+    filled &= diagonal > 0
+    root = np.where(filled, 1.0 / np.sqrt(np.where(filled, diagonal, 1.0)), 0.0)
     inner = inner * root[:, :, None] * root[:, None, :]
-    each = np.arange(most)
-    inner[:, each, each] = 1.0 + _RIDGE
+    every = np.arange(most)
+    inner[:, every, every] = 1.0 + _RIDGE
     right = np.take_along_axis(slopes, front, axis=1) * root
     solved = np.linalg.solve(inner, right[:, :, None])[:, :, 0]
     gain: NDArray[np.float64] = np.sum(right * solved, axis=1)

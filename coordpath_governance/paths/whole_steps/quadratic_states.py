@@ -57,7 +57,9 @@ class _Around:
 
     def moved(self, feature: int, rows: IntArray, spacings: IntArray) -> FloatArray:
         """The parabola's values."""
-        values: FloatArray = self.values[rows] + spacings * (2.0 * self.slopes[rows, feature] + self.curves[feature] * spacings)
+        values: FloatArray = self.values[rows] + spacings * (
+            2.0 * self.slopes[rows, feature] + self.curves[feature] * spacings
+        )
         return values
 
 
@@ -66,7 +68,7 @@ class QuadraticStates:
 
     def __init__(self, moves: WholeMoves, walks: Walks, ceiling: float = np.inf) -> None:
         self.moves, self.ceiling = moves, ceiling
-        moved = walks.problem.quadratic.direction(moves.spacing * np.eye(moves.size))[:, walks.kept]
+        moved = walks.problem.quadratic.direction(moves.spacing * np.eye(moves.size))[:, walks.chosen]
         self._base, self._columns = walks.base, np.ldexp(moved, -walks.shift)
         self._curves = np.sum(self._columns * self._columns, axis=1)
         self.idle = frozenset(np.flatnonzero(self._curves == 0).tolist())
@@ -164,7 +166,8 @@ class QuadraticStates:
             return here.values
         each = here.slopes**2 / np.where(self._curves > 0, self._curves, 1.0)
         largest = np.sort(each, axis=1)[:, ::-1][:, :count].sum(axis=1)
-        return np.minimum(largest / self._least_eigenvalue, here.values)
+        explained: FloatArray = np.minimum(largest / self._least_eigenvalue, here.values)
+        return explained
 
     @cached_property
     def _moving(self) -> FloatArray:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths.conflicts import dearer_target
-from coordpath_governance.paths.row_orders.minorants import EPS
 from coordpath_governance.paths.row_walks.row_walk_costs import WalksOnRows
 from coordpath_governance.paths.solvers.table import expect_walk_solver
 from coordpath_governance.paths.walks.chosen_models import model_stops

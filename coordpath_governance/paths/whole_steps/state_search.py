@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import numpy as np
 
-from coordpath_governance.paths.chains.masks import group_sets
+from coordpath_governance.paths.orders.masks import group_sets
 from coordpath_governance.paths.whole_steps.whole_moves import FARTHEST
 
 if TYPE_CHECKING:
@@ -229,9 +229,7 @@ class StateSearch:
         kept, dropped = _narrowed(following, most)
         return kept, min(least, dropped)
 
-    def _children(
-        self, level: _Level, begin: int, k: int, limit: float, *, near: bool
-    ) -> Iterator[_Reached]:
+    def _children(self, level: _Level, begin: int, k: int, limit: float, *, near: bool) -> Iterator[_Reached]:
         """What one step leads to, feature by feature, after the rest."""
         moves, costs, alpha = self.moves, self._costs, float(self._alphas[k])
         left = len(self._alphas) - k - 1

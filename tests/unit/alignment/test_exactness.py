@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.alignment.row_columns import RowColumns
-from coordpath_governance.alignment.unit_scores import UnitScores
+from coordpath_governance.alignment.row_columns import RowColumns, UnitColumns
+from coordpath_governance.costs.squared_error import SquaredError
 from coordpath_governance.errors import AlignmentError, ReferenceDataError
 from coordpath_governance.models import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm
 from coordpath_governance.paths.problem import BASELINE
 from coordpath_governance.reference.encode import Tally, encode_rows
+from coordpath_governance.reference.measure_path import PathOnRows, UnitScores, measure_path
 from coordpath_governance.reference.moments import MIN_COUNT
-from coordpath_governance.reference.rows import PathOnRows, measure_rows
+from coordpath_governance.reference.row_passes import RowPasses
 
 LEVELS = ("p", "q", "r", "s", "t")
 
@@ -101,13 +102,15 @@ def test_every_step_of_the_path_is_a_difference_of_rows(case, aligned, oracle):
 def test_unit_scores_are_the_rows_own_scores(case, aligned, oracle):
     champion, candidate, frame, weight = case
     result, truth = aligned(champion, candidate, frame, weight=weight), oracle(champion, candidate, frame, weight)
-    scores = UnitScores.of(result.pair, result.moments, result.change)
+    units = UnitColumns.of(result.pair, result.moments, result.change)
     design = np.vstack([chunk.design for chunk in encode_rows(result.source, result.plan, Tally())])
     close = {"rtol": 1e-10, "atol": 1e-10}
     counted = truth.w > 0
-    np.testing.assert_allclose(scores.score(design), truth.score([])[counted], **close)
-    shifts = scores.shifts(design)
-    for unit, shift in zip(scores.units, shifts.T, strict=True):
+    columns = units.columns(design)
+    assert columns.shape == (len(design), units.width)
+    np.testing.assert_allclose(columns[:, 0], truth.score([])[counted], **close)
+    shifts = columns[:, 1:]
+    for unit, shift in zip(units.units, shifts.T, strict=True):
         np.testing.assert_allclose(shift, (truth.score([unit]) - truth.score([]))[counted], **close)
     everything = [truth.name(unit) for unit in truth.units] + [BASELINE]
     np.testing.assert_allclose(shifts.sum(axis=1), (truth.score(everything) - truth.score([]))[counted], **close)
@@ -276,12 +279,18 @@ def test_columns_that_are_not_centred_and_too_far_away_are_found_out_by_the_rows
     pair = [linear(0.0, {"x": s, "z": -s}, has_intercept=False) for s in (0.5, 1.0)]
     result = aligned(*pair, frame)
     path = result.solution.path
+    columns = UnitColumns.of(result.pair, result.moments, result.change)
     on_rows = PathOnRows(
-        tuple((unit,) for unit in result.order), tuple(s.delta for s in path.steps), path.start_cost, 0.0, 1.0, None
+        scores=UnitScores.of(columns.units, [(unit,) for unit in result.order]),
+        costs=(path.start_cost, *(step.cost for step in path.steps)),
+        deltas=tuple(step.delta for step in path.steps),
+        size=result.problem.quadratic.constant,
+        steps=tuple(result.order),
+        shift_grid=(0.0, 1.0),
+        by_version=False,
     )
-    scores = UnitScores.of(result.pair, result.moments, result.change)
     with pytest.raises(ReferenceDataError, match="double precision"):
-        measure_rows(result.source, result.plan, scores, on_rows)
+        measure_path(RowPasses(result.source, result.plan, columns, once=True), SquaredError(), on_rows)
 
 
 def test_a_constant_feature_is_listed_and_no_step(linear, aligned, oracle):

@@ -31,7 +31,7 @@ def test_the_mathematics_imports_nothing_heavy(package):
 def test_reading_rows_imports_pyarrow_only_when_there_are_rows():
     script = SCRIPT.format(package="alignment", heavy=HEAVY).replace(
         "for name in names",
-        "names += ['coordpath_governance.reference.encode', 'coordpath_governance.reference.rows']\nfor name in names",
+        "names += ['coordpath_governance.reference.' + name for name in ('encode', 'measure_path')]\nfor name in names",
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert found.stdout.strip().endswith("[]")

@@ -39,7 +39,7 @@ def test_models_of_another_kind(what, linear, aligned):
 def test_models_whose_kind_contradicts_itself(kind, fault, linear, aligned):
     model = replace(linear(1.0, {"a": 1.0}), **kind)
     for champion in (model, None):
-        with pytest.raises(AlignmentError, match=f"the (champion|candidate) is no model we explain: {fault}"):
+        with pytest.raises(AlignmentError, match=f"the (champion|candidate) is not a model that we explain: {fault}"):
             aligned(champion, model, FRAME)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordpath_governance.cli.report_answer import show_overview
+from coordpath_governance.rendering.render import render_html, render_markdown
 from coordpath_governance.rendering.wording import step_name
 
 
@@ -100,3 +101,16 @@ def test_changes_and_their_errors_are_in_the_power_of_ten_of_the_heading(make, s
     exponent = int("".join(str("⁰¹²³⁴⁵⁶⁷⁸⁹".index(char)) for char in heading.split("10")[1] if char in "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     told = {line.split("± ")[1].split()[0] for line in lines if " ± " in line and not line[:1].isalpha()}
     assert {float(each.replace(",", "")) for each in told} == {2.5e7 / 10**exponent}
+
+
+@pytest.mark.parametrize(("delta", "within"), [(-0.02, True), (0.0199, True), (-0.0201, False), (0.5, False)])
+def test_a_small_step_is_said_to_be_within_noise_wherever_it_is_shown(make, shown, delta, within):
+    """Two standard errors of the difference over the rows are noise."""
+    path = make("small").path
+    quiet = [each.model_dump(by_alias=True) | {"delta": -3.0, "delta_se": 0.01} for each in path.steps]
+    steps = {"steps": [quiet[0] | {"delta": delta}, *quiet[1:]]}
+    document, lines = make("small", path=steps), shown("small", path=steps)
+    marked = [line for line in lines if "~ " in line]
+    assert [line.split()[0] for line in marked] == (["1", "~"] if within else [])
+    assert render_html(document).count(">within noise<") == within
+    assert render_markdown(document).count("(within noise)") == within

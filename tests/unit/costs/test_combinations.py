@@ -157,4 +157,4 @@ def test_separation_shows_among_columns_that_are_almost_one():
     with pytest.raises(
         ReferenceDataError, match=r"separated completely: all 1\d\d rows with the class '1' have 'date' ≥ 1.7e\+09"
     ):
-        GlmCost(family_of("logistic"), rows, ("one", "date"), "bad").expect_best_model()
+        GlmCost(family_of("logistic"), rows, names=("one", "date"), target_name="bad").expect_best_model()

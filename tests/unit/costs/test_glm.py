@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from coordpath_governance.costs import GlmCost, RowChunk, RowsInMemory, accumulate, evaluate_rows, family_of, newton, rows
+from coordpath_governance.costs import GlmCost, RowChunk, RowsInMemory, evaluate_rows, family_of, newton, rows
 from coordpath_governance.costs.mean_loss import MeanLoss
 from coordpath_governance.errors import ProblemError
 
@@ -46,7 +46,7 @@ def by_hand(kind, columns, target, weight, offset, beta):
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_values_and_derivatives_by_hand(kind, monkeypatch):
     monkeypatch.setattr(rows, "_CHUNK", 150)
-    monkeypatch.setattr(accumulate, "_BLOCK", 300)
+    monkeypatch.setattr(rows, "_BLOCK", 300)
     columns, target, weight, offset = data(kind)
     cost = GlmCost(family(kind), RowsInMemory(columns, target, weight, offset))
     rng = np.random.default_rng(1)
@@ -66,13 +66,13 @@ def test_values_and_derivatives_by_hand(kind, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["logistic", "multinomial"])
 def test_rows_moved_by_shifts(kind, monkeypatch):
-    monkeypatch.setattr(accumulate, "_BLOCK", 300)
+    monkeypatch.setattr(rows, "_BLOCK", 300)
     rng = np.random.default_rng(3)
     fam, (_, target, weight, _) = family(kind), data(kind)
     base, shifts = rng.standard_normal((400, fam.scores)), rng.standard_normal((400, fam.scores, 5))
     at = rng.integers(0, 2, (7, 5)).astype(float)
-    losses, slopes = evaluate_rows(fam, base, shifts, at, target, weight, slopes=True)
-    plain, nothing = evaluate_rows(fam, base, shifts, at, target, weight, slopes=False)
+    losses, slopes = evaluate_rows(fam, base=base, shifts=shifts, at=at, target=target, weight=weight, slopes=True)
+    plain, nothing = evaluate_rows(fam, base=base, shifts=shifts, at=at, target=target, weight=weight, slopes=False)
     assert nothing is None
     assert plain == pytest.approx(losses, rel=1e-14)
     for x, loss, slope in zip(at, losses, slopes, strict=True):
@@ -316,7 +316,13 @@ def test_rows_without_weight_count_for_nothing():
     assert other.gradient(beta)[0] == plain.gradient(beta)[0]
     assert other.minimum() == pytest.approx(plain.minimum(), rel=1e-12)
     losses, slopes = evaluate_rows(
-        family("poisson"), np.zeros((400, 1)), wild[:, None], beta[None], target, weight, slopes=True
+        family("poisson"),
+        base=np.zeros((400, 1)),
+        shifts=wild[:, None],
+        at=beta[None],
+        target=target,
+        weight=weight,
+        slopes=True,
     )
     assert losses / weight.sum() == pytest.approx(plain.values(beta), rel=1e-13)
     assert slopes[0] / weight.sum() == pytest.approx(plain.gradient(beta)[1], abs=1e-13)
@@ -341,19 +347,27 @@ def test_what_overflows_is_refused_with_the_number_of_rows():
         with pytest.raises(ProblemError, match="overflows double precision for 7 rows"):
             ask()
     with pytest.raises(ProblemError, match="overflows double precision for 7 rows"):
-        evaluate_rows(family("poisson"), np.zeros((400, 1)), columns[:, None], far[None], target, np.ones(400), slopes=False)
+        evaluate_rows(
+            family("poisson"),
+            base=np.zeros((400, 1)),
+            shifts=columns[:, None],
+            at=far[None],
+            target=target,
+            weight=np.ones(400),
+            slopes=False,
+        )
     heavy = GlmCost(family("poisson"), RowsInMemory(columns[7:], target[7:], np.full(393, 1e300)))
     with pytest.raises(ProblemError, match="overflows double precision for 393 rows"):
         heavy.values([17.0, 0.0, 0.0, 0.0])
     with pytest.raises(ProblemError, match="overflows double precision for 2 rows"):
         evaluate_rows(
             family("poisson"),
-            np.zeros((2, 1)),
-            np.ones((2, 1, 1)),
-            np.full((1, 1), 50.0),
-            np.zeros(2),
-            np.full(2, 1.7e286),
-            True,
+            base=np.zeros((2, 1)),
+            shifts=np.ones((2, 1, 1)),
+            at=np.full((1, 1), 50.0),
+            target=np.zeros(2),
+            weight=np.full(2, 1.7e286),
+            slopes=True,
         )
 
 
@@ -426,7 +440,7 @@ def test_rows_that_are_none(arguments, message):
 )
 def test_costs_that_are_none(target, weight, names, message):
     with pytest.raises(ProblemError, match=message):
-        GlmCost(family("logistic"), RowsInMemory(np.ones((3, 1)), target, weight), names)
+        GlmCost(family("logistic"), RowsInMemory(np.ones((3, 1)), target, weight), names=names)
 
 
 def test_a_cost_needs_columns():

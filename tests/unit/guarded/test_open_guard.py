@@ -1,6 +1,7 @@
 """The guard as its environment configures it."""
 
 import subprocess
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -20,17 +21,20 @@ def registry(world, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def started(monkeypatch):
-    """Commands that would have been started, and how they end."""
+def started(tmp_path, monkeypatch):
+    """Commands that were started, and a function that says what a shell does in their place."""
     commands = []
 
-    def run(command, *, env, **_):
-        commands.append((command, env))
-        return subprocess.CompletedProcess(command, run.code, "", "coordpath: error: no rows")
+    def instead(script):
+        def popen(command, *, env, **options):
+            commands.append((command, env))
+            return subprocess.Popen(["sh", "-c", script], env=env, **options)
 
-    run.code = 0
-    monkeypatch.setattr(opening, "subprocess", SimpleNamespace(run=run))
-    return commands, run
+        patched = SimpleNamespace(Popen=popen, TimeoutExpired=subprocess.TimeoutExpired, DEVNULL=subprocess.DEVNULL)
+        monkeypatch.setattr(opening, "subprocess", patched)
+
+    instead("exit 0")
+    return commands, instead
 
 
 def test_a_ledger_that_nobody_began_is_not_begun_here(tmp_path):
@@ -68,8 +72,44 @@ def test_a_report_is_made_by_a_process_of_its_own(world, registry, started, monk
 
 
 def test_a_report_that_fails_is_told_in_the_log(world, registry, started, caplog):
-    _, run = started
-    run.code = 4
+    _, instead = started
+    instead("echo 'coordpath: error: no rows' >&2; exit 4")
     world.adopt_policy(reference={"uri": "/data/rows.csv"})
     open_guard(registry).report(NAME, "1")
     assert "no report on version 1 of 'credit': coordpath: error: no rows" in caplog.text
+
+
+def test_registering_does_not_wait_for_a_slow_report_until_the_client_gives_up(
+    world, registry, started, caplog, monkeypatch, tmp_path
+):
+    """MLflow's client gives up after 30 seconds and registers the version once more, four times in all."""
+    _, instead = started
+    go = tmp_path / "go"
+    instead(f"until [ -e '{go}' ]; do sleep 0.05; done; echo 'coordpath: error: no rows' >&2; exit 4")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    caplog.set_level("INFO")
+    world.adopt_policy(reference={"uri": "/data/rows.csv"})
+    open_guard(registry).report(NAME, "1")
+    assert "the report on version 1 of 'credit' is still being made" in caplog.text
+    assert "no rows" not in caplog.text
+    go.touch()
+    (thread,) = [each for each in threading.enumerate() if each.name == "coordpath report on credit 1"]
+    thread.join(20)
+    assert "no report on version 1 of 'credit': coordpath: error: no rows" in caplog.text
+
+
+def test_a_report_that_never_ends_is_ended(world, registry, started, caplog, monkeypatch):
+    _, instead = started
+    instead("exec sleep 60")
+    monkeypatch.setattr(opening, "_TIMEOUT", 0.2)
+    world.adopt_policy(reference={"uri": "/data/rows.csv"})
+    open_guard(registry).report(NAME, "1")
+    assert "no report on version 1 of 'credit': it took longer than 0.2 seconds" in caplog.text
+
+
+def test_a_process_that_cannot_be_started_is_told_in_the_log(world, registry, caplog, monkeypatch):
+    monkeypatch.setattr(opening.sys, "executable", "/no/such/python")
+    world.adopt_policy(reference={"uri": "/data/rows.csv"})
+    open_guard(registry).report(NAME, "1")
+    assert "no report on version 1 of 'credit': " in caplog.text
+    assert "/no/such/python" in caplog.text

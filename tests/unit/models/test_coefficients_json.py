@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from coordpath_governance.models import (
     read_coefficients,
     to_document,
 )
+from coordpath_governance.models.maps import ELEMENTARY, MAPS
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 texts = st.text(max_size=8)
@@ -281,3 +283,20 @@ def test_a_fitted_estimator_is_written_down(tmp_path):
         cg.to_coefficients(DummyRegressor().fit(rows, [1.0, 2.0, 4.0]))
     with pytest.raises(UsageError, match="cannot write"):
         cg.to_coefficients(fitted, tmp_path)
+
+
+FORMATS = (
+    (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8").partition("## coefficients.json")[2]
+)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_formats_describe_every_map_with_its_keys(kind):
+    row = next((line for line in FORMATS.splitlines() if line.startswith("|") and f"`{kind}`" in line.split("|")[1]), None)
+    assert row is not None, f"docs/formats.md does not describe the map '{kind}'"
+    assert [field.name for field in fields(MAPS[kind]) if f"`{field.name}`" not in row] == []
+
+
+def test_formats_list_every_function():
+    row = next(line for line in FORMATS.splitlines() if line.startswith("| `function`"))
+    assert [name for name in ELEMENTARY if name not in row] == []

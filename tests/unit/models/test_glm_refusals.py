@@ -42,7 +42,7 @@ def of_my_own(truth, found):
 @pytest.mark.parametrize(
     ("model", "target", "message"),
     [
-        (SGDClassifier(), BINARY, "a SGDClassifier with the loss 'hinge', whose score is no log-odds but a margin"),
+        (SGDClassifier(), BINARY, "a SGDClassifier with the loss 'hinge', whose score is not a log-odds but a margin"),
         (SGDClassifier(loss="modified_huber"), BINARY, "the loss 'modified_huber'"),
         (SGDClassifier(loss="log_loss"), THREE, "tells 3 classes apart one against the rest"),
         (RidgeClassifier(), BINARY, "is a RidgeClassifier, whose score is a margin"),
@@ -270,7 +270,7 @@ def test_thresholds_of_what_has_none():
     three = FixedThresholdClassifier(LogisticRegression().fit(X, THREE))
     rate = FixedThresholdClassifier(PoissonRegressor().fit(X, BINARY))
     for model in (three, rate):
-        with pytest.raises(UnsupportedModelError, match="no classifier of two classes"):
+        with pytest.raises(UnsupportedModelError, match="not a classifier of two classes"):
             from_estimator(model)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from coordpath_governance.errors import ModelReadError, ReaderPluginError, UnsupportedModelError
 from coordpath_governance.models import LinearModel, NumericTerm, read_model, to_document
-from coordpath_governance.models.plugin_readers import plugin_readers
+from coordpath_governance.models.readers import plugin_readers
 
 GOOD = """
     from coordpath_governance.models import LinearModel, NumericTerm

@@ -118,7 +118,7 @@ def oracle():
 @pytest.fixture(scope="session")
 def chain_task():
     """A task of a solver on correlated features: D units, n single steps."""
-    from coordpath_governance.paths.chains.set_function import SetFunction
+    from coordpath_governance.paths.orders.set_function import SetFunction
     from coordpath_governance.paths.solvers.protocol import ChainTask
 
     def make(size, depth, *, seed=0, correlation=0.9, alphas=None, **more):

@@ -61,7 +61,7 @@ def test_bounds_hold_and_are_tight_where_the_work_suffices(seed, rank, width, ki
     residual, columns = make(seed, rank, width, kind)
     whole = float(residual @ residual)
     oracle = all_sizes(residual, columns, width)
-    least = least_by_size(residual, columns, width + 2, work)
+    least = least_by_size(residual, columns, width + 2, work=work)
     assert (least[: width + 1] <= oracle + 1e-12 * whole).all()
     assert (least >= 0).all()
     assert (np.diff(least) <= 0).all()

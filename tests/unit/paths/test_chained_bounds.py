@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths.chains import chained_bounds, node_index
-from coordpath_governance.paths.chains.chained_bounds import Refinement
-from coordpath_governance.paths.chains.node_index import NodeIndex
-from coordpath_governance.paths.chains.set_function import SetFunction
-from coordpath_governance.paths.chains.step_pairs import pair_steps
+from coordpath_governance.paths.orders import chained_bounds, masks
+from coordpath_governance.paths.orders.chained_bounds import Refinement
+from coordpath_governance.paths.orders.masks import NodeIndex
+from coordpath_governance.paths.orders.set_function import SetFunction
+from coordpath_governance.paths.orders.steps import pair_steps
 from coordpath_governance.paths.patience import never
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.protocol import ChainTask
@@ -49,7 +49,7 @@ def test_bounds_hold_for_every_chain_from_every_set_at_every_stage(seed, size, d
     function, depth = task.function, task.depth
     orders = list(itertools.permutations(range(size)))
     optimum = min(task.evaluate(order) for order in orders)
-    refinement = Refinement(function, task.alphas, np.inf, 10**9, never)
+    refinement = Refinement(function, task.alphas, target=np.inf, capacity=10**9, expired=never)
     rounding = 2 * task.rounding + 1e-15
     more = True
     while more:
@@ -79,7 +79,11 @@ def test_what_is_given_up_is_no_better_than_what_is_aimed_at(seed, size, depth, 
     found = Lattice().solve(task)
     excess = task.function.prefix_excess(found.order[: task.depth])
     refinement = Refinement(
-        task.function, task.alphas, found.bound * (1 + 1e-9) + 4 * task.rounding + 1e-12, capacity, never
+        task.function,
+        task.alphas,
+        target=found.bound * (1 + 1e-9) + 4 * task.rounding + 1e-12,
+        capacity=capacity,
+        expired=never,
     )
     more = True
     while more:
@@ -103,7 +107,7 @@ def test_what_is_given_up_is_no_better_than_what_is_aimed_at(seed, size, depth, 
 def test_more_integral_units_bound_better(chain_task):
     task = chain_task(12, 11)
     optimum = Lattice().solve(task).bound
-    refinement = Refinement(task.function, task.alphas, np.inf, 10**9, never)
+    refinement = Refinement(task.function, task.alphas, target=np.inf, capacity=10**9, expired=never)
     roots = [refinement.bounds().root]
     while not refinement.full:
         refinement.split()
@@ -118,7 +122,7 @@ def test_where_nodes_are_crowded_fewer_units_become_integral(chain_task, monkeyp
     task = chain_task(9, 4)
     monkeypatch.setattr(chained_bounds, "_MOST_CROWDED", 3)
     for capacity, most in ((10**9, 8), (1, 3)):
-        refinement = Refinement(task.function, task.alphas, np.inf, capacity, never)
+        refinement = Refinement(task.function, task.alphas, target=np.inf, capacity=capacity, expired=never)
         refinement.bounds()
         while not refinement.full:
             refinement.split()
@@ -128,7 +132,7 @@ def test_where_nodes_are_crowded_fewer_units_become_integral(chain_task, monkeyp
 
 @pytest.mark.parametrize("table", [0, 1 << 22])
 def test_nodes_are_found_by_level_and_word(table, monkeypatch):
-    monkeypatch.setattr(node_index, "_TABLE", table)
+    monkeypatch.setattr(masks, "_TABLE", table)
     random = np.random.default_rng(1)
     for bits in (1, 5, 9):
         pairs = np.unique(np.stack([random.integers(0, 4, 60), random.integers(0, 1 << bits, 60)]), axis=1)
@@ -146,8 +150,8 @@ def test_words_too_many_for_a_table_bound_alike(chain_task, monkeypatch):
     task = chain_task(9, 6)
     roots = []
     for table in (1 << 22, 0):
-        monkeypatch.setattr(node_index, "_TABLE", table)
-        refinement = Refinement(task.function, task.alphas, np.inf, 10**9, never)
+        monkeypatch.setattr(masks, "_TABLE", table)
+        refinement = Refinement(task.function, task.alphas, target=np.inf, capacity=10**9, expired=never)
         refinement.bounds()
         for _ in range(5):
             refinement.split()
@@ -160,7 +164,7 @@ def test_words_too_many_for_a_table_bound_alike(chain_task, monkeypatch):
 def test_a_deadline_stops_a_stage_but_not_the_first(chain_task, monkeypatch, calls):
     monkeypatch.setattr(chained_bounds, "_CHUNK", 24)
     task = chain_task(6, 5)
-    first = Refinement(task.function, task.alphas, np.inf, 10**9, lambda: True)
+    first = Refinement(task.function, task.alphas, target=np.inf, capacity=10**9, expired=lambda: True)
     assert first.bounds().root <= Lattice().solve(task).bound
     left = [calls]
 
@@ -168,7 +172,7 @@ def test_a_deadline_stops_a_stage_but_not_the_first(chain_task, monkeypatch, cal
         left[0] -= 1
         return left[0] < 0
 
-    later = Refinement(task.function, task.alphas, np.inf, 10**9, never)
+    later = Refinement(task.function, task.alphas, target=np.inf, capacity=10**9, expired=never)
     later.bounds()
     later.split()
     later.expired = expired

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import coordpath_governance as cg
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths import FrontPoint, Path, pareto_front, parse_problem, path_loss, solve
-from coordpath_governance.paths.front_tracing import _hull, _Tradeoff
+from coordpath_governance.paths.front import _hull, _Tradeoff
 from coordpath_governance.paths.weights import ExplicitWeights, FinalWeights, GeometricWeights
 
 

@@ -14,12 +14,11 @@ import pytest
 
 from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths import solve
-from coordpath_governance.paths.chains.set_function import SetFunction
+from coordpath_governance.paths.orders.set_function import SetFunction
 from coordpath_governance.paths.patience import Patience, heeding_interrupts
 from coordpath_governance.paths.solvers import gurobi, gurobi_model
-from coordpath_governance.paths.solvers.gurobi import GurobiChain, GurobiWalks
+from coordpath_governance.paths.solvers.gurobi import GurobiChain, GurobiWalks, WalkModel
 from coordpath_governance.paths.solvers.gurobi_model import Model, optimise
-from coordpath_governance.paths.solvers.gurobi_walks import WalkModel
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.protocol import ChainTask, WalkTask
 from coordpath_governance.paths.walks.geometry import REST

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths.chains.set_function import Lifts, SetFunction
+from coordpath_governance.paths.orders.set_function import Lifts, SetFunction
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers import halves
 from coordpath_governance.paths.solvers.halves import Halves, meet_in_the_middle

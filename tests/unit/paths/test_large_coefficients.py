@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordpath_governance.paths import parse_problem, solve, solve_problem
-from coordpath_governance.paths.chains.heavy_units import light_units
-from coordpath_governance.paths.orders.quadratic_orders import _task
+from coordpath_governance.paths.orders.quadratic_orders import _task, light_units
 from coordpath_governance.paths.patience import FOREVER
 
 

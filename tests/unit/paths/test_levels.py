@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths.chains import masks
-from coordpath_governance.paths.chains.chained_bounds import Refinement
-from coordpath_governance.paths.chains.set_function import SetFunction
+from coordpath_governance.paths.orders import masks
+from coordpath_governance.paths.orders.chained_bounds import Refinement
+from coordpath_governance.paths.orders.set_function import SetFunction
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers import chain_states, levels
 from coordpath_governance.paths.solvers.lattice import Lattice
@@ -248,7 +248,7 @@ def test_a_wide_beam_is_left_out_for_very_many_units(chain_task, monkeypatch):
 
 def test_of_states_that_are_all_equal_some_go_on():
     task = ChainTask(SetFunction(np.full(12, 3.0), -np.eye(12)), np.ones(11))
-    bounds = Refinement(task.function, task.alphas, np.inf, 10**6, lambda: False).bounds()
+    bounds = Refinement(task.function, task.alphas, target=np.inf, capacity=10**6, expired=lambda: False).bounds()
     order = chain_states.beam_order(task, bounds, 3)
     assert sorted(order) == list(range(12))
     found = chain_states.search_chains(task, [bounds], task.evaluate(order) + 1.0, 5_000)
@@ -271,7 +271,7 @@ def test_a_search_looks_at_as_many_states_as_there_is_time_for(chain_task, monke
     monkeypatch.setattr(chain_states, "_TRIAL", 5)
     task = chain_task(13, 12, seed=2)
     worst = tuple(reversed(Lattice().solve(task).order))
-    bounds = Refinement(task.function, task.alphas, np.inf, 10**9, lambda: False).bounds()
+    bounds = Refinement(task.function, task.alphas, target=np.inf, capacity=10**9, expired=lambda: False).bounds()
     expanded = [0]
     expand = chain_states._expand
 

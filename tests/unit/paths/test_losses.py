@@ -40,7 +40,14 @@ ROUNDING = 1 + 1e-12
 
 def path_of(costs, label="a"):
     """A path with these costs; what moves does not matter to a loss."""
-    return Path(9.0, tuple(Step(k, "coordinate", label, (), cost, 0.0) for k, cost in enumerate(costs, start=1)), len(costs))
+    return Path(
+        9.0,
+        tuple(
+            Step(k=k, kind="coordinate", label=label, moves=(), cost=cost, delta=0.0)
+            for k, cost in enumerate(costs, start=1)
+        ),
+        len(costs),
+    )
 
 
 @given(costs=COSTS, weights=WEIGHTS)

@@ -12,9 +12,17 @@ import numpy as np
 import pytest
 
 from coordpath_governance.paths import parse_problem, solve
-from coordpath_governance.paths.chains.chained_bounds import Refinement
-from coordpath_governance.paths.how_far import NO_BOUND, NeverWorse, how_far
-from coordpath_governance.paths.patience import Patience, heeding_interrupts, never, reclaim_interrupts, until
+from coordpath_governance.paths.orders.chained_bounds import Refinement
+from coordpath_governance.paths.patience import (
+    NO_BOUND,
+    NeverWorse,
+    Patience,
+    heeding_interrupts,
+    how_far,
+    never,
+    reclaim_interrupts,
+    until,
+)
 from coordpath_governance.paths.solvers import chain_states, improvement, levels
 
 
@@ -22,14 +30,14 @@ def test_until_the_time_has_come_or_someone_asks():
     for endless in (until(None, 5.0), until(lambda: 0.0, None)):
         assert not endless.timed
         assert not endless.expired()
-    asked = until(None, 5.0, lambda: True)
+    asked = until(None, 5.0, interrupted=lambda: True)
     assert not asked.timed
     assert asked.expired()
     ticks = itertools.count()
     soon = until(lambda: float(next(ticks)), 2.0)
     assert soon.timed
     assert [soon.expired(), soon.expired(), soon.expired()] == [False, True, True]
-    assert until(lambda: 0.0, 2.0, lambda: True).expired()
+    assert until(lambda: 0.0, 2.0, interrupted=lambda: True).expired()
 
 
 def test_a_first_interrupt_is_noted_and_a_second_raises():
@@ -222,7 +230,7 @@ def test_what_cannot_be_interrupted_is_not_begun(chain_task, monkeypatch, merge)
     """Merging states takes its time: where less is left, the search ends before it."""
     monkeypatch.setattr(chain_states, "_MERGE", merge)
     task = chain_task(12, 11, seed=2)
-    bounds = Refinement(task.function, task.alphas, np.inf, 10**9, never).bounds()
+    bounds = Refinement(task.function, task.alphas, target=np.inf, capacity=10**9, expired=never).bounds()
     worst = task.evaluate(range(12))
     proved, cut = (
         chain_states.search_chains(replace(task, patience=Patience(left=lambda left=left: left)), [bounds], worst, 10**9)

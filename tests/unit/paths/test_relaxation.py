@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths.chains import diagonal_shift, relaxation
-from coordpath_governance.paths.chains.diagonal_shift import largest_shift
-from coordpath_governance.paths.chains.relaxation import bound_levels, descend, least_slopes
-from coordpath_governance.paths.chains.set_function import SetFunction
+from coordpath_governance.paths.orders import relaxation
+from coordpath_governance.paths.orders.relaxation import bound_levels, descend, largest_shift, least_slopes
+from coordpath_governance.paths.orders.set_function import SetFunction
 
 
 @settings(max_examples=25, deadline=None)
@@ -43,7 +42,7 @@ def test_relaxed_points_approach_the_minimum():
     columns = rng.standard_normal((8, 8)) * 10.0 ** rng.integers(-2, 1, 8)
     quadratic, slope = columns.T @ columns, rng.standard_normal((5, 8))
     sums = np.array([0.0, 0.5, 3.0, 6.5, 8.0])
-    point = descend(np.repeat(sums[:, None] / 8, 8, axis=1), slope, quadratic, sums, 2000)
+    point = descend(np.repeat(sums[:, None] / 8, 8, axis=1), slope=slope, quadratic=quadratic, sums=sums, rounds=2000)
     assert point.sum(axis=1) == pytest.approx(sums, abs=1e-3)
     assert point.min() >= 0.0
     assert point.max() <= 1.0
@@ -82,22 +81,21 @@ def test_dependent_units_leave_no_shift_and_independent_ones_nearly_all():
 
 
 def test_a_shift_that_goes_too_far_is_not_taken(monkeypatch):
-    monkeypatch.setattr(diagonal_shift, "_central_path", lambda correlation, worth, shift, expired: 2.0 + shift)
+    monkeypatch.setattr(relaxation, "_central_path", lambda correlation, worth, shift, expired: 2.0 + shift)
     assert largest_shift(np.eye(3), np.ones(3)) == pytest.approx([0.5, 0.5, 0.5])
     monkeypatch.undo()
-    monkeypatch.setattr(diagonal_shift, "_inside", lambda correlation, shift: False)
+    monkeypatch.setattr(relaxation, "_inside", lambda correlation, shift: False)
     assert largest_shift(np.eye(3), np.ones(3)) == pytest.approx([1.0, 1.0, 1.0])
     monkeypatch.undo()
-    monkeypatch.setattr(diagonal_shift, "_STEPS", 1)
-    monkeypatch.setattr(diagonal_shift, "_WORK", 0)
+    monkeypatch.setattr(relaxation, "_SHIFT_STEPS", 1)
+    monkeypatch.setattr(relaxation, "_SHIFT_WORK", 0)
     shift = largest_shift(np.eye(3), np.ones(3))
     assert 0.5 < shift.min() <= shift.max() < 1.0
 
 
 def test_a_deadline_leaves_what_has_been_reached(monkeypatch):
     """Whatever has been reached is valid: a shift that leaves room, points with the sums that were asked for."""
-    for module in (diagonal_shift, relaxation):
-        monkeypatch.setattr(module, "UNASKED", 0)
+    monkeypatch.setattr(relaxation, "_UNASKED", 0)
     rng = np.random.default_rng(3)
     columns, slope, sums = rng.standard_normal((6, 6)), rng.standard_normal((4, 6)), np.arange(1.0, 5.0)
     quadratic, worth = columns.T @ columns + np.eye(6), np.arange(1.0, 7.0)
@@ -106,7 +104,8 @@ def test_a_deadline_leaves_what_has_been_reached(monkeypatch):
     assert np.linalg.eigvalsh(quadratic - np.diag(late))[0] >= 0.0
     start = np.repeat(sums[:, None] / 6, 6, axis=1)
     early, settled = (
-        descend(start, slope, columns.T @ columns, sums, 200, expired) for expired in (lambda: True, lambda: False)
+        descend(start, slope=slope, quadratic=columns.T @ columns, sums=sums, rounds=200, expired=expired)
+        for expired in (lambda: True, lambda: False)
     )
     for point in (early, settled):
         assert point.sum(axis=1) == pytest.approx(sums, abs=1e-3)

@@ -12,16 +12,15 @@ from helpers.exact_paths import solve_exactly
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from coordpath_governance.costs.factor import EPS
 from coordpath_governance.paths import parse_problem, solve
-from coordpath_governance.paths.chains.set_function import EPS
 from coordpath_governance.paths.outcome import normalise
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.revisiting import skeleton_search
 from coordpath_governance.paths.revisiting.chain_table import build_chain_table
 from coordpath_governance.paths.revisiting.incumbent import Incumbent
 from coordpath_governance.paths.revisiting.sequence_search import SequenceSearch
-from coordpath_governance.paths.revisiting.simplex_search import SimplexSearch
-from coordpath_governance.paths.revisiting.simplices import bound_simplices, squared_edges, triangulate
+from coordpath_governance.paths.revisiting.simplex_search import SimplexSearch, bound_simplices, squared_edges, triangulate
 from coordpath_governance.paths.revisiting.skeleton_search import SkeletonSearch
 from coordpath_governance.paths.revisiting.skeletons import Skeleton, Spans, Special, count_skeletons, list_skeletons
 from coordpath_governance.paths.revisiting.token_costs import TokenCosts, majorant

@@ -11,18 +11,16 @@ from helpers.glm_draws import KINDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths.chains.set_function import Lifts, SetFunction, positive
+from coordpath_governance.paths.orders.set_function import Lifts, SetFunction, positive
 from coordpath_governance.paths.row_orders import sets_on_rows
 from coordpath_governance.paths.row_orders.chain_proposals import _promising, _together, set_function
 from coordpath_governance.paths.row_orders.evaluated_sets import EvaluatedSets, Evaluation, corners, is_set
 from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask, Inquiry, best_evaluated_chain
 from coordpath_governance.paths.row_orders.minorants import SetBounds, best_minorant, rounding_of
-from coordpath_governance.paths.row_orders.surrogates import Surrogate
-from coordpath_governance.paths.row_orders.touching_points import touching_points
-from coordpath_governance.paths.solvers.improvement import improve
+from coordpath_governance.paths.row_orders.surrogates import Surrogate, touching_points
+from coordpath_governance.paths.solvers.improvement import bound_chain, improve
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
-from coordpath_governance.paths.solvers.proof import bound_chain
 from coordpath_governance.paths.solvers.protocol import ChainTask
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from coordpath_governance.costs import GlmCost, RowsInMemory, family_of
 from coordpath_governance.errors import ProblemError, SolverUnavailableError
 from coordpath_governance.paths import PathProblem, evaluate_order, greedy_order, shapley, solve, solve_problem
-from coordpath_governance.paths.how_far import NO_BOUND
+from coordpath_governance.paths.patience import NO_BOUND
 from coordpath_governance.paths.row_orders import sets_on_rows
 from coordpath_governance.paths.solvers.set_programme import LARGEST
 from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights

@@ -19,9 +19,9 @@ from coordpath_governance.paths.outcome import normalise
 from coordpath_governance.paths.patience import FOREVER, Patience
 from coordpath_governance.paths.row_walks import model_costs, neighbours, row_walk_costs, state_costs
 from coordpath_governance.paths.row_walks.model_costs import ModelCosts
+from coordpath_governance.paths.row_walks.neighbours import quadratic_at
 from coordpath_governance.paths.row_walks.row_walk_costs import solve_row_walk
-from coordpath_governance.paths.row_walks.starting_walks import listed
-from coordpath_governance.paths.row_walks.walk_proposals import quadratic_at
+from coordpath_governance.paths.row_walks.row_walk_task import listed
 from coordpath_governance.paths.row_walks.walks_on_rows import RowWalks
 from coordpath_governance.paths.solvers import row_walk_search
 from coordpath_governance.paths.walks.geometry import REST

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from coordpath_governance.errors import SolverUnavailableError
 from coordpath_governance.paths import parse_problem, solve, solve_problem
-from coordpath_governance.paths.chains.set_function import SetFunction
+from coordpath_governance.paths.orders.set_function import SetFunction, backward_order, forward_order
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers import improvement, table
+from coordpath_governance.paths.solvers.greedy_direct import Direct, Greedy
 from coordpath_governance.paths.solvers.improvement import Improvement
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
-from coordpath_governance.paths.solvers.listed import Direct, Greedy, backward_order, forward_order
 from coordpath_governance.paths.solvers.protocol import ChainTask
 
 ALL = (Lattice(), Levels(), Levels(5), Levels(0), Improvement(), Greedy(), Direct())

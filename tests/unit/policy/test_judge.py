@@ -60,7 +60,6 @@ def test_declared_coefficients_are_not_known_until_a_person_has_looked(policy_of
         ({"settings.max_steps": None}, "reference settings", "fail"),
         ({"settings.gamma": 0.5}, "reference settings", "fail"),
         ({"path.status": "bounded"}, "order of the steps", "review"),
-        ({"path.status": "heuristic"}, "order of the steps", "review"),
         ({"subject.candidate.digest": None}, "model digests", "fail"),
         ({"subject.champion.digest": None}, "model digests", "fail"),
         ({"subject.champion.digest": "sha256:1"}, "model digests", "fail"),
@@ -80,15 +79,12 @@ def test_a_pinned_period_must_be_the_reports(policy_of, policy_text, document, a
     assert outcome(judge(policy_of(reference=pinned), same), "reference settings").result == "pass"
 
 
-def test_a_gap_rule_settles_a_bounded_order_but_not_a_rule_of_thumb(policy_of, document, alter):
+def test_a_gap_rule_settles_a_bounded_order(policy_of, document, alter):
     policy = policy_of({"gap": {"most": 0.1}})
     bounded = judge(policy, alter(document, {"path.status": "bounded", "path.gap": 0.05}))
     assert bounded.verdict == "pass"
     assert "gap 5" in outcome(bounded, "order of the steps").observed
     assert judge(policy, alter(document, {"path.status": "bounded", "path.gap": 0.2})).verdict == "fail"
-    heuristic = judge(policy, alter(document, {"path.status": "heuristic", "path.gap": 0.0}))
-    assert outcome(heuristic, "order of the steps").result == "review"
-    assert outcome(heuristic, "gap").result == "unknown"
 
 
 def test_what_rules_leave_open_goes_to_the_next_class_that_has_people(policy_of, document):

@@ -83,7 +83,6 @@ def test_counts_below_at_and_above_a_limit(result, alter, document, rule, parame
 UNKNOWN = [
     ("final_cost_increase", {"standard_errors": 2}, {"impact.delta_se": None}, "pinned rows"),
     ("final_cost_increase", {"relative": 0.1}, {"impact.champion.mse": 0.0, "impact.delta": 1.0}, "absolute limit"),
-    ("gap", {"most": 1.0}, {"path.status": "heuristic"}, "No bound"),
     ("decision_flips", {"overall": 1.0}, {"impact.flips": None}, "threshold"),
     ("decision_flips", {"by_segment": 1.0}, {"impact.segments": []}, "segments"),
     ("decision_flips", {"by_segment": 1.0}, {"impact.segments.0.flips": None}, "segments"),

@@ -19,7 +19,7 @@ from coordpath_governance.errors import ReferenceDataError
 from coordpath_governance.models import MISSING_LEVEL, CategoricalTerm, LinearModel, NumericTerm, level_label
 from coordpath_governance.reference.collect import collect_moments
 from coordpath_governance.reference.encode import ReadingPlan
-from coordpath_governance.reference.logged import collect_reference, moments_for_design, read_reference
+from coordpath_governance.reference.logged import moments_for_design, moments_to_log, read_logged_moments
 from coordpath_governance.reference.moments import MIN_COUNT
 from coordpath_governance.reference.sources import TableSource
 
@@ -40,7 +40,7 @@ def rows(seed: int = 0, n: int = 400) -> pd.DataFrame:
 
 
 def log(frame: pd.DataFrame, *, weight=None, missing="fail") -> bytes:
-    return collect_reference(frame, "target", weight=weight, role="training", period=None, missing=missing)
+    return moments_to_log(frame, "target", weight=weight, role="training", period=None, missing=missing)
 
 
 def random_model(seed: int, *, unknown: float | None = None) -> LinearModel:
@@ -67,7 +67,7 @@ def test_logged_moments_give_what_the_rows_give(seed, unknown, weight):
     frame = rows(seed)
     pair = ModelPair(random_model(seed, unknown=unknown), random_model(seed + 1, unknown=unknown))
     design = lay_out(pair)
-    logged = moments_for_design(read_reference(log(frame, weight=weight)), design)
+    logged = moments_for_design(read_logged_moments(log(frame, weight=weight)), design)
     direct = collect_moments(TableSource(frame), ReadingPlan(design, "target", weight)).moments
     assert logged.columns == direct.columns
     assert logged.counts == direct.counts
@@ -131,7 +131,7 @@ def test_every_row_that_is_stored_has_one_level_a_column(seed):
 def test_rows_with_a_rare_level_are_left_out_and_counted():
     frame = rows()
     frame.loc[:4, "c"] = "rare"
-    logged = read_reference(log(frame)).document
+    logged = read_logged_moments(log(frame)).document
     assert (logged.rows, logged.rows_dropped, logged.left_out) == (395, 5, ())
     assert {c.level for c in logged.columns if c.column == "c"} == {"u", "v", "w"}
 
@@ -139,7 +139,7 @@ def test_rows_with_a_rare_level_are_left_out_and_counted():
 def test_rows_with_a_number_that_is_rarely_missing_are_left_out_and_counted():
     frame = rows()
     frame.loc[:6, "a"] = np.nan
-    logged = read_reference(log(frame)).document
+    logged = read_logged_moments(log(frame)).document
     assert (logged.rows, logged.rows_dropped, logged.left_out) == (393, 7, ())
     assert ("missing", "a") not in {(c.kind, c.column) for c in logged.columns}
 
@@ -150,7 +150,7 @@ def test_leaving_out_rows_can_make_other_levels_rare():
     frame["c"], frame["d"] = "u", "x"
     frame.loc[:4, "c"] = "rare"
     frame.loc[:9, "d"] = "barely enough"
-    logged = read_reference(log(frame)).document
+    logged = read_logged_moments(log(frame)).document
     assert logged.rows == 390
     assert {c.level for c in logged.columns if c.column == "d"} == {"x"}
 
@@ -160,7 +160,7 @@ def test_rows_that_the_target_costs_do_not_count_towards_a_cell():
     frame["c"] = "u"
     frame.loc[:11, "c"] = "v"
     frame.loc[:5, "target"] = np.nan
-    logged = read_reference(log(frame, missing="drop")).document
+    logged = read_logged_moments(log(frame, missing="drop")).document
     assert {c.level for c in logged.columns if c.column == "c"} == {"u"}
     assert logged.rows_dropped == 12
 
@@ -170,7 +170,7 @@ def test_rows_without_weight_do_not_count_towards_a_cell():
     frame["c"] = "u"
     frame.loc[:11, "c"] = "v"
     frame.loc[:5, "w"] = 0.0
-    logged = read_reference(log(frame, weight="w")).document
+    logged = read_logged_moments(log(frame, weight="w")).document
     assert {c.level for c in logged.columns if c.column == "c"} == {"u"}
     assert (logged.rows, logged.rows_dropped) == (388, 12)
 
@@ -180,7 +180,7 @@ def test_columns_that_would_cost_too_many_rows_are_left_out_and_said(model):
     frame["id"] = [f"customer {i}" for i in range(len(frame))]
     frame["when"] = pd.date_range("2020-01-01", periods=len(frame))
     frame["hardly"] = pd.Series(np.nan, index=frame.index).where(frame.index > 4, 1.0)
-    logged = read_reference(log(frame))
+    logged = read_logged_moments(log(frame))
     assert set(logged.document.left_out) == {"id", "when", "hardly"}
     assert (logged.document.rows, logged.document.rows_dropped) == (400, 0)
     scorer = LinearModel(0.0, (), (CategoricalTerm("id", ("customer 1",), (1.0,), 0.0),))
@@ -190,17 +190,17 @@ def test_columns_that_would_cost_too_many_rows_are_left_out_and_said(model):
 
 def test_a_column_with_more_levels_than_can_be_stored_is_left_out():
     frame = rows(0, 4040).assign(c=np.repeat([f"level {i}" for i in range(202)], 20))
-    assert read_reference(log(frame)).document.left_out == ("c",)
+    assert read_logged_moments(log(frame)).document.left_out == ("c",)
 
 
 def test_a_column_logged_as_text_is_no_number():
     scorer = LinearModel(0.0, (NumericTerm("c", 1.0),))
     with pytest.raises(ReferenceDataError, match="do not hold c as the models use it"):
-        moments_for_design(read_reference(log(rows())), lay_out(ModelPair(scorer, scorer)))
+        moments_for_design(read_logged_moments(log(rows())), lay_out(ModelPair(scorer, scorer)))
 
 
 def test_levels_and_missing_values_that_a_model_cannot_score_are_named():
-    logged = read_reference(log(rows()))
+    logged = read_logged_moments(log(rows()))
     counts = rows()["c"].value_counts()
     strict = LinearModel(0.0, (NumericTerm("m", 1.0),), (CategoricalTerm("c", ("u", "v"), (0.0, 1.0)),))
     with pytest.raises(ReferenceDataError) as caught:
@@ -213,14 +213,14 @@ def test_levels_and_missing_values_that_a_model_cannot_score_are_named():
 
 def test_a_column_with_the_name_of_missing_values_as_a_text_is_left_out():
     frame = rows().assign(c=lambda f: f["c"].replace("w", MISSING_LEVEL))
-    assert read_reference(log(frame)).document.left_out == ("c",)
+    assert read_logged_moments(log(frame)).document.left_out == ("c",)
 
 
 def test_true_and_false_logged_as_text_are_taken_as_they_stand_by_an_encoder_of_text():
     frame = rows().assign(c=lambda f: f["c"].replace({"u": "True", "v": "true", "w": "False"}))
     scorer = LinearModel(0.0, (), (CategoricalTerm("c", ("False", "True"), (1.0, 2.0), 0.0, text_levels=True),))
     design = lay_out(ModelPair(scorer, scorer))
-    found = moments_for_design(read_reference(log(frame)), design)
+    found = moments_for_design(read_logged_moments(log(frame)), design)
     assert found.counts == collect_moments(TableSource(frame), ReadingPlan(design, "target")).moments.counts
     assert found.counts[-1] == (frame["c"] == "true").sum()
 
@@ -229,7 +229,7 @@ def test_numbers_logged_as_text_are_the_levels_of_an_encoder_of_numbers():
     frame = rows().assign(size=lambda f: f["k"].map({0: "1", 1: "1.0", 2: "2", 3: "02"}))
     scorer = LinearModel(0.0, (), (CategoricalTerm("size", ("1", "2"), (1.0, 2.0), 0.0, numeric_levels=True),))
     design = lay_out(ModelPair(scorer, scorer))
-    found = moments_for_design(read_reference(log(frame)), design)
+    found = moments_for_design(read_logged_moments(log(frame)), design)
     direct = collect_moments(TableSource(frame), ReadingPlan(design, "target")).moments
     assert found.counts == direct.counts
     assert found.counts[-1] == 0
@@ -239,21 +239,21 @@ def test_numbers_logged_as_text_are_the_levels_of_an_encoder_of_numbers():
 def test_missing_text_is_one_level_in_every_type_of_pandas(dtype):
     frame = rows()
     frame["d"] = frame["d"].astype(dtype)
-    levels = {c.level: c.rows for c in read_reference(log(frame)).document.columns if c.column == "d"}
+    levels = {c.level: c.rows for c in read_logged_moments(log(frame)).document.columns if c.column == "d"}
     assert levels == Counter(level_label(v) for v in rows()["d"])
     assert MISSING_LEVEL in levels
 
 
 def test_whole_numbers_are_levels_only_where_every_one_has_ten_rows():
     frame = rows().assign(rare=lambda f: (f.index < 5).astype(int), many=lambda f: f.index)
-    kinds = {(c.kind, c.column) for c in read_reference(log(frame)).document.columns}
+    kinds = {(c.kind, c.column) for c in read_logged_moments(log(frame)).document.columns}
     assert {("level", "k"), ("numeric", "k"), ("level", "flag"), ("numeric", "flag")} <= kinds
     assert {("level", "rare"), ("level", "many"), ("level", "a")}.isdisjoint(kinds)
 
 
 def test_columns_named_by_numbers_and_twice():
     frame = rows()[["a", "target"]].rename(columns={"a": 7})
-    assert [c.column for c in read_reference(log(frame)).document.columns] == ["7"]
+    assert [c.column for c in read_logged_moments(log(frame)).document.columns] == ["7"]
     twice = pd.concat([rows(), rows()[["a"]]], axis="columns")
     with pytest.raises(ReferenceDataError, match="two columns of the name 'a'"):
         log(twice)
@@ -265,7 +265,7 @@ def test_missing_targets_and_weights_fail_unless_dropped(column):
     frame.loc[:19, column] = np.nan
     with pytest.raises(ReferenceDataError, match=f"'{column}' is missing in 20 of 400 rows"):
         log(frame, weight="w")
-    document = read_reference(log(frame, weight="w", missing="drop")).document
+    document = read_logged_moments(log(frame, weight="w", missing="drop")).document
     assert (document.rows, document.rows_dropped) == (380, 20)
 
 
@@ -328,21 +328,21 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_damaged_document_is_a_typed_error(name):
     with pytest.raises(ReferenceDataError, match=r"^the logged reference moments(:| cannot be read)"):
-        read_reference(damaged(CHANGES[name]))
+        read_logged_moments(damaged(CHANGES[name]))
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b"null", b"[" * 100_000, b'{"schema": 1e999}'])
 def test_what_is_no_document_is_a_typed_error(content):
     with pytest.raises(ReferenceDataError, match=r"^the logged reference moments(:| cannot be read)"):
-        read_reference(content)
+        read_logged_moments(content)
 
 
 def test_an_undamaged_document_reads_back():
     content = damaged(lambda d: None)
-    assert read_reference(content).document == read_reference(log(rows())).document
+    assert read_logged_moments(content).document == read_logged_moments(log(rows())).document
 
 
 def test_a_file_too_large_is_not_even_parsed(monkeypatch):
     monkeypatch.setitem(read_json.__kwdefaults__, "max_bytes", 100)
     with pytest.raises(ReferenceDataError, match="at most 100 are read"):
-        read_reference(log(rows()))
+        read_logged_moments(log(rows()))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordpath_governance.alignment.rare_levels import levels_to_merge
 from coordpath_governance.reference.design import DesignColumn
 from coordpath_governance.reference.moments import Moments, MomentsAccumulator
-from coordpath_governance.reference.small_cells import levels_to_merge
 
 
 def columns(count: int, kind: str = "numeric") -> tuple[DesignColumn, ...]:

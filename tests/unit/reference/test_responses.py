@@ -61,7 +61,7 @@ def test_text_classes_are_taken_as_they_stand(collect, model):
     found = collect(frame(3, y=["yes", "no", "yes"]), model(["a"]), **BINOMIAL)
     assert targets(found) == [1.0, 0.0, 1.0]
     assert found.moments.target_mean == pytest.approx(2 / 3)
-    with pytest.raises(ReferenceDataError, match=r"no class: 'Yes' \(1 rows\)"):
+    with pytest.raises(ReferenceDataError, match=r"not a class: 'Yes' \(1 rows\)"):
         collect(frame(3, y=["Yes", "no", "yes"]), model(["a"]), **BINOMIAL)
 
 
@@ -87,7 +87,7 @@ def test_labels_that_are_no_class_are_named_with_their_rows_and_the_classes(coll
     with pytest.raises(ReferenceDataError) as caught:
         collect(frame(y=labels), model(["a"]), **BINOMIAL)
     assert str(caught.value) == (
-        "the reference data cannot be used: column 'y' has labels that are no class: 'maybe' (7 rows), 'u' (3 rows), "
+        "the reference data cannot be used: column 'y' has labels that are not a class: 'maybe' (7 rows), 'u' (3 rows), "
         "'v' (3 rows), 'w' (3 rows), 'x' (3 rows) and 1 more labels; the classes that the models know are 'no', 'yes'. "
         "What to do: write the labels as the models know them (in pandas: df['y'].map({…})), or name another target column "
         "than 'y'."
@@ -183,7 +183,7 @@ def test_rows_that_are_dropped_anyway_are_in_no_check(collect, model):
     data = frame(4, y=["other", "no", "yes", "no"])
     data.loc[0, "a"] = np.nan
     assert collect(data, model(["a"]), missing="drop", **BINOMIAL).moments.rows == 3
-    with pytest.raises(ReferenceDataError, match=r"'a' is missing in 1 of 4 rows; .* no class: 'other' \(1 rows\)"):
+    with pytest.raises(ReferenceDataError, match=r"'a' is missing in 1 of 4 rows; .* not a class: 'other' \(1 rows\)"):
         collect(data, model(["a"]), **BINOMIAL)
 
 

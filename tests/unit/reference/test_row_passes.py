@@ -15,7 +15,7 @@ from coordpath_governance.models import LinearModel, NumericTerm
 from coordpath_governance.reference import collect, encode, row_passes
 from coordpath_governance.reference.collect import collect_moments
 from coordpath_governance.reference.plan import ReadingPlan
-from coordpath_governance.reference.row_passes import GlmRows
+from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reference.sources import TableSource
 
 
@@ -42,7 +42,7 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr(encode, "_CELLS_PER_CHUNK", 160)
 
 
-def stacked(passes: GlmRows) -> np.ndarray:
+def stacked(passes: RowPasses) -> np.ndarray:
     return np.vstack([np.column_stack([c.columns, c.target, c.weight, c.offset]) for c in passes])
 
 
@@ -51,13 +51,13 @@ def test_the_same_rows_from_memory_from_the_source_and_from_chunks_read_again(sm
     plan = reading("poisson", weight="w", exposure="e", segments=("region",))
     source = CountedSource(frame)
     kept = collect_moments(source, plan).kept
-    from_memory = GlmRows(source, plan, PlainColumns(), kept)
+    from_memory = RowPasses(source, plan, PlainColumns(), kept)
     expected = np.column_stack([np.ones(200), frame[["a", "b", "c", "y", "w"]], np.log(frame["e"])])
     np.testing.assert_allclose(stacked(from_memory), expected, rtol=1e-15)
     assert source.reads == 1
-    assert (stacked(GlmRows(source, plan, PlainColumns())) == stacked(from_memory)).all()
+    assert (stacked(RowPasses(source, plan, PlainColumns())) == stacked(from_memory)).all()
     monkeypatch.setattr(row_passes, "KEPT_FOR_PASSES", 500)
-    again = GlmRows(source, plan, PlainColumns())
+    again = RowPasses(source, plan, PlainColumns())
     assert (stacked(again) == stacked(from_memory)).all()
     assert (stacked(again) == stacked(from_memory)).all()
     assert source.reads == 4
@@ -71,7 +71,7 @@ def test_kept_rows_are_taken_out_and_columns_computed_once(small_chunks):
     kept = collect_moments(source, plan).kept
     chunks = len(kept)
     columns = CountedColumns()
-    passes = GlmRows(source, plan, columns, kept)
+    passes = RowPasses(source, plan, columns, kept)
     assert kept == []
     assert sum(1 for _ in passes) == sum(1 for _ in passes) == columns.calls == chunks > 3
     assert passes.width == 4
@@ -80,7 +80,7 @@ def test_kept_rows_are_taken_out_and_columns_computed_once(small_chunks):
 def test_rows_that_were_not_kept_are_kept_from_the_first_whole_pass_on(small_chunks):
     source = CountedSource(rows("logistic"))
     columns = CountedColumns()
-    passes = GlmRows(source, reading("logistic"), columns)
+    passes = RowPasses(source, reading("logistic"), columns)
     next(iter(passes))
     assert sum(len(chunk) for chunk in passes) == 200
     assert source.reads == 2
@@ -115,7 +115,7 @@ def test_with_the_coordinates_of_a_change():
     source, plan = TableSource(frame), ReadingPlan(lay_out(pair), "y", family="poisson", exposure="e")
     collected = collect_moments(source, plan)
     change = align(pair, collected.moments)
-    passes = GlmRows(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
+    passes = RowPasses(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
     betas = np.array([[c.old for c in change.exercised], [c.new for c in change.exercised]])
     log_exposure = np.log(frame["e"])
     by_hand = [

@@ -140,9 +140,6 @@ def test_bounded_is_never_called_proved(make):
     text = words(render_html(make("large")))
     assert "No order can be better by more than 0.00042 per step on average (0.3 % of what any order" in text
     assert "roved" not in text
-    heuristic = words(render_html(make(path={"status": "heuristic"}, summary={"sentences": []})))
-    assert "rule of thumb" in heuristic
-    assert "roved" not in heuristic
 
 
 def test_empty_path(make):
@@ -219,13 +216,6 @@ def changed_steps(document, **changes):
     """The document with its first step changed."""
     steps = (document.path.steps[0].model_copy(update=changes), *document.path.steps[1:])
     return document.model_copy(update={"path": document.path.model_copy(update={"steps": steps})})
-
-
-def test_a_preprocessing_step_is_told_apart(make):
-    step = {"kind": "preprocessing", "k": 0, "feature": "imputer", "moves": (), "from_": None, "to": None}
-    text = words(render_html(changed_steps(make(), **step)))
-    assert "imputer preprocessing, outside the certificate" in text.replace("imputerpre", "imputer pre")
-    assert "A preprocessing step is measured on rows, before the path and outside its certificate." in text
 
 
 def test_a_bracket_of_one_step(make):

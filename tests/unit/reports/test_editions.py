@@ -83,6 +83,28 @@ def test_its_verdict_stands_and_the_gate_judges_by_todays_rules(old):
     assert {each.rule: each.result for each in as_made.results} == recorded
 
 
+SECOND = Path(__file__).parents[2] / "golden" / "reports-edition-2"
+
+
+@pytest.mark.parametrize("data", [None, SECOND / "weights.csv"])
+def test_a_report_of_the_second_edition_is_verified_in_its_own_words(data):
+    """It blames the candidate's class weights, which a calibration has undone, and does not ask about the target."""
+    kept = (SECOND / "weights.json").read_bytes()
+    report = ChangeReport.from_bytes(kept)
+    assert (report.document.edition, report.to_bytes()) == (2, kept)
+    assert "the likely cause: the candidate was trained with" in report.document.summary.sentences[-1]
+    result = verify_report(report, data)
+    assert result.passed, [check for check in result.checks if not check.passed]
+    assert not any("the sentences of summary" in each for each in result.not_rechecked)
+    summary = report.document.summary.model_copy(update={"headline": "All is well."})
+    assert "summary: the sentences do not say what the figures say" in findings(updated(report, summary=summary))
+
+
+def test_a_report_of_today_is_held_to_todays_words():
+    report = ChangeReport.from_bytes((SECOND / "weights.json").read_bytes())
+    assert "summary: the sentences do not say what the figures say" in findings(updated(report, edition=EDITION))
+
+
 def later(**parts):
     """An honest report of today whose edition was dropped, with ``parts`` changed."""
     rows = pd.DataFrame({"a": np.arange(30.0), "y": np.arange(30.0) * 2})

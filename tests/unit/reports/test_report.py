@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from coordpath_governance import explain_change
-from coordpath_governance.errors import AlignmentError, ReferenceDataError, UsageError
+from coordpath_governance.errors import AlignmentError, ReferenceDataError, ReportFormatError, UsageError
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.rendering.change_report import ChangeReport, json_schema
 from coordpath_governance.reports.steps import _brackets
@@ -34,6 +34,14 @@ def test_the_schema_in_the_repository_is_the_current_one_and_fits(report):
     stored = json.loads(SCHEMA.read_text())
     assert stored == json.loads(json.dumps(json_schema()))
     Draft202012Validator(stored).validate(json.loads(report.to_bytes()))
+
+
+@pytest.mark.parametrize(("field", "word"), [("status", "heuristic"), ("kind", "preprocessing")])
+def test_words_that_no_path_ever_had_are_refused(report, field, word):
+    document = json.loads(report.to_bytes())
+    (document["path"] if field == "status" else document["path"]["steps"][0])[field] = word
+    with pytest.raises(ReportFormatError, match=field):
+        ChangeReport.from_bytes(json.dumps(document).encode())
 
 
 def test_start_and_end_are_the_mean_squared_errors_of_the_two_models(report, rows):

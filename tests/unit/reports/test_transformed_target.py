@@ -20,11 +20,11 @@ from coordpath_governance import explain_change
 from coordpath_governance.cli.report_answer import show_overview
 from coordpath_governance.errors import AlignmentError, ReferenceDataError, ReportFormatError, UsageError
 from coordpath_governance.models import from_estimator
-from coordpath_governance.reference.logged import collect_reference, read_reference
+from coordpath_governance.reference.logged import moments_to_log, read_logged_moments
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.compose import document_digest
 from coordpath_governance.reports.document import ChangeFacts, Subject
-from coordpath_governance.reports.make import Reference, Request, make_report, settings_for, version_facts
+from coordpath_governance.reports.make import ReferenceData, Request, make_report, settings_for, version_facts
 from coordpath_governance.verification.verify import verify_report
 
 ROWS = 240
@@ -172,13 +172,13 @@ def test_rows_without_a_finite_value_are_counted_and_named(frame):
 
 def test_logged_moments_are_of_the_target_and_do_not_do(pair, frame):
     rows = frame[["age", "km", "price"]]
-    logged = read_reference(collect_reference(rows, "price", weight=None, role="training", period=None, missing="fail"))
+    logged = read_logged_moments(moments_to_log(rows, "price", weight=None, role="training", period=None, missing="fail"))
     model = from_estimator(pair[1])
     request = Request(
         Subject(name="m", champion=None, candidate=version_facts(model, "candidate")), ChangeFacts(), settings_for()
     )
     with pytest.raises(UsageError, match=r"the models predict log1p\(price\), whose error needs rows"):
-        make_report(None, model, Reference(logged, "price"), request)
+        make_report(None, model, ReferenceData(logged, "price"), request)
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,11 @@ def retold(report, problem, solution):
 def claimed_optimal(problem, order):
     path = evaluate_order(problem, order).path
     objective = evaluate_order(problem, order).certificate.objective
-    return Solution(problem, path, Certificate(objective, objective, 0.0, 0.0, "optimal", "cuts"))
+    return Solution(
+        problem,
+        path,
+        Certificate(objective=objective, lower_bound=objective, gap=0.0, gap_per_step=0.0, status="optimal", solver="cuts"),
+    )
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -15,10 +15,10 @@ from coordpath_governance.errors import NotFoundError, ReportFormatError, UsageE
 from coordpath_governance.models import from_document, to_document
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.paths import Certificate, Solution, evaluate_order, solve_problem
-from coordpath_governance.reference.logged import collect_reference, read_reference
+from coordpath_governance.reference.logged import moments_to_log, read_logged_moments
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.compose import ReportFacts, compose, document_digest
-from coordpath_governance.reports.make import Reference, Request, make_report
+from coordpath_governance.reports.make import ReferenceData, Request, make_report
 from coordpath_governance.reports.problem import problem_on_moments
 from coordpath_governance.verification.evidence import evidence_of
 from coordpath_governance.verification.verify import verify_report
@@ -123,11 +123,13 @@ def test_a_report_on_a_table_is_rechecked_by_its_rows_and_says_what_that_leaves_
 
 def test_a_report_on_logged_moments_wants_these_moments(rows, champion, candidate, data_file, tmp_path):
     frame = rows[rows["colour"] != "teal"]
-    content = collect_reference(frame, "y", weight=None, role="holdout", period=None, missing="fail")
+    content = moments_to_log(frame, "y", weight=None, role="holdout", period=None, missing="fail")
     (tmp_path / "reference.json").write_bytes(content)
     facts = explain_change(champion, candidate, data=frame, target="y").document
     request = Request(facts.subject, facts.facts, facts.settings)
-    report = ChangeReport(make_report(champion, candidate, Reference(read_reference(content), "y", role="holdout"), request))
+    report = ChangeReport(
+        make_report(champion, candidate, ReferenceData(read_logged_moments(content), "y", role="holdout"), request)
+    )
     result = verify_report(report, tmp_path / "reference.json")
     assert result.passed
     assert any("rows behind the logged moments" in text for text in result.not_rechecked)
@@ -231,7 +233,13 @@ def test_the_worst_order_is_not_optimal_however_small_the_change(rows):
     orders = [evaluate_order(evidence.problem, o) for o in itertools.permutations(range(len(evidence.problem.changed)))]
     worst = max(orders, key=lambda s: s.certificate.objective)
     objective = worst.certificate.objective
-    claimed = Solution(evidence.problem, worst.path, Certificate(objective, objective, 0.0, 0.0, "optimal", "lattice"))
+    claimed = Solution(
+        evidence.problem,
+        worst.path,
+        Certificate(
+            objective=objective, lower_bound=objective, gap=0.0, gap_per_step=0.0, status="optimal", solver="lattice"
+        ),
+    )
     told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
     forged = ChangeReport(compose(told, pair, change, evidence.problem, claimed, document.rows))
     assert verify_report(report).passed

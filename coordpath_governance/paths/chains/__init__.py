@@ -1,1 +1,0 @@
-"""Chains ∅ ⊂ S₁ ⊂ S₂ …: what every set of moved units costs, and bounds on all chains."""
