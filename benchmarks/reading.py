@@ -83,7 +83,7 @@ def seconds(run: Callable[[], object], times: int) -> float:
 
 def against_loads() -> tuple[str, bool]:
     """Ours and Python's, turn by turn."""
-    from coordpath_governance.models.pickle_stream import read_pickle_bytes
+    from coordpath_governance.models.pickle_objects import read_pickle_bytes
     from coordpath_governance.models.sklearn_folding import fold_stored
 
     data = thirty_steps()
@@ -125,7 +125,7 @@ def one() -> None:
     """Read what comes in, and tell what that took."""
     from coordpath_governance.errors import ModelReadError
     from coordpath_governance.models.archive import read_archive_bytes
-    from coordpath_governance.models.pickle_stream import read_pickle_bytes
+    from coordpath_governance.models.pickle_objects import read_pickle_bytes
     from coordpath_governance.models.sklearn_folding import fold_stored
     from coordpath_governance.models.statsmodels_folding import fold_result
 

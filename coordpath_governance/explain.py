@@ -29,6 +29,9 @@ from coordpath_governance.reports.stated_facts import DATE_FACTS, is_date
 from coordpath_governance.reports.version_parts import environments_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
     from coordpath_governance.models.environment import Environment
     from coordpath_governance.registry.origin import Origin
 
@@ -38,11 +41,11 @@ Missing = Literal["fail", "drop"]
 
 
 def explain_change(
-    champion: Any,  # noqa: ANN401 - a URI, an estimator, a LinearModel, or None
-    candidate: Any,  # noqa: ANN401 - a URI, an estimator or a LinearModel
+    champion: object,
+    candidate: object,
     *,
-    data: Any = None,  # noqa: ANN401 - a path or a DataFrame
-    target: Any = None,  # noqa: ANN401 - a column name or the target's values
+    data: str | Path | pd.DataFrame | None = None,
+    target: str | ArrayLike | None = None,
     weight: str | None = None,
     offset: str | None = None,
     exposure: str | None = None,
@@ -162,7 +165,7 @@ class _Version:
         return with_tagged_facts(stated, self.origin.version_tags, self.origin.run_tags)
 
 
-def _resolve(model: Any, label: str) -> _Version:  # noqa: ANN401 - see explain_change
+def _resolve(model: object, label: str) -> _Version:
     if isinstance(model, LinearModel):
         return _Version(model, version_facts(model, label))
     if isinstance(model, str | Path):
@@ -181,9 +184,9 @@ def _resolve(model: Any, label: str) -> _Version:  # noqa: ANN401 - see explain_
 
 
 def _reference_data(
-    candidate: Any,  # noqa: ANN401 - see explain_change
-    data: Any,  # noqa: ANN401 - see explain_change
-    target: Any,  # noqa: ANN401 - see explain_change
+    candidate: object,
+    data: str | Path | pd.DataFrame | None,
+    target: str | ArrayLike | None,
     *,
     weight: str | None,
     role: Role | None,
@@ -196,13 +199,22 @@ def _reference_data(
             raise UsageError(
                 "give data= (a path or a DataFrame) and target=; only a registered model has logged reference data"
             )
+        if target is not None and not isinstance(target, str):
+            raise UsageError("target= must be a column name when data= is left out")
         from coordpath_governance.registry.connection import connect
         from coordpath_governance.registry.reference import reference_of
         from coordpath_governance.registry.versions import point_at
 
         client = connect()
-        pointer = point_at(client, None, str(candidate))
-        return reference_of(client, pointer, target=target, weight=weight, role=role, period=period, missing=missing)
+        return reference_of(
+            client,
+            point_at(client, None, str(candidate)),
+            target=target,
+            weight=weight,
+            role=role,
+            period=period,
+            missing=missing,
+        )
     if target is None:
         raise UsageError("target= is missing: name the column of data that both models predict")
     source: RowSource
@@ -217,5 +229,6 @@ def _reference_data(
         shape = np.shape(target)
         if len(shape) != 1 or shape[0] != len(data):
             raise UsageError(f"target= has the shape {shape}, but data= has {len(data)} rows; give one value for each")
-        source = TableSource(data.assign(**{column: target}))
+        values: Any = target
+        source = TableSource(data.assign(**{column: values}))
     return ReferenceData(source, column, weight=weight, role=role or "not stated", period=period, missing=missing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,7 @@ from coordpath_governance.errors import UsageError
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.registry.ports import RegistryClient
     from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = ["command"]
@@ -42,7 +43,7 @@ def command(
     tracking_uri: str | None,
     registry_uri: str | None,
 ) -> int:
-    """Take what stands under the alias of NAME as it is, signed by a policy-admin.
+    """Accept the version that has the alias of NAME as it is, signed by a policy-admin.
 
     For a model that had a champion before it had a gate, and after a move outside the gate was looked into. With --all every
     champion that was there before its policy; none that was moved since. Exits 0, with --all also 1 if a model was moved and
@@ -56,7 +57,7 @@ def command(
     check_words("--reason", reason)
     signer = load_key(key)
     registry = open_registry(tracking_uri, registry_uri)
-    opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    opened = open_ledger(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri, create=False)
     if name is None:
         return _adopt_all(registry.client, opened, signer, reason)
     from coordpath_governance.review.decisions import adopt_standing
@@ -65,7 +66,7 @@ def command(
 
     alias = chosen_alias(alias, policy_for(opened, name))
     before = ModelHistory(opened.entries(name)).standing(alias).version
-    entry = adopt_standing(opened, registry, name, alias, signer, reason, created_again=created_again)
+    entry = adopt_standing(opened, registry, name, alias, signer, reason=reason, created_again=created_again)
     what = f"Version {entry.body['version']}" if entry.body["version"] else "No version"
     say_line(f"{what} of {name} is under guard as '{alias}' (entry {entry.seq}); no rule was checked.")
     if entry.body["version"] and entry.body["digest"] is None:
@@ -77,14 +78,14 @@ def command(
     return 0
 
 
-def _adopt_all(client: Any, ledger: Ledger, signer: PrivateKey, reason: str) -> int:  # noqa: ANN401 - MlflowClient
+def _adopt_all(client: RegistryClient, ledger: Ledger, signer: PrivateKey, reason: str) -> int:
     """One line per model; the exit code tells whether any is left."""
     from coordpath_governance.governance.adopt_all import adopt_all, exit_code
 
     kinds = set()
-    for taken in adopt_all(client, ledger, signer, reason):
-        kinds.add(taken.kind)
-        say_line(f"{taken.kind:8} {taken.name}: {taken.text}")
+    for result in adopt_all(client, ledger, signer, reason):
+        kinds.add(result.kind)
+        say_line(f"{result.kind:8} {result.name}: {result.text}")
     if not kinds:
         say_line("No registered model is under an adopted policy.")
     elif "adopted" in kinds:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GATE_SCHEMA",
     "answer_document",
+    "change_words",
     "print_json",
     "refusal_document",
     "say_line",
@@ -36,7 +37,6 @@ __all__ = [
     "show_readiness",
     "show_rules",
     "tell_emergencies",
-    "told_change",
 ]
 
 _MARKS = {"pass": "met", "review": "NEEDS REVIEW", "fail": "NOT MET", "unknown": "NOT KNOWN", "waived": "waived"}
@@ -61,7 +61,7 @@ def show_answer(answer: Answer, adopted: AdoptedPolicy, name: str, version: str)
 
 
 def show_readiness(readiness: Readiness, adopted: AdoptedPolicy, ledger: Ledger) -> None:
-    """What was judged, a line a rule, and whose word counts."""
+    """The rules, one per line, and the approvals and waivers that count."""
     before = f"From version {readiness.binding.from_version}" if readiness.binding.from_version else "First version"
     policy = f"policy '{adopted.policy.name}' ({readiness.binding.policy[:_SHORT]})"
     say_line(f"{before}; class '{readiness.judgement.materiality}'; {policy}")
@@ -70,15 +70,15 @@ def show_readiness(readiness: Readiness, adopted: AdoptedPolicy, ledger: Ledger)
     show_rules(readiness.judgement.results)
     keys = ledger.keyring().keys
     for entry in (*readiness.tally.given, *readiness.waivers):
-        known, until = keys[entry.key].facts, entry.body["expires"][:10]
+        signer, until = keys[entry.key].facts, entry.body["expires"][:10]
         what = f"waived '{entry.body['rule']}'" if entry.event == "waiver" else "approved"
-        say_line(f"  {what} by {known.owner} ({', '.join(known.roles)}), until {until}, entry {entry.seq}")
+        say_line(f"  {what} by {signer.owner} ({', '.join(signer.roles)}), until {until}, entry {entry.seq}")
     for void in readiness.tally.void:
         say_line(f"  not counted: {void}")
 
 
 def show_rules(results: Iterable[RuleFacts], later: Iterable[str] = ()) -> None:
-    """A line a rule, what is not met first, and its reason on a line of its own; ``later`` is for the gate alone."""
+    """One line per rule, unmet rules first, each followed by its reason. ``later`` are rules that only the gate checks."""
     rules = sorted(results, key=lambda each: _ORDER.index(each.result))
     width = max((len(each.rule) for each in rules), default=0)
     for each in rules:
@@ -98,7 +98,7 @@ def tell_emergencies(ledger: Ledger, name: str) -> None:
         say_line(f"Red: {words}")
 
 
-def told_change(binding: Binding) -> str:
+def change_words(binding: Binding) -> str:
     """A change in a few words."""
     before = f"{binding.from_version} → " if binding.from_version else ""
     return f"version {before}{binding.to_version} as '{binding.alias}'"
@@ -111,7 +111,9 @@ def print_json(document: dict[str, Any]) -> None:
 
 def answer_document(answer: Answer, adopted: AdoptedPolicy, ledger: Ledger, name: str, version: str) -> dict[str, Any]:
     """What `coordpath gate --json` prints. Without a judgement, ``materiality`` and its reason are null."""
-    document = _unjudged(name, version, answer.alias, answer.verdict, answer.reason, answer.exit_code)
+    document = _unjudged(
+        name, version, alias=answer.alias, verdict=answer.verdict, reason=answer.reason, exit_code=answer.exit_code
+    )
     document["policy"] = {"name": adopted.policy.name, "sha256": adopted.sha256}
     readiness = answer.readiness
     if readiness is None:
@@ -131,10 +133,10 @@ def answer_document(answer: Answer, adopted: AdoptedPolicy, ledger: Ledger, name
 
 def refusal_document(error: RefusedError, name: str, version: str, alias: str) -> dict[str, Any]:
     """The same where no one policy matches the model, so that there is no gate that could answer; ``policy`` is null."""
-    return _unjudged(name, version, alias, "fail", str(error), error.exit_code)
+    return _unjudged(name, version, alias=alias, verdict="fail", reason=str(error), exit_code=error.exit_code)
 
 
-def _unjudged(name: str, version: str, alias: str, verdict: str, reason: str, exit_code: int) -> dict[str, Any]:
+def _unjudged(name: str, version: str, *, alias: str, verdict: str, reason: str, exit_code: int) -> dict[str, Any]:
     return {
         "schema": GATE_SCHEMA,
         "name": name,

@@ -54,16 +54,16 @@ def log_document(records: Records, entries: Sequence[Entry], left_out: int) -> d
 def show_document(records: Records, entry: Entry, written_to: str | None) -> dict[str, Any]:
     """What `audit show --json` prints."""
     document = records.document(entry)
-    kept = None
+    kept_document = None
     if document is not None:
-        kept = {"name": document.name, "sha256": document.sha256, "bytes": document.size, "written_to": written_to}
-    named = [{"entry": each.seq, "event": each.event} for each in records.naming(entry)]
+        kept_document = {"name": document.name, "sha256": document.sha256, "bytes": document.size, "written_to": written_to}
+    naming = [{"entry": each.seq, "event": each.event} for each in records.naming(entry)]
     return {
         "schema": "coordpath.audit_show/1",
         **_source(records),
         "entry": _entry(entry, records),
-        "document": kept,
-        "named_by": named,
+        "document": kept_document,
+        "named_by": naming,
     }
 
 
@@ -73,26 +73,26 @@ def keys_document(records: Records, keys: Sequence[KeyRecord]) -> dict[str, Any]
 
 
 def verify_document(
-    found: Audit, missing_triggers: Sequence[str], past: Sequence[PastRetention], emergencies: Sequence[str]
+    result: Audit, missing_triggers: Sequence[str], past: Sequence[PastRetention], emergencies: Sequence[str]
 ) -> dict[str, Any]:
     """What `audit verify --json` prints; ``emergencies`` are those that others have still to settle."""
-    head = found.head
+    head = result.head
     return {
         "schema": "coordpath.audit_verify/1",
-        "ledger": found.ledger,
-        "intact": found.intact,
-        "conclusion": found.conclusion,
-        "exit_code": 0 if found.intact else EXIT_NO,
-        "entries": found.entries,
-        "models": found.models,
-        "keys": found.keys,
-        "documents": found.blobs,
+        "ledger": result.ledger,
+        "intact": result.intact,
+        "conclusion": result.conclusion,
+        "exit_code": 0 if result.intact else EXIT_NO,
+        "entries": result.entries,
+        "models": result.models,
+        "keys": result.keys,
+        "documents": result.blobs,
         "head": None if head is None else {"seq": head.seq, "at": head.at, "hash": head.hash},
-        "anchored": found.anchored,
-        "after_anchor": found.tail,
-        "problems": [{"entry": each.seq, "problem": each.what} for each in found.problems],
-        "alone": list(found.alone),
-        "decision_pages_not_compared": found.pages_not_compared,
+        "anchored": result.anchored,
+        "after_anchor": result.tail,
+        "problems": [{"entry": each.seq, "problem": each.what} for each in result.problems],
+        "alone": list(result.alone),
+        "decision_pages_not_compared": result.pages_not_compared,
         "missing_triggers": list(missing_triggers),
         "emergencies": list(emergencies),
         "past_retention": [
@@ -138,10 +138,10 @@ def _entry(entry: Entry, records: Records) -> dict[str, Any]:
 
 
 def _signer(key: str, keys: KeyRing) -> dict[str, Any]:
-    known = keys.keys.get(key)
-    if known is None:
+    signer = keys.keys.get(key)
+    if signer is None:
         return {"key": key, "owner": None, "roles": []}
-    return {"key": key, "owner": known.facts.owner, "roles": list(known.facts.roles)}
+    return {"key": key, "owner": signer.facts.owner, "roles": list(signer.facts.roles)}
 
 
 def _key(record: KeyRecord) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import click
 
@@ -45,7 +44,7 @@ for records_command in (log, show, keys):
 )
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON document.")
 @ledger_options
-def verify(path: Path | None, anchors: tuple[Path, ...], as_json: bool, **where: Any) -> int:  # noqa: ANN401 - three strings
+def verify(path: Path | None, anchors: tuple[Path, ...], as_json: bool, **where: str | None) -> int:
     """Check the ledger, or an export of it at PATH: every entry, signature, chain, kept document, and the anchors given.
 
     Exits 0 if it is intact, 1 if not, 4 if we cannot know. PATH is checked without MLflow and without a database. It also
@@ -54,19 +53,19 @@ def verify(path: Path | None, anchors: tuple[Path, ...], as_json: bool, **where:
     files = read_anchors(anchors)
     if path is not None:
         exported = read_export(path)
-        found = audit(exported.entries, exported.blobs, files, exported.damaged)
-        return _tell(found, as_json, red=open_words(exported.entries, exported.blobs) if found.intact else ())
+        result = audit(exported.entries, exported.blobs, files, exported.damaged)
+        return _tell(result, as_json, red=open_words(exported.entries, exported.blobs) if result.intact else ())
     ledger = read_ledger(**where)
     entries, damaged = ledger.stored()
-    found = audit(entries, ledger.blobs, files, damaged)
-    red = open_words(entries, ledger.blobs) if found.intact else ()
-    return _tell(found, as_json, ledger.missing_triggers(), red)
+    result = audit(entries, ledger.blobs, files, damaged)
+    red = open_words(entries, ledger.blobs) if result.intact else ()
+    return _tell(result, as_json, ledger.missing_triggers(), red)
 
 
 @command.command("export")
 @_OUT
 @ledger_options
-def export(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
+def export(out: Path, **where: str | None) -> None:
     """Write the whole ledger to one file that `coordpath audit verify FILE` checks anywhere."""
     ledger = read_ledger(**where)
     entries = ledger.entries()
@@ -80,7 +79,7 @@ def export(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
 @command.command("anchor")
 @_OUT
 @ledger_options
-def anchor(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
+def anchor(out: Path, **where: str | None) -> None:
     """Write the signed head of the ledger to FILE, to be kept where nobody who writes to the ledger can change it."""
     ledger = open_ledger(**where, create=False)
     key = ledger.signing_key()
@@ -93,35 +92,35 @@ def anchor(out: Path, **where: Any) -> None:  # noqa: ANN401 - three strings
     say(f"Check the ledger with: coordpath audit verify --anchor {quote(str(out))}")
 
 
-def _tell(found: Audit, as_json: bool, missing_triggers: Sequence[str] = (), red: Sequence[str] = ()) -> int:
-    past = past_retention(found.sound, utc_moment().strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+def _tell(result: Audit, as_json: bool, missing_triggers: Sequence[str] = (), red: Sequence[str] = ()) -> int:
+    past = past_retention(result.sound, utc_moment().strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
     if as_json:
-        print_json(verify_document(found, missing_triggers, past, red))
-        return 0 if found.intact else EXIT_NO
+        print_json(verify_document(result, missing_triggers, past, red))
+        return 0 if result.intact else EXIT_NO
     say(
-        f"Ledger {found.ledger or 'without a name'}: {found.entries} entries, models: {found.models}, keys: {found.keys}, "
-        f"{found.blobs} kept documents"
+        f"Ledger {result.ledger or 'without a name'}: {result.entries} entries, models: {result.models}, "
+        f"keys: {result.keys}, {result.blobs} kept documents"
     )
-    if found.head is not None:
-        say(f"Head: entry {found.head.seq} of {found.head.at}, {found.head.hash}")
-    for problem in found.problems[:_SHOWN]:
+    if result.head is not None:
+        say(f"Head: entry {result.head.seq} of {result.head.at}, {result.head.hash}")
+    for problem in result.problems[:_SHOWN]:
         say(f"  {visible(str(problem))}")
-    if len(found.problems) > _SHOWN:
-        say(f"  and {len(found.problems) - _SHOWN} more")
-    if found.alone:
+    if len(result.problems) > _SHOWN:
+        say(f"  and {len(result.problems) - _SHOWN} more")
+    if result.alone:
         say("What one person could have done alone:")
-    for sentence in found.alone:
+    for sentence in result.alone:
         say(f"  {visible(sentence)}")
     if missing_triggers:
         say(
             "Note: the database itself would not refuse changes now, because somebody removed or changed triggers of the "
             f"ledger: {', '.join(missing_triggers)}"
         )
-    if found.pages_not_compared:
-        say(f"Not compared: pages of {found.pages_not_compared} decision records, laid out by another version of coordpath")
+    if result.pages_not_compared:
+        say(f"Not compared: pages of {result.pages_not_compared} decision records, laid out by another version of coordpath")
     for each in past:
         say(visible(f"Note: {each}"))
     for words in red:
         say(visible(f"Red: {words}"))
-    say(visible(found.conclusion))
-    return 0 if found.intact else EXIT_NO
+    say(visible(result.conclusion))
+    return 0 if result.intact else EXIT_NO

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -20,7 +20,7 @@ from coordpath_governance.cli.audit_answers import (
     show_document,
     write_evidence,
 )
-from coordpath_governance.cli.options import ledger_options, read_ledger
+from coordpath_governance.cli.options import Command, ledger_options, read_ledger
 from coordpath_governance.cli.screen import say, say_warning
 from coordpath_governance.errors import EXIT_NO, LedgerError, NotFoundError, UsageError
 from coordpath_governance.ledger.entries import Entry
@@ -33,7 +33,6 @@ from coordpath_governance.text import visible
 __all__ = ["first_moment", "keys", "last_moment", "log", "show"]
 
 _NEWEST = 50
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
@@ -42,7 +41,7 @@ _LENGTH_OF_A_DATE = 10
 _DAY = timedelta(days=1) - timedelta(microseconds=1)
 
 
-def records_options(function: _Function) -> _Function:
+def records_options(function: Command) -> Command:
     """Where the records are: the options of `ledger_options`, --export and --anchor, and --json as ``as_json``."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="The answer as one JSON document."),
@@ -77,16 +76,16 @@ def log(
     export: Path | None,
     anchors: tuple[Path, ...],
     as_json: bool,
-    **where: Any,  # noqa: ANN401 - the options of the ledger
+    **where: str | None,
 ) -> int:
-    """A line an entry, oldest first; with NAME only those about that model.
+    """One line per entry, oldest first; with NAME only those about that model.
 
     TIME is a date or a date and time, in UTC unless it says otherwise. Both ends are included: --since 2026-01-01 --until
     2026-03-31 is the first quarter. An export is audited first; one that is not intact is shown with a warning, and exits 1.
     """
-    wanted = _Wanted(name, events, *_period(since, until))
+    selection = _Selection(name, events, *_period(since, until))
     records = _records(export, anchors, where)
-    entries = [entry for entry in records.entries if wanted.has(entry)]
+    entries = [entry for entry in records.entries if selection.has(entry)]
     most = limit or (len(entries) if as_json else _NEWEST)
     shown = entries[max(0, len(entries) - most) :]
     if as_json:
@@ -117,7 +116,7 @@ def show(
     export: Path | None,
     anchors: tuple[Path, ...],
     as_json: bool,
-    **where: Any,  # noqa: ANN401 - the options of the ledger
+    **where: str | None,
 ) -> int:
     """All of entry NUMBER: who signed what and when, comments and reasons in full, what it is bound to.
 
@@ -126,10 +125,10 @@ def show(
     records = _records(export, anchors, where)
     entry = _numbered(records, seq)
     if document is not None:
-        kept = records.document(entry)
-        if kept is None:
+        kept_document = records.document(entry)
+        if kept_document is None:
             raise UsageError(f"no document is kept with entry {seq}, a '{visible(entry.event)}'; leave --document out")
-        write_evidence(document, [records.content(kept)])
+        write_evidence(document, [records.content(kept_document)])
     if as_json:
         print_json(show_document(records, entry, None if document is None else str(document)))
         return _exit_code(records)
@@ -143,7 +142,7 @@ def show(
 
 @click.command("keys")
 @records_options
-def keys(export: Path | None, anchors: tuple[Path, ...], as_json: bool, **where: Any) -> int:  # noqa: ANN401
+def keys(export: Path | None, anchors: tuple[Path, ...], as_json: bool, **where: str | None) -> int:
     """Every key that the ledger knows or knew: whose, with which roles, who added it, who revoked it and why.
 
     An export is audited first; the keys of one that is not intact are shown with a warning, and exits 1.
@@ -160,7 +159,7 @@ def keys(export: Path | None, anchors: tuple[Path, ...], as_json: bool, **where:
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _Selection:
     """Which entries of a log are asked for; times as the ledger writes them, both ends included."""
 
     name: str | None
@@ -198,9 +197,9 @@ def _records(export: Path | None, anchors: Iterable[Path], where: dict[str, Any]
 
 def _numbered(records: Records, seq: int) -> Entry:
     """The entry of that number. Raises `LedgerError` if it cannot be read, `NotFoundError` if there is none."""
-    found = [entry for entry in records.entries if entry.seq == seq]
-    if found:
-        return found[0]
+    numbered = [entry for entry in records.entries if entry.seq == seq]
+    if numbered:
+        return numbered[0]
     problems = records.audit.problems if records.audit is not None else ()
     for problem in problems:
         if problem.seq == seq:

@@ -1,4 +1,4 @@
-"""The clock, read only at the border: everything behind it is told the time."""
+"""The clock, read by commands only: all other code gets the time as an argument."""
 
 from __future__ import annotations
 

@@ -53,31 +53,35 @@ def command(
     from coordpath_governance.registry.versions import point_at
 
     signer = load_key(key)
-    governed = open_governed(name, ledger, tracking_uri, registry_uri)
+    governed = open_governed(name, ledger=ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
     pointer = point_at(governed.client, name, governed.version(version))
-    done = declare_version(governed.client, governed.ledger, governed.adopted, pointer, signer, coefficients, reason)
+    declared = declare_version(
+        governed.client, governed.ledger, governed.adopted, pointer, signer, file=coefficients, reason=reason
+    )
     number = str(pointer.version)
     if as_json:
         document = {
             "schema": DECLARATION_SCHEMA,
             "name": name,
             "version": number,
-            "digest": done.digest,
-            "coefficients": done.coefficients,
-            "by": done.owner,
-            "entry": done.entry.seq,
-            "new": done.new,
-            "beside": done.beside,
+            "digest": declared.digest,
+            "coefficients": declared.coefficients,
+            "by": declared.owner,
+            "entry": declared.entry.seq,
+            "new": declared.new,
+            "beside": declared.beside,
         }
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return
-    said = "vouches" if done.new else "vouched already"
+    vouches = "vouches" if declared.new else "vouched already"
     say_line(
-        f"{done.owner} {said} that version {number} of {name} (files {done.digest[:_SHORT]}) predicts by the coefficients "
-        f"{done.coefficients[:_SHORT]} (entry {done.entry.seq})."
+        f"{declared.owner} {vouches} that version {number} of {name} (files {declared.digest[:_SHORT]}) predicts by "
+        f"the coefficients {declared.coefficients[:_SHORT]} (entry {declared.entry.seq})."
     )
-    where = f"Laid beside the version as {done.beside}." if done.beside else "The version has no place to lay it beside."
+    where = (
+        f"Laid beside the version as {declared.beside}." if declared.beside else "The version has no place to lay it beside."
+    )
     say_line(f"{where} The model's own files are as they were.")
-    if done.missing:
+    if declared.missing:
         say_line("One more person has to vouch for the same, since nobody vouches for who registered the version.")
     say_line(f"Next: `coordpath report {quote(name)} --candidate {number}`")

@@ -41,8 +41,8 @@ def command(folder: Path) -> None:
     demo the story is told again about another model.
     """
     with writing(folder):
-        taken = folder.exists() and any(folder.iterdir()) and not (folder / "mlflow.db").exists()
-    if taken:
+        is_foreign = folder.exists() and any(folder.iterdir()) and not (folder / "mlflow.db").exists()
+    if is_foreign:
         raise UsageError(f"'{folder}' is not empty and not a demo store; name another folder")
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`coordpath gate`: whether a version may stand under an alias, and why."""
+"""`coordpath gate`: whether a version may have an alias, and why."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def command(
     tracking_uri: str | None,
     registry_uri: str | None,
 ) -> int:
-    """Say whether VERSION of the registered model NAME may stand under the alias, a line a rule.
+    """Say whether VERSION of the registered model NAME may have the alias, one line per rule.
 
     VERSION is a number, `latest` or an alias. Exits 0 pass, 1 fail, 3 needs review, 4 cannot tell.
     """
     check_text(name, version, alias)
     try:
-        governed = open_governed(name, ledger, tracking_uri, registry_uri)
+        governed = open_governed(name, ledger=ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
     except RefusedError as error:
         if not as_json:
             raise

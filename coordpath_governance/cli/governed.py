@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from coordpath_governance.cli.answers import say_line, show_answer, told_change
-from coordpath_governance.cli.options import find_ledger, open_ledger
+from coordpath_governance.cli.answers import change_words, say_line, show_answer
+from coordpath_governance.cli.options import Command, find_ledger, open_ledger
 from coordpath_governance.cli.screen import say
 from coordpath_governance.errors import CoordpathError, RefusedError, RegistryMissingError, UsageError
 from coordpath_governance.governance.shown import show_after_promotion, show_version
 from coordpath_governance.ledger.location import LEDGER_VARIABLE
-from coordpath_governance.registry.client_registry import ClientRegistry
-from coordpath_governance.registry.connection import connect
-from coordpath_governance.registry.guarded_registry import guard_behind
-from coordpath_governance.registry.stores import GUARDED_SCHEME
+from coordpath_governance.registry.client_registry import ClientRegistry, registry_guard
+from coordpath_governance.registry.connection import GUARDED_SCHEME, connect
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, point_at
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.gate import Answer, ask_gate
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from coordpath_governance.governance.governed_report import GovernedModel
     from coordpath_governance.ledger.entries import Entry
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.registry.ports import RegistryClient
     from coordpath_governance.review.readiness import Readiness
     from coordpath_governance.signing.keys import PrivateKey
 
@@ -46,10 +45,10 @@ __all__ = [
 ]
 
 
-def alias_option(function: Any) -> Any:  # noqa: ANN401 - a click command
+def alias_option(function: Command) -> Command:
     """--alias, as ``alias``: None if it is left to `chosen_alias`."""
-    told = f"The guarded alias; default: '{CHAMPION_ALIAS}', or the first that the policy guards if that is not among them."
-    return click.option("--alias", callback=_not_empty, help=told)(function)
+    text = f"The guarded alias; default: '{CHAMPION_ALIAS}', or the first that the policy guards if that is not among them."
+    return click.option("--alias", callback=_not_empty, help=text)(function)
 
 
 def _not_empty(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
@@ -69,7 +68,7 @@ class Governed:
     """One registered model, its ledger and its policy."""
 
     name: str
-    client: Any
+    client: RegistryClient
     registry: ClientRegistry
     ledger: Ledger
     adopted: AdoptedPolicy
@@ -84,16 +83,16 @@ class Governed:
 
     def ask(self, version: str, alias: str) -> Answer:
         """What the gate says now."""
-        return ask_gate(self.ledger, self.registry, self.adopted, self.name, alias, version)
+        return ask_gate(self.ledger, self.registry, self.adopted, name=self.name, alias=alias, version=version)
 
     def show(self, version: str, ask: Callable[[], Answer]) -> None:
-        """Bring the version's tags and description to what holds now; what was decided holds even if that is refused."""
+        """Refresh the version's tags and description. What was decided holds even if the registry refuses that."""
         show_or_warn(lambda: show_version(self.client, self.ledger, self.name, version, ask), version)
 
     def actor(self, key: PrivateKey | None) -> Actor:
         """The owner of a key that the ledger knows; nobody without one."""
-        known = self.ledger.keyring().keys.get(key.public.id) if key is not None else None
-        return Actor(known.facts.owner, "key") if known is not None and known.revoked is None else Actor()
+        known_key = self.ledger.keyring().keys.get(key.public.id) if key is not None else None
+        return Actor(known_key.facts.owner, "key") if known_key is not None and known_key.revoked is None else Actor()
 
 
 def show_or_warn(show: Callable[[], None], version: str, *, quiet: bool = False) -> None:
@@ -114,7 +113,7 @@ def show_moved(registry: ClientRegistry, ledger: Ledger, name: str, version: str
     show_or_warn(lambda: show_after_promotion(registry, ledger, name, version), version, quiet=quiet)
 
 
-def version_number(client: Any, name: str, which: str) -> str:  # noqa: ANN401 - MlflowClient
+def version_number(client: RegistryClient, name: str, which: str) -> str:
     """The number of a version of ``name``, from a number, `latest` or an alias."""
     if any(char in which for char in "/\\:"):
         raise UsageError(f"'{which}' is a URI; name the version of '{name}' by its number, 'latest' or an alias")
@@ -128,7 +127,7 @@ def open_registry(tracking_uri: str | None, registry_uri: str | None) -> ClientR
 
 
 def registry_at_hand(tracking_uri: str | None, registry_uri: str | None) -> ClientRegistry | None:
-    """The registry that somebody named and that exists; None where asking would make an empty one."""
+    """The registry that was named and exists; None where asking would create an empty one."""
     if not (registry_uri or tracking_uri):
         return None
     try:
@@ -137,36 +136,39 @@ def registry_at_hand(tracking_uri: str | None, registry_uri: str | None) -> Clie
         return None
 
 
-def open_governed(name: str, ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Governed:
-    """All of it.
+def open_governed(name: str, *, ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Governed:
+    """Registry, ledger and policy of a model.
 
     Raises `RefusedError` for a model that no policy matches, `ForeignRegistryError` if the ledger is of another registry.
     """
-    registry, opened = open_recorded(ledger, tracking_uri, registry_uri)
+    registry, opened = open_recorded(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
     adopted = policy_for(opened, name)
     check_belongs(opened, registry, name)
     return Governed(name, registry.client, registry, opened, adopted)
 
 
-def open_recorded(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> tuple[ClientRegistry, Ledger]:
+def open_recorded(
+    ledger: str | None, *, tracking_uri: str | None, registry_uri: str | None
+) -> tuple[ClientRegistry, Ledger]:
     """The registry and the ledger that should be its own, whether or not a policy is in force."""
     registry = open_registry(tracking_uri, registry_uri)
-    return registry, open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    return registry, open_ledger(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri, create=False)
 
 
 def find_governed(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     name: str,
+    *,
     ledger: str | None,
     tracking_uri: str | None,
     registry_uri: str | None,
 ) -> GovernedModel | None:
-    """The model with its policy; None, and a word why, where there is no ledger or no policy matches."""
+    """The model with its policy. None, after a line that says why, if there is no ledger or no policy matches."""
     from coordpath_governance.governance.governed_report import GovernedModel
 
     opened = find_ledger(ledger, tracking_uri, registry_uri)
     if opened is None:
-        behind = guard_behind(client, name)
+        behind = registry_guard(client, name)
         if behind is not None:
             raise UsageError(
                 f"the registry of '{name}' is guarded, and a report without its ledger would not count: give --ledger URL "
@@ -190,7 +192,7 @@ def decide(governed: Governed, version: str, alias: str | None, sign: Callable[[
     if before.readiness is None:
         raise RefusedError(f"there is nothing to decide yet: {before.reason}")
     entry = sign(before.readiness)
-    say_line(f"The {entry.event} for {told_change(before.readiness.binding)} is entry {entry.seq}.")
+    say_line(f"The {entry.event} for {change_words(before.readiness.binding)} is entry {entry.seq}.")
     say()
     answer = governed.ask(number, alias)
     show_answer(answer, governed.adopted, governed.name, number)

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from pydantic import ValidationError
@@ -80,7 +80,7 @@ def new(
     public: str | None,
     proof: Path | None,
     key: Path | None,
-    **where: Any,  # noqa: ANN401 - the options of the ledger
+    **where: str | None,
 ) -> int:
     """Make a key for OWNER and add it to the ledger; with --public and --proof, add the key that OWNER made.
 
@@ -97,11 +97,11 @@ def new(
         raise UsageError(
             f"the first key of a ledger is a {ADMIN}'s, who signs for itself: `coordpath key new OWNER --role {ADMIN}`"
         )
-    ledger = open_ledger(**where)
-    made = new_key()
-    body = KeyAdded(key=_facts(made.public, owner, roles))
-    signer = load_key(key) if ledger.keyring().has_admin else made
-    path, secret = _save(made, out, _slug(owner) or made.public.id[:_SHORT], no_passphrase=no_passphrase)
+    ledger = open_ledger(**where, create=True)
+    new_private = new_key()
+    body = KeyAdded(key=_facts(new_private.public, owner, roles))
+    signer = load_key(key) if ledger.keyring().has_admin else new_private
+    path, secret = _save(new_private, out, _slug(owner) or new_private.public.id[:_SHORT], no_passphrase=no_passphrase)
     try:
         code = _add(ledger, body, signer)
     except BaseException:
@@ -145,9 +145,9 @@ def make(owner: str | None, out: Path, proof: Path | None, ledger_id: str | None
     """
     if proof is None and (owner or ledger_id):
         raise UsageError("OWNER and --ledger-id stand in the proof: give --proof FILE, too")
-    made = new_key()
-    content = None if proof is None else _proof(made, owner, ledger_id)
-    path, secret = _save(made, out, "", no_passphrase=no_passphrase)
+    private = new_key()
+    content = None if proof is None else _proof(private, owner, ledger_id)
+    path, secret = _save(private, out, "", no_passphrase=no_passphrase)
     if proof is not None and content is not None:
         try:
             write_proof_file(proof, content)
@@ -157,22 +157,22 @@ def make(owner: str | None, out: Path, proof: Path | None, ledger_id: str | None
     _tell_where(path, secret)
     if proof is not None:
         say(f"The proof that you have it is in {visible(str(proof))}; give it to a policy-admin with the public key.")
-    say(f"Public key: {made.public.text}")
+    say(f"Public key: {private.public.text}")
 
 
-def _proof(made: PrivateKey, owner: str | None, ledger_id: str | None) -> bytes:
+def _proof(private: PrivateKey, owner: str | None, ledger_id: str | None) -> bytes:
     check_text(owner)
     if owner is not None and not 0 < len(owner.strip()) <= _LONGEST_NAME:
         raise UsageError(f"OWNER has to be a name of 1 to {_LONGEST_NAME} characters")
     if ledger_id is not None and not _LEDGER_ID.fullmatch(ledger_id):
         raise UsageError(f"--ledger-id {ledger_id}: a ledger's id is 32 hexadecimal digits; see `coordpath audit verify`")
-    return make_proof(made, owner and owner.strip(), ledger_id, utc_moment())
+    return make_proof(private, owner=owner and owner.strip(), ledger=ledger_id, now=utc_moment())
 
 
-def _save(made: PrivateKey, out: Path | None, name: str, *, no_passphrase: bool) -> tuple[Path, str | None]:
+def _save(private: PrivateKey, out: Path | None, name: str, *, no_passphrase: bool) -> tuple[Path, str | None]:
     path = out or Path.home() / ".config" / "coordpath" / "keys" / f"{name}.pem"
     secret = None if no_passphrase else os.environ.get(NEW_PASSPHRASE_VARIABLE) or _asked_passphrase()
-    made.save(path, secret)
+    private.save(path, secret)
     return path, secret
 
 
@@ -195,14 +195,15 @@ def _add(ledger: Ledger, body: KeyAdded, signer: PrivateKey) -> int:
 @command.command("list")
 @click.option("--public", is_flag=True, help="Also the public keys, as text and as PEM.")
 @ledger_options
-def list_(public: bool, **where: Any) -> None:  # noqa: ANN401
+def list_(public: bool, **where: str | None) -> None:
     """All keys that the ledger knows or knew."""
     ledger = open_ledger(**where, create=False)
-    for known in ledger.keyring().keys.values():
-        state = f"revoked by entry {known.revoked}" if known.revoked is not None else f"since entry {known.added}"
-        say(visible(f"{known.facts.id[:_SHORT]}  {', '.join(known.facts.roles):<24}  {state:<22}  {known.facts.owner}"))
+    for known_key in ledger.keyring().keys.values():
+        facts, revoked = known_key.facts, known_key.revoked
+        state = f"revoked by entry {revoked}" if revoked is not None else f"since entry {known_key.added}"
+        say(visible(f"{facts.id[:_SHORT]}  {', '.join(facts.roles):<24}  {state:<22}  {facts.owner}"))
         if public:
-            say(f"{known.public.text}\n{known.public.pem}")
+            say(f"{known_key.public.text}\n{known_key.public.pem}")
     for line in few_admins(ledger.keyring()):
         click.echo(f"Note: {visible(line)}", err=True)
 
@@ -212,23 +213,23 @@ def list_(public: bool, **where: Any) -> None:  # noqa: ANN401
 @click.option("--reason", required=True, help="Why: lost, left, stolen …")
 @key_option
 @ledger_options
-def revoke(key_id: str, reason: str, key: Path | None, **where: Any) -> None:  # noqa: ANN401
+def revoke(key_id: str, reason: str, key: Path | None, **where: str | None) -> None:
     """Take a key out: from now on it signs nothing. KEYID is its id or the beginning of it; --key is a policy-admin's."""
     ledger = open_ledger(**where, create=False)
-    known = _named(ledger, key_id)
+    revoked = _key_by_prefix(ledger, key_id)
     try:
-        body = KeyRevoked(key=known.facts.id, reason=reason)
+        body = KeyRevoked(key=revoked.facts.id, reason=reason)
     except ValidationError as error:
         raise UsageError(f"--reason: {error.errors()[0]['msg']}") from error
     ring = ledger.keyring()
-    if _is_last_admin(ring, known):
+    if _is_last_admin(ring, revoked):
         raise UsageError(
-            f"{known.facts.id[:_SHORT]} is the only {ADMIN} left, and without one nobody can add a key ever again: "
+            f"{revoked.facts.id[:_SHORT]} is the only {ADMIN} left, and without one nobody can add a key ever again: "
             f"add another {ADMIN} first"
         )
     entry = ledger.append("key revoked", body, load_key(key))
-    say(f"Key {known.facts.id[:_SHORT]} of {visible(known.facts.owner)} is revoked by entry {entry.seq} of {ledger.url}")
-    if SERVICE in known.facts.roles and not ledger.keyring().services:
+    say(f"Key {revoked.facts.id[:_SHORT]} of {visible(revoked.facts.owner)} is revoked by entry {entry.seq} of {ledger.url}")
+    if SERVICE in revoked.facts.roles and not ledger.keyring().services:
         say("No service key is left: the registry records nothing until `coordpath key rotate-service` adds one.")
 
 
@@ -236,11 +237,11 @@ command.add_command(rotate_service)
 
 
 def _facts(public: PublicKey, owner: str, roles: tuple[str, ...]) -> KeyFacts:
-    wanted = tuple(dict.fromkeys(role.strip() for role in roles))
-    if not owner.strip() or not all(wanted):
+    distinct = tuple(dict.fromkeys(role.strip() for role in roles))
+    if not owner.strip() or not all(distinct):
         raise UsageError("a key needs an OWNER and roles that are not empty")
     try:
-        return KeyFacts(id=public.id, public=public.text, owner=owner.strip(), roles=wanted)
+        return KeyFacts(id=public.id, public=public.text, owner=owner.strip(), roles=distinct)
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageError(f"{' '.join(map(str, first['loc']))}: {first['msg']}") from error
@@ -251,31 +252,31 @@ def _slug(owner: str) -> str:
 
 
 def _asked_passphrase() -> str | None:
-    """What a person types; nobody is asked where nobody could answer, or Enter means none."""
+    """The passphrase that a person types. None without a terminal, and for an empty one."""
     if not sys.stdin.isatty():
         return None
-    asked: str = click.prompt(
+    passphrase: str = click.prompt(
         "Passphrase for the new key (empty: none)", hide_input=True, confirmation_prompt=True, default="", show_default=False
     )
-    return asked or None
+    return passphrase or None
 
 
-def _named(ledger: Ledger, prefix: str) -> KnownKey:
-    """The one key whose id begins so."""
+def _key_by_prefix(ledger: Ledger, prefix: str) -> KnownKey:
+    """The one key whose id begins with ``prefix``. Raises `UsageError` or `NotFoundError` if it is not exactly one."""
     keys = ledger.keyring().keys
-    found = [known for key_id, known in keys.items() if key_id.startswith(prefix.lower())]
+    matching = [known_key for key_id, known_key in keys.items() if key_id.startswith(prefix.lower())]
     if len(prefix) < _SHORTEST_PREFIX:
         raise UsageError(f"'{prefix}' is too short to name a key: give at least {_SHORTEST_PREFIX} digits of its id")
-    if not found:
+    if not matching:
         raise NotFoundError(f"no key of this ledger begins with '{prefix}'; see `coordpath key list`")
-    if len(found) > 1:
-        raise UsageError(f"{len(found)} keys begin with '{prefix}'; give more digits")
-    return found[0]
+    if len(matching) > 1:
+        raise UsageError(f"{len(matching)} keys begin with '{prefix}'; give more digits")
+    return matching[0]
 
 
-def _is_last_admin(ring: KeyRing, known: KnownKey) -> bool:
+def _is_last_admin(ring: KeyRing, candidate: KnownKey) -> bool:
     admins = [each for each in ring.keys.values() if ADMIN in each.facts.roles and each.revoked is None]
-    return admins == [known]
+    return admins == [candidate]
 
 
 def write_proof_file(path: Path, content: bytes) -> None:
@@ -305,4 +306,4 @@ def read_proof_file(path: Path | None, public: PublicKey, owner: str, ledger: st
         raise NotFoundError(f"there is no file '{path}'") from None
     except OSError as error:
         raise UsageError(f"cannot read the proof '{path}': {error.strerror}") from error
-    return read_proof(content, f"'{path}'", public, owner, ledger)
+    return read_proof(content, f"'{path}'", public, owner=owner, ledger=ledger)

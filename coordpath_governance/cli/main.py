@@ -33,13 +33,13 @@ _COMMANDS = {
     "key": "who stands behind what is signed: new, make, list, revoke, rotate-service",
     "second": "agree to a key or policy that another policy-admin proposed",
     "adopt": "take an existing champion under guard",
-    "gate": "may this version stand under this alias? A line a rule",
+    "gate": "may this version have this alias? One line per rule",
     "review": "approve or reject a change, signed",
     "waive": "a signed exception from one rule",
     "promote": "move the alias, if the gate lets it",
     "retire": "let a version that was promoted once be deleted, on record",
     "audit": "the ledger: log, show, keys, verify, export, anchor",
-    "sweep": "find what lacks a report, and what went round the guard",
+    "sweep": "find what lacks a report, and what bypassed the guard",
 }
 
 
@@ -99,7 +99,7 @@ def main() -> NoReturn:
 
 
 def _tolerate_closed_pipe() -> None:
-    """Put `PipeOutput` below standard output, where that is a file of the system's."""
+    """Put `PipeOutput` below standard output, where that is a file of the system."""
     stream = sys.stdout
     if isinstance(stream, io.TextIOWrapper):
         raw = PipeOutput(stream.fileno(), "wb", closefd=False)
@@ -109,7 +109,7 @@ def _tolerate_closed_pipe() -> None:
 
 
 def _flushed() -> bool:
-    """Whether all that was said could be written; if not, Python does not try again on its way out, which ends in 120."""
+    """Whether all output could be written; if not, Python does not try again at exit, which would end with code 120."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from coordpath_governance.signing.keys import PrivateKey
 
 __all__ = [
+    "Command",
     "check_text",
     "check_words",
     "find_ledger",
@@ -32,10 +33,11 @@ __all__ = [
     "registry_options",
 ]
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., Any])
+"""What an option is put on: the function of a command."""
 
 
-def ledger_options(function: _Function) -> _Function:
+def ledger_options(function: Command) -> Command:
     """--ledger, --tracking-uri and --registry-uri, as ``ledger``, ``tracking_uri`` and ``registry_uri``."""
     option = click.option(
         "--ledger",
@@ -46,7 +48,7 @@ def ledger_options(function: _Function) -> _Function:
     return option(registry_options(function))
 
 
-def registry_options(function: _Function) -> _Function:
+def registry_options(function: Command) -> Command:
     """--tracking-uri and --registry-uri, as ``tracking_uri`` and ``registry_uri``."""
     for option in (
         click.option("--registry-uri", envvar="MLFLOW_REGISTRY_URI", help="MLflow registry, if it is another."),
@@ -56,7 +58,7 @@ def registry_options(function: _Function) -> _Function:
     return function
 
 
-def key_option(function: _Function) -> _Function:
+def key_option(function: Command) -> Command:
     """--key, as ``key``: the path of a private key, or None."""
     option = click.option(
         "--key",
@@ -68,7 +70,7 @@ def key_option(function: _Function) -> _Function:
     return option(function)
 
 
-def open_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None, *, create: bool = True) -> Ledger:
+def open_ledger(ledger: str | None, *, tracking_uri: str | None, registry_uri: str | None, create: bool = True) -> Ledger:
     """The ledger that the options of `ledger_options` name; MLflow is asked only if none of them does."""
     from coordpath_governance.ledger.store import Ledger
 
@@ -83,7 +85,7 @@ def ledger_exists(ledger: str | None, tracking_uri: str | None, registry_uri: st
 
 
 def read_ledger(ledger: str | None, tracking_uri: str | None, registry_uri: str | None) -> Ledger:
-    """The same for those who only read it: nobody looks for a service key."""
+    """The same ledger for commands that only read it: no service key is looked for."""
     from coordpath_governance.ledger.store import Ledger
 
     return Ledger.open(_url(ledger, tracking_uri, registry_uri), create=False, with_service_key=False)
@@ -124,7 +126,7 @@ def passphrase() -> str | None:
 
 
 def check_text(*values: object) -> None:
-    """Bytes that are not UTF-8 reach Python as lone surrogates."""
+    """Raise `UsageError` for text that is not valid UTF-8; such bytes reach Python as lone surrogates."""
     for value in values:
         for text in value if isinstance(value, tuple) else (value,):
             if isinstance(text, str | Path) and any("\ud800" <= char <= "\udfff" for char in str(text)):
@@ -132,7 +134,7 @@ def check_text(*values: object) -> None:
 
 
 def check_words(option: str, words: str) -> None:
-    """What a person writes into the ledger has a longest length."""
+    """Raise `UsageError` for text that is longer than the ledger can hold."""
     check_text(words)
     if len(words) > LONGEST_WORDS:
         raise UsageError(f"{option} has {len(words)} characters; the ledger holds up to {LONGEST_WORDS}")

@@ -98,7 +98,7 @@ def retire(
     check_text(name)
     check_words("--reason", reason)
     signer = load_key(key)
-    opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    opened = open_ledger(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri, create=False)
     entry = retire_policy(opened, name, signer, reason)
     if entry.event == "proposal":
         say_line(f"It is proposed to retire policy '{name}'")
@@ -161,10 +161,10 @@ def _show_record(document: dict[str, Any]) -> None:
 
 
 def _chosen(records: Sequence[PolicyRecord], which: str) -> str:
-    """The digest of the newest policy of that name, else of the one whose digest begins so."""
-    named = [record.sha256 for record in records if record.name == which]
-    if named:
-        return named[-1]
+    """The digest of the newest policy of that name, else of the one whose digest begins with it."""
+    matching = [record.sha256 for record in records if record.name == which]
+    if matching:
+        return matching[-1]
     begins = {record.sha256 for record in records if len(which) >= _SHORTEST and record.sha256.startswith(which.lower())}
     if len(begins) > 1:
         raise UsageError(f"{len(begins)} adopted policies have a SHA-256 that begins with {which}; give more digits")

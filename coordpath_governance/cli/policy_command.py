@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -67,14 +67,15 @@ def init(
     Without --kind, what stands as champion in the registry says what kind of model it is, or the newest version. If that
     cannot be told, the policy is for linear models and says so.
     """
-    from coordpath_governance.policy.starting_policy import exact_pattern, starting_policy
+    from coordpath_governance.policy.patterns import exact_pattern
+    from coordpath_governance.policy.starting_policy import starting_policy
 
     if (data is None) != (target is None):
         raise UsageError("give --data FILE and --target COL together, or neither")
     exact_pattern(model)
     sha256, uri = (None, None) if data is None or target is None else (_digest(data, target), str(data.resolve()))
     kind, remark = (kind, None) if kind is not None else _kind(model, tracking_uri, registry_uri)
-    text = starting_policy(model, sha256, uri, target, kind=kind, remark=remark)
+    text = starting_policy(model, sha256=sha256, uri=uri, target=target, kind=kind, remark=remark)
     read_policy(text, "the new policy")
     if out is None:
         click.echo(text, nl=False)
@@ -104,11 +105,11 @@ def check(file: Path, report: Path | None, **where: str | None) -> int:
     if report is None:
         return wrong
     from coordpath_governance.policy.judge import judge
-    from coordpath_governance.policy.matching import matching
+    from coordpath_governance.policy.patterns import matching_policy
     from coordpath_governance.rendering.change_report import ChangeReport
 
     document = ChangeReport.from_bytes(_content(report)).document
-    judgement = judge(matching([policy], document.subject.name), document)
+    judgement = judge(matching_policy([policy], document.subject.name), document)
     show_rules(judgement.results, judgement.at_gate)
     say_line(f"{judgement.verdict.upper()}, class '{judgement.materiality}': {judgement.reason}")
     return wrong or VERDICT_EXIT_CODES[judgement.verdict]
@@ -124,7 +125,7 @@ def schema() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @key_option
 @ledger_options
-def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - the options of the ledger
+def adopt(file: Path, key: Path | None, **where: str | None) -> int:
     """Adopt FILE: from now on the gate goes by it. It replaces an adopted policy of the same name.
 
     Signed with the key of a policy-admin. Exits 1 if the policy contradicts its data, a registered model that it matches, or
@@ -137,7 +138,7 @@ def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - 
     sha256 = policy_sha256(policy)
     signer = load_key(key)
     ledger = open_ledger(**where, create=False)
-    seen = ledger.head()
+    head = ledger.head()
     before = {each.policy.name: each for each in adopted_policies(ledger)}.get(policy.name)
     if before is not None and before.sha256 == sha256:
         say_line(f"Policy '{policy.name}', SHA-256 {sha256}, is the adopted one already")
@@ -146,7 +147,7 @@ def adopt(file: Path, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - 
     objections = [remark.text for remark in remarks if remark.certain]
     if objections:
         raise RefusedError(f"policy '{policy.name}' was not adopted. {' '.join(f'{each}.' for each in objections)}")
-    entry = adopt_policy(ledger, policy, signer, seen)
+    entry = adopt_policy(ledger, policy, signer, head)
     if entry.event == "proposal":
         say_line(f"Policy '{policy.name}', SHA-256 {sha256}, is proposed in {ledger.url}")
         return say_proposed(entry)

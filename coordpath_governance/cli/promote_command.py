@@ -23,7 +23,7 @@ from coordpath_governance.cli.options import check_text, check_words, find_ledge
 from coordpath_governance.cli.screen import say
 from coordpath_governance.errors import EXIT_REVIEW, NotFoundError, RefusedError, UsageError
 from coordpath_governance.ledger.events import Emergency, Intent, Promotion
-from coordpath_governance.registry.guarded_registry import ask_to_promote, guard_behind, number_at
+from coordpath_governance.registry.client_registry import ask_to_promote, number_at, registry_guard
 from coordpath_governance.review.belonging import check_belongs
 from coordpath_governance.review.guard import Guard
 from coordpath_governance.review.history import ModelHistory
@@ -32,17 +32,18 @@ from coordpath_governance.signing import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.registry.ports import RegistryClient
     from coordpath_governance.review.gate import Answer
     from coordpath_governance.review.ports import AliasRegistry
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["PROMOTION_SCHEMA", "Asked", "command"]
+__all__ = ["PROMOTION_SCHEMA", "PromotionAnswer", "command"]
 
 PROMOTION_SCHEMA = "coordpath.promotion/1"
 
 
-class Asked:
-    """One promotion that was asked for, and the document about it."""
+class PromotionAnswer:
+    """The answer to one request to promote, as a JSON document."""
 
     def __init__(self, name: str, version: str, alias: str | None) -> None:
         self.document: dict[str, Any] = {
@@ -62,9 +63,9 @@ class Asked:
         }
 
     def promoted(self, reason: str, ledger: str, opened: Ledger | None = None, *, judged: bool = True) -> int:
-        """The alias stands for the version. What was recorded is told where the command can read the ledger (``opened``).
+        """The alias has the version. What was recorded is added if the command can read the ledger (``opened``).
 
-        Not ``judged``: by an emergency rollback, of which the gate has said nothing.
+        ``judged`` is False for an emergency rollback, which the gate did not judge.
         """
         verdict = "pass" if judged else None
         self.document |= {"promoted": True, "verdict": verdict, "reason": reason, "ledger": ledger}
@@ -80,8 +81,8 @@ class Asked:
 
     def answered(self, answer: Answer, ledger: str) -> int:
         """A dry run: what the gate would say."""
-        said = {"verdict": answer.verdict, "reason": answer.reason, "exit_code": answer.exit_code}
-        self.document |= {**said, "ledger": ledger}
+        verdict = {"verdict": answer.verdict, "reason": answer.reason, "exit_code": answer.exit_code}
+        self.document |= {**verdict, "ledger": ledger}
         return self._print()
 
     def _recorded(self, ledger: Ledger) -> dict[str, Any]:
@@ -149,37 +150,37 @@ def command(
         if opened is not None:
             check_belongs(opened, registry, name)
         raise
-    asked = Asked(name, number, alias)
+    answer = PromotionAnswer(name, number, alias)
     try:
-        behind = None if dry_run else guard_behind(client, name)
+        behind = None if dry_run else registry_guard(client, name)
         if behind is not None:
-            alias = asked.document["alias"] = alias or behind.alias
+            alias = answer.document["alias"] = alias or behind.alias
             wish = _wish(client, name, alias, reason)
-            stood = number_at(client, name, alias)
-            ask_to_promote(client, name, number, alias, _request(behind.ledger, name, number, alias, signer, wish))
+            previous = number_at(client, name, alias)
+            ask_to_promote(client, name, number, alias, request=_request(behind.ledger, name, number, alias, signer, wish))
             answered = f"the registry let it, and recorded it in ledger {behind.ledger}"
-            if stood == number:
+            if previous == number:
                 answered = f"it was before, and the registry, whose ledger is {behind.ledger}, lets it stay"
-            said = f"{name} version {number} is '{alias}': {answered}."
-            said += _what_is_left(name, number, emergency)
-            return asked.promoted(said, behind.ledger, judged=not emergency) if as_json else _say(said)
-        governed = open_governed(name, ledger, tracking_uri, registry_uri)
-        alias = asked.document["alias"] = governed.alias(alias)
+            text = f"{name} version {number} is '{alias}': {answered}."
+            text += _what_is_left(name, number, emergency)
+            return answer.promoted(text, behind.ledger, judged=not emergency) if as_json else _say(text)
+        governed = open_governed(name, ledger=ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
+        alias = answer.document["alias"] = governed.alias(alias)
         if dry_run:
             if as_json:
-                return asked.answered(governed.ask(number, alias), governed.ledger.id)
+                return answer.answered(governed.ask(number, alias), governed.ledger.id)
             return _say_what_would_happen(governed, number, alias)
         wish = _wish(client, name, alias, reason)
         request = None if wish is None else _request(governed.ledger.id, name, number, alias, signer, wish)
         take = None if request is None else lambda: request[1]
         guard = Guard(governed.ledger, after=partial(_show, governed, quiet=as_json))
         guard.set_alias(governed.registry, name, alias, number, governed.actor(signer), take)
-        said = f"{name} version {number} is '{alias}'." + _what_is_left(name, number, emergency)
-        return asked.promoted(said, governed.ledger.id, governed.ledger, judged=not emergency) if as_json else _say(said)
+        text = f"{name} version {number} is '{alias}'." + _what_is_left(name, number, emergency)
+        return answer.promoted(text, governed.ledger.id, governed.ledger, judged=not emergency) if as_json else _say(text)
     except RefusedError as error:
         if not as_json:
             raise
-        return asked.refused(error)
+        return answer.refused(error)
 
 
 def _show(governed: Governed, _registry: AliasRegistry, name: str, version: str, *, quiet: bool) -> None:
@@ -206,8 +207,8 @@ def _check_emergency(emergency: bool, reason: str | None, key: Path | None, dry_
         raise UsageError(f"an --emergency rollback needs your signature: --key FILE, or {KEY_VARIABLE}")
 
 
-def _wish(client: Any, name: str, alias: str, reason: str | None) -> tuple[str, str] | None:  # noqa: ANN401 - MlflowClient
-    """Away from which version, and why; None if no emergency rollback is asked for."""
+def _wish(client: RegistryClient, name: str, alias: str, reason: str | None) -> tuple[str, str] | None:
+    """The version to leave, and why; None if no emergency rollback is asked for."""
     if reason is None:
         return None
     return version_number(client, name, alias), reason
@@ -226,10 +227,12 @@ def _what_is_left(name: str, version: str, emergency: bool) -> str:
 def _request(
     registry: str, name: str, version: str, alias: str, signer: PrivateKey | None, wish: tuple[str, str] | None
 ) -> tuple[str, str] | None:
-    """The tag by which a person says who asks, and its value; None without a key."""
+    """The tag with the signed request, and its value; None without a key."""
     if signer is None:
         return None
-    return REQUEST_TAG, sign_request(registry, name, version, alias, signer, utc_moment(), wish)
+    return REQUEST_TAG, sign_request(
+        registry=registry, name=name, version=version, alias=alias, key=signer, now=utc_moment(), emergency=wish
+    )
 
 
 def _say_what_would_happen(governed: Governed, version: str, alias: str) -> int:

@@ -14,7 +14,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from coordpath_governance.cli.answers import answer_document, print_json
+from coordpath_governance.cli.answers import answer_document, print_json, show_answer, show_readiness, tell_emergencies
+from coordpath_governance.cli.screen import say
 from coordpath_governance.models.formats import recalled_from
 from coordpath_governance.numbers import CostColumn, cost_column, is_within_noise, pair, significant
 from coordpath_governance.rendering.caps import HTML_CAPS
@@ -23,8 +24,8 @@ from coordpath_governance.rendering.origin_view import moment_text
 from coordpath_governance.rendering.wording import step_name
 from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
 from coordpath_governance.reports.impact_parts import GlmMetrics
+from coordpath_governance.reports.limits import training_remarks
 from coordpath_governance.reports.stated_facts import ASKED_FACTS
-from coordpath_governance.reports.training_remarks import training_remarks
 from coordpath_governance.text import shorten, visible
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from coordpath_governance.rendering.change_report import ChangeReport
     from coordpath_governance.review.gate import Answer
 
-__all__ = ["REPORT_SCHEMA", "print_report", "show_overview"]
+__all__ = ["REPORT_SCHEMA", "print_report", "show_attached", "show_overview"]
 
 _NAME_WIDTH = 40
 _DIGITS = 12
@@ -63,9 +64,11 @@ def show_overview(document: ChangeReportDocument, *, verdict: bool = True) -> No
     console.print(Text(visible(document.summary.headline), style="bold"))
     for sentence in document.summary.sentences:
         console.print(visible(sentence))
-    kept = recalled_from((document.models.get("champion") or {}).get("source"))
-    if kept is not None:
-        console.print(f"The champion's files are gone: its coefficients are those of report {kept[:_DIGITS]} in the ledger.")
+    recalled = recalled_from((document.models.get("champion") or {}).get("source"))
+    if recalled is not None:
+        console.print(
+            f"The champion's files are gone: its coefficients are those of report {recalled[:_DIGITS]} in the ledger."
+        )
     if document.path.steps:
         console.print()
         _show_steps(console, document)
@@ -95,10 +98,10 @@ def _about_the_record(document: ChangeReportDocument) -> Iterator[str]:
 
 
 def _show_steps(console: Console, document: ChangeReportDocument) -> None:
-    """The table of the steps, no figure of it cut off.
+    """The table of the steps, with every figure in full.
 
-    Where the terminal is too narrow for standard errors beside the changes, they go below them; where that is too wide as
-    well, lines are longer than the terminal.
+    If the terminal is too narrow for standard errors beside the changes, they go below them; if it is still too narrow,
+    lines are longer than the terminal.
     """
     table = _table(document)
     if _width(console, table) > console.width:
@@ -145,13 +148,13 @@ def _cost_name(document: ChangeReportDocument) -> str:
 
 
 def _beside_the_cost(document: ChangeReportDocument) -> Iterator[str]:
-    """Discrimination, as far as it is known. Decisions that flip are in the summary."""
+    """AUC and Gini of both versions, as far as they are known. Decisions that flip are in the summary."""
     old, new = document.impact.champion, document.impact.candidate
     if isinstance(old, GlmMetrics) and isinstance(new, GlmMetrics):
         figures = (("AUC", old.auc, new.auc), ("Gini", old.gini, new.gini))
-        known = [f"{name} {' → '.join(pair(a, b))}" for name, a, b in figures if a is not None and b is not None]
-        if known:
-            yield ", ".join(known)
+        pairs = [f"{name} {' → '.join(pair(a, b))}" for name, a, b in figures if a is not None and b is not None]
+        if pairs:
+            yield ", ".join(pairs)
 
 
 def _what(step: StepFacts) -> str:
@@ -172,10 +175,33 @@ def _delta(step: StepFacts, column: CostColumn, *, error_below: bool) -> str:
     return f"{noise}{mark}{column.delta(step.delta)}{error}"
 
 
+def show_attached(
+    governed: GovernedModel | None,
+    answer: Answer | None,
+    report: ChangeReport,
+    candidate: ModelPointer,
+    attached: Attached,
+    action: str,
+) -> int:
+    """Where the report is, and what the gate says; the verdict's exit code, 0 if it was not asked."""
+    say(f"\n{action} {visible(candidate.uri)} under {attached.folder}")
+    if attached.replaced is not None:
+        say(f"It replaces the report with SHA-256 {attached.replaced}")
+    say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
+    if answer is None or governed is None:
+        return 0
+    tell_emergencies(governed.ledger, str(candidate.name))
+    show_answer(answer, governed.adopted, str(candidate.name), str(candidate.version))
+    if answer.readiness is not None:
+        show_readiness(answer.readiness, governed.adopted, governed.ledger)
+    return int(answer.exit_code)
+
+
 def print_report(
     report: ChangeReport,
     champion: ModelPointer | None,
     candidate: ModelPointer,
+    *,
     exit_code: int,
     attached: Attached | None = None,
     answer: Answer | None = None,
@@ -187,8 +213,8 @@ def print_report(
     gate: dict[str, Any] = dict.fromkeys(_OF_THE_GATE) | {"verdict": "not assessed", "rules": [], "missing": []}
     if answer is not None and governed is not None:
         name, version = str(candidate.name), str(candidate.version)
-        said = answer_document(answer, governed.adopted, governed.ledger, name, version)
-        gate = {key: said[key] for key in _OF_THE_GATE}
+        gate_answer = answer_document(answer, governed.adopted, governed.ledger, name, version)
+        gate = {key: gate_answer[key] for key in _OF_THE_GATE}
     print_json(
         {
             "schema": REPORT_SCHEMA,

@@ -6,21 +6,28 @@ import math
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from coordpath_governance.cli.answers import say_line, show_answer, show_readiness, tell_emergencies
+from coordpath_governance.cli.answers import say_line
 from coordpath_governance.cli.clock import utc_now
 from coordpath_governance.cli.governed import alias_option, chosen_alias
 from coordpath_governance.cli.options import check_text, ledger_options
-from coordpath_governance.cli.report_answer import print_report, show_overview
+from coordpath_governance.cli.report_answer import print_report, show_attached, show_overview
 from coordpath_governance.cli.screen import progress_line, say, speaking_aside
 from coordpath_governance.errors import RefusedError, UsageError
 from coordpath_governance.files import writing
 from coordpath_governance.reports.stated_facts import DATE_FACTS, TAGGABLE_FACTS, is_date
 from coordpath_governance.text import visible
+
+if TYPE_CHECKING:
+    from coordpath_governance.governance.governed_report import GovernedModel
+    from coordpath_governance.registry.ports import RegistryClient
+    from coordpath_governance.registry.versions import ModelPointer
+    from coordpath_governance.rendering.change_report import ChangeReport
+    from coordpath_governance.reports.make import ReferenceData
 
 __all__ = ["command"]
 
@@ -34,7 +41,7 @@ ROLES = ("training", "holdout", "out-of-time", "not stated")
 
 
 def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """NaN and infinity are numbers for Python, but not for a report."""
+    """Raise click's `BadParameter` for NaN and infinity."""
     if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number.", ctx, param)
     return value
@@ -45,7 +52,7 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 @click.option(
     "--champion",
     metavar="ALIAS|VERSION|URI",
-    help="What to compare with; default: what stands under the alias; 'none': explain from zero.",
+    help="What to compare with; default: the version that has the alias; 'none': explain from zero.",
 )
 @click.option("--candidate", metavar="VERSION|latest|URI", default="latest", show_default=True, help="What to explain.")
 @click.option(
@@ -150,13 +157,13 @@ def command(
     from coordpath_governance.cli.governed import find_governed, open_registry
 
     client = open_registry(tracking_uri, registry_uri).client
-    governed = find_governed(client, name, ledger, tracking_uri, registry_uri)
+    governed = find_governed(client, name, ledger=ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
     if gate and governed is None:
         raise RefusedError(f"'{name}' is under no adopted policy, so there is no gate to ask; see `coordpath policy adopt`")
     alias = chosen_alias(alias, governed.adopted if governed is not None else None)
     if governed is not None and not no_attach:
         if not as_json and not _shaping_options():
-            code = _mend(governed, client, name, alias, options, out)
+            code = _mend(governed, name, alias, options, out)
             if code is not None:
                 return code if gate else 0
         _tell_what_is_pinned(governed.adopted.policy.name)
@@ -168,46 +175,33 @@ def command(
         _write(out, report)
         say(f"\nWritten to {visible(str(out))}")
     if no_attach:
-        return finish(0) if as_json else 0
+        return finish(exit_code=0) if as_json else 0
     answer = None
     if governed is None:
         from coordpath_governance.governance.attach import attach
 
-        attached = attach(client, champion, candidate, report, utc_now(), replace=replace)
+        attached = attach(client, champion, candidate, report, now=utc_now(), replace=replace)
     else:
         answer, attached = governed.conclude(champion, candidate, report, alias)
     if as_json:
-        return finish(answer.exit_code if answer is not None and gate else 0, attached, answer, governed)
-    how = "Attached to" if attached.new else "Already attached to"
-    code = _tell_where(governed, answer, report, candidate, attached, how)
+        code = answer.exit_code if answer is not None and gate else 0
+        return finish(exit_code=code, attached=attached, answer=answer, governed=governed)
+    action = "Attached to" if attached.new else "Already attached to"
+    code = show_attached(governed, answer, report, candidate, attached, action)
     return code if gate else 0
 
 
-def _tell_where(governed: Any, answer: Any, report: Any, candidate: Any, attached: Any, how: str) -> int:  # noqa: ANN401 - not imported before they are needed
-    """Where the report is, and what the gate says; the verdict's exit code, 0 if it was not asked."""
-    say(f"\n{how} {visible(candidate.uri)} under {attached.folder}")
-    if attached.replaced is not None:
-        say(f"It replaces the report with SHA-256 {attached.replaced}")
-    say(f"Digest in the report: {report.document.digest}\nSHA-256 of change_report.json: {attached.sha256}\n")
-    if answer is None:
-        return 0
-    tell_emergencies(governed.ledger, str(candidate.name))
-    show_answer(answer, governed.adopted, str(candidate.name), str(candidate.version))
-    if answer.readiness is not None:
-        show_readiness(answer.readiness, governed.adopted, governed.ledger)
-    return int(answer.exit_code)
-
-
 def _shaping_options() -> bool:
-    """Whether anything was asked for that makes another report: then the recorded one is not the one that is wanted."""
+    """Whether an option asks for a report other than the recorded one."""
     context = click.get_current_context()
     return any(context.get_parameter_source(name) == ParameterSource.COMMANDLINE for name in (*_PINNED, *_STATED, "data"))
 
 
-def _mend(governed: Any, client: Any, name: str, alias: str, options: dict[str, Any], out: Path | None) -> int | None:  # noqa: ANN401 - GovernedModel, MlflowClient
+def _mend(governed: GovernedModel, name: str, alias: str, options: dict[str, Any], out: Path | None) -> int | None:
     """Attach the recorded report again if other files are in its place; None if there is nothing to mend."""
     from coordpath_governance.registry.versions import point_at
 
+    client = governed.client
     candidate = point_at(client, name, options["candidate"])
     if candidate.name != name or candidate.version is None:
         return None
@@ -220,32 +214,34 @@ def _mend(governed: Any, client: Any, name: str, alias: str, options: dict[str, 
     if out is not None:
         _write(out, report)
         say(f"\nWritten to {visible(str(out))}")
-    there = "It stands by this report. Already attached to"
-    how = "Other files were in its place. Attached again to" if attached.new else there
-    return _tell_where(governed, answer, report, candidate, attached, how)
+    unchanged = "It stands by this report. Already attached to"
+    action = "Other files were in its place. Attached again to" if attached.new else unchanged
+    return show_attached(governed, answer, report, candidate, attached, action)
 
 
 def _check_dates(options: dict[str, Any]) -> None:
     for option in click.get_current_context().command.params:
-        given = options.get(option.name or "")
-        if option.name in DATE_FACTS and given is not None and not is_date(given):
-            raise UsageError(f"{option.opts[0]} is '{given}'; give a date such as 2026-12-31")
+        date = options.get(option.name or "")
+        if option.name in DATE_FACTS and date is not None and not is_date(date):
+            raise UsageError(f"{option.opts[0]} is '{date}'; give a date such as 2026-12-31")
 
 
 def _tell_what_is_pinned(policy: str) -> None:
-    """Options that the policy decides are not the author's to choose; whoever gave one should know."""
+    """Say which given options the policy decides, so that they were ignored."""
     context = click.get_current_context()
-    given = [
+    ignored = [
         option.opts[0]
         for option in context.command.params
         if option.name in _PINNED and context.get_parameter_source(option.name) == ParameterSource.COMMANDLINE
     ]
-    if given:
-        say_line(f"As policy '{policy}' pins, not as given: {', '.join(given)}")
+    if ignored:
+        say_line(f"As policy '{policy}' pins, not as given: {', '.join(ignored)}")
         say()
 
 
-def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: Any) -> Any:  # noqa: ANN401 - MlflowClient, GovernedModel in, report and pointers out
+def _make(
+    client: RegistryClient, name: str, alias: str, options: dict[str, Any], *, attached: bool, governed: GovernedModel | None
+) -> tuple[ChangeReport, ModelPointer | None, ModelPointer]:
     from coordpath_governance.governance.declared import declared_in
     from coordpath_governance.governance.version_report import report_on_versions
     from coordpath_governance.registry.versions import point_at
@@ -269,7 +265,8 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
     facts = ChangeFacts(**{key: options[key] for key in _STATED})
     if governed is not None and attached:
         with progress_line() as progress:
-            return governed.make(champion, candidate, facts, alias, options["data"], progress), champion, candidate
+            report = governed.make(champion, candidate, facts, alias=alias, data=options["data"], progress=progress)
+        return report, champion, candidate
     settings = settings_for(
         max_steps=None if options["all_steps"] else options["max_steps"],
         gamma=options["gamma"],
@@ -281,11 +278,13 @@ def _make(client: Any, name: str, alias: str, options: dict[str, Any], *, attach
     reference = _reference(client, candidate, options)
     declared = None if governed is None else declared_in(governed.ledger)
     with progress_line() as progress:
-        report = report_on_versions(client, champion, candidate, reference, facts, settings, progress, declared)
+        report = report_on_versions(
+            client, champion, candidate, reference, facts=facts, settings=settings, progress=progress, declared=declared
+        )
     return report, champion, candidate
 
 
-def _reference(client: Any, candidate: Any, options: dict[str, Any]) -> Any:  # noqa: ANN401 - MlflowClient, pointer, ReferenceData
+def _reference(client: RegistryClient, candidate: ModelPointer, options: dict[str, Any]) -> ReferenceData:
     from coordpath_governance.reference.sources import open_source
     from coordpath_governance.registry.reference import reference_of
     from coordpath_governance.reports.make import ReferenceData
@@ -299,7 +298,9 @@ def _reference(client: Any, candidate: Any, options: dict[str, Any]) -> Any:  # 
     return ReferenceData(open_source(options["data"]), target, role=role or "not stated", **stated)
 
 
-def _champion(client: Any, name: str, alias: str, which: str | None, candidate: Any) -> Any:  # noqa: ANN401 - pointers
+def _champion(
+    client: RegistryClient, name: str, alias: str, which: str | None, candidate: ModelPointer
+) -> ModelPointer | None:
     champion = _named_champion(client, name, alias, which)
     if champion is None and which != NO_CHAMPION:
         say(
@@ -314,7 +315,7 @@ def _champion(client: Any, name: str, alias: str, which: str | None, candidate: 
     return champion
 
 
-def _named_champion(client: Any, name: str, alias: str, which: str | None) -> Any:  # noqa: ANN401 - MlflowClient, pointer
+def _named_champion(client: RegistryClient, name: str, alias: str, which: str | None) -> ModelPointer | None:
     from coordpath_governance.registry.versions import find_champion, point_at
 
     if which == NO_CHAMPION:
@@ -322,7 +323,7 @@ def _named_champion(client: Any, name: str, alias: str, which: str | None) -> An
     return find_champion(client, name, alias) if which is None else point_at(client, name, which)
 
 
-def _write(folder: Path, report: Any) -> None:  # noqa: ANN401 - ChangeReport, not imported before it is needed
+def _write(folder: Path, report: ChangeReport) -> None:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "change_report.json").write_bytes(report.to_bytes())

@@ -40,7 +40,7 @@ def command(
 
     signer = load_key(key)
     registry = open_registry(tracking_uri, registry_uri)
-    opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
+    opened = open_ledger(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri, create=False)
     check_belongs(opened, registry, name)
     number = version_number(registry.client, name, version)
     entry = retire(opened, registry, name, number, signer, reason)

@@ -56,7 +56,7 @@ def command(
     from coordpath_governance.review.emergency import review_emergency, under_review
 
     signer = load_key(key)
-    registry, opened = open_recorded(ledger, tracking_uri, registry_uri)
+    registry, opened = open_recorded(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
     number = str(int(version)) if version.isdecimal() else version_number(registry.client, name, version)
     state = under_review(opened, name, alias, number)
     if state is not None:
@@ -67,11 +67,11 @@ def command(
         say_line(f"The review of the emergency rollback (entry {state.entry.seq}) is entry {entry.seq}.")
         tell_emergencies(opened, name)
         return
-    governed = open_governed(name, ledger, tracking_uri, registry_uri)
+    governed = open_governed(name, ledger=ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
 
     def sign(readiness: Readiness) -> Entry:
         if decision == "approve":
-            return approve(governed.ledger, readiness, governed.adopted.policy, signer, comment, days)
+            return approve(governed.ledger, readiness, governed.adopted.policy, signer, comment=comment, days=days)
         return reject(governed.ledger, readiness.binding, signer, comment)
 
     decide(governed, version, alias, sign)

@@ -24,7 +24,10 @@ _WORDS = {
 
 @click.command("scan")
 @click.option(
-    "--alias", default=CHAMPION_ALIAS, show_default=True, help="Look at what stands under this alias; else at the latest."
+    "--alias",
+    default=CHAMPION_ALIAS,
+    show_default=True,
+    help="Look at the version with this alias; without one, at the latest.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (coordpath.scan/1) instead of lines.")
 @ledger_options
@@ -40,25 +43,25 @@ def command(alias: str, as_json: bool, ledger: str | None, tracking_uri: str | N
     opened = find_ledger(ledger, tracking_uri, registry_uri)
     declared = None if opened is None else declared_in(opened)
     client = open_registry(tracking_uri, registry_uri).client
-    found = []
+    results = []
     for each in scan(client, alias, declared):
-        found.append(each)
+        results.append(each)
         if as_json:
             continue
         version = f"version {each.version}" if each.version else "-"
         where = f"{version} ({each.under or 'latest'})" if each.version else version
-        told = (
+        findings = (
             f"{each.estimator}, {each.columns} columns, {each.how}" if each.outcome in ("read", "declared") else each.reason
         )
-        say_line(f"{_WORDS[each.outcome]:10}  {each.name}  {where}: {told}")
+        say_line(f"{_WORDS[each.outcome]:10}  {each.name}  {where}: {findings}")
         for remark in each.remarks:
             say_line(f"{'':10}  note: {remark}")
         if each.remedy:
             say_line(f"{'':10}  → {each.remedy}")
     if as_json:
-        click.echo(json.dumps(scan_document(found, alias), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(scan_document(results, alias), indent=2, ensure_ascii=False))
         return 0
-    counts = count_outcomes(found)
-    known = ", ".join(f"{count} {_WORDS[outcome].lower()}" for outcome, count in counts.items() if count)
-    say_line(f"{len(found)} registered model{'' if len(found) == 1 else 's'}{': ' if known else ''}{known}.")
+    counts = count_outcomes(results)
+    readable = ", ".join(f"{count} {_WORDS[outcome].lower()}" for outcome, count in counts.items() if count)
+    say_line(f"{len(results)} registered model{'' if len(results) == 1 else 's'}{': ' if readable else ''}{readable}.")
     return 0

@@ -23,7 +23,7 @@ _ASIDE: ContextVar[bool] = ContextVar("_ASIDE", default=False)
 
 @contextmanager
 def speaking_aside() -> Iterator[None]:
-    """What is said meanwhile goes to standard error: standard output is for one JSON document."""
+    """Send messages to standard error meanwhile: standard output is for one JSON document."""
     token = _ASIDE.set(True)
     try:
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,7 +28,7 @@ __all__ = ["command", "say_proposed"]
 @click.option("--yes", is_flag=True, help="Sign without being asked at a terminal.")
 @key_option
 @ledger_options
-def command(entry: int | None, yes: bool, key: Path | None, **where: Any) -> int:  # noqa: ANN401 - the options of the ledger
+def command(entry: int | None, yes: bool, key: Path | None, **where: str | None) -> int:
     """Show the proposal of entry ENTRY and, with --key, second it; without ENTRY, list the proposals that wait.
 
     Where a policy in force asks for two policy-admins (`admins: 2`), a key or policy counts only when another one has
@@ -48,13 +48,13 @@ def command(entry: int | None, yes: bool, key: Path | None, **where: Any) -> int
     if not yes and sys.stdin.isatty() and not click.confirm("Sign this?"):
         say("Nothing was signed.")
         return EXIT_REVIEW
-    done = second(ledger, entry, signer)
-    say_line(f"Seconded: '{done.event}' is entry {done.seq} of {ledger.url}")
+    seconded = second(ledger, entry, signer)
+    say_line(f"Seconded: '{seconded.event}' is entry {seconded.seq} of {ledger.url}")
     return 0
 
 
 def say_proposed(entry: Entry) -> int:
-    """Tell whoever proposed something how it goes on; the exit code for what waits for a person."""
+    """Say what has to follow a proposal; returns the exit code for something that waits for a person."""
     say_line(
         f"Proposed as entry {entry.seq}. It counts when another policy-admin has seconded it: "
         f"coordpath second {entry.seq} --key FILE"
@@ -78,7 +78,7 @@ def _list(ledger: Ledger, proposals: Iterable[tuple[Entry, Proposal]]) -> int:
 
 
 def _show(ledger: Ledger, entry: Entry, proposal: Proposal) -> None:
-    """Everything that whoever seconds it signs."""
+    """Everything that the person who seconds it signs."""
     from coordpath_governance.ledger.events import KeyAdded, PolicyAdopted
 
     proposer = ledger.keyring().keys[entry.key].facts.owner
@@ -99,8 +99,8 @@ def _show_key(facts: KeyAdded) -> None:
     if facts.proof is None:
         say_line("  without proof that its owner has it: whoever proposed it may have made it")
     else:
-        named = f"named {facts.proof.owner}" if facts.proof.owner else "naming nobody"
-        say_line(f"  with its owner's proof of {facts.proof.at}, {named}")
+        naming = f"named {facts.proof.owner}" if facts.proof.owner else "naming nobody"
+        say_line(f"  with its owner's proof of {facts.proof.at}, {naming}")
 
 
 def _show_policy(ledger: Ledger, facts: PolicyAdopted) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import click
 
@@ -36,7 +35,7 @@ _OWNER = "coordpath service"
 @click.option("--reason", default="rotated", show_default=True, help="Why the old key is revoked.")
 @key_option
 @ledger_options
-def rotate_service(out: Path, old: str | None, reason: str, key: Path | None, **where: Any) -> int:  # noqa: ANN401
+def rotate_service(out: Path, old: str | None, reason: str, key: Path | None, **where: str | None) -> int:
     """Add a new service key and revoke the old one. --key is a policy-admin's.
 
     What the old key signed counts as before; what it signs from now on is refused. Start the registry again with the new
@@ -54,9 +53,9 @@ def rotate_service(out: Path, old: str | None, reason: str, key: Path | None, **
         ids = ", ".join(each.facts.id[:_SHORT] for each in chosen)
         raise UsageError(f"there are {len(chosen)} service keys in use, {ids}: say with --old KEYID which to revoke")
     revocations = [KeyRevoked(key=each.facts.id, reason=reason) for each in chosen]
-    made = new_key()
-    facts = KeyFacts(id=made.public.id, public=made.public.text, owner=_OWNER, roles=(SERVICE,))
-    made.save(out)
+    new_private = new_key()
+    facts = KeyFacts(id=new_private.public.id, public=new_private.public.text, owner=_OWNER, roles=(SERVICE,))
+    new_private.save(out)
     try:
         entry = record_or_propose(ledger, "key added", KeyAdded(key=facts), signer)
     except BaseException:

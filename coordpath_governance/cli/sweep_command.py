@@ -53,17 +53,17 @@ def command(
     from coordpath_governance.governance.sweep import Scope, exit_code, sweep, sweep_document
 
     client = open_registry(tracking_uri, registry_uri).client
-    opened = open_ledger(ledger, tracking_uri, registry_uri, create=False)
-    found = []
+    opened = open_ledger(ledger, tracking_uri=tracking_uri, registry_uri=registry_uri, create=False)
+    findings = []
     for swept in sweep(client, opened, Scope(models, _milliseconds(since, moment(opened.now())), ignore)):
-        found.append(swept)
+        findings.append(swept)
         if not as_json:
             say_line(f"{swept.kind:9} {swept.name}: {swept.text}")
     if as_json:
-        print_json(sweep_document(found))
-    elif not found:
+        print_json(sweep_document(findings))
+    elif not findings:
         say_line("No registered model is under an adopted policy, or has anything to look at.")
-    return exit_code(found)
+    return exit_code(findings)
 
 
 def _milliseconds(since: str | None, now: datetime) -> int:

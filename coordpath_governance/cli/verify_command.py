@@ -24,13 +24,14 @@ from coordpath_governance.ledger.words import entry_line, signer_words
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import REPORT_FILE, ChangeReportDocument
 from coordpath_governance.text import visible
-from coordpath_governance.verification.folder import check_folder, read_folder
-from coordpath_governance.verification.verify import Verification, verify_report
+from coordpath_governance.verification.folder import check_folder, foreign_files, read_folder
+from coordpath_governance.verification.result import Verification
+from coordpath_governance.verification.verify import verify_report
 
 if TYPE_CHECKING:
     from coordpath_governance.verification.model_files import Who
 
-__all__ = ["Ledgered", "command", "show_recorded", "verification_document"]
+__all__ = ["LedgerCheck", "command", "show_recorded", "verification_document"]
 
 EXIT_MISMATCH = 1
 _SHOWN = 20
@@ -39,8 +40,8 @@ _MODEL = "its folder, or a URI such as models:/NAME/3, which is fetched with MLf
 
 
 @dataclass(frozen=True)
-class Ledgered:
-    """An export, audited, and what it says of the report."""
+class LedgerCheck:
+    """An audited export, and what it says about the report."""
 
     records: Records
     report: RecordedReport
@@ -54,7 +55,7 @@ class Ledgered:
         export: Path,
         anchors: Sequence[Path],
         files: Mapping[str, bytes],
-    ) -> Ledgered:
+    ) -> LedgerCheck:
         """Audit the export and add to ``result`` whether it recorded the report of this SHA-256.
 
         ``files`` are those of the report's folder, if one was given: whether it recorded these too.
@@ -65,14 +66,14 @@ class Ledgered:
         if report.entry is not None:
             result.settle_policy()
         if files:
-            beside = files_on_record(records, files, document)
-            result.checks += beside.checks
-            result.not_rechecked += beside.not_rechecked
-            result.unchecked = tuple(part for part in result.unchecked if part not in beside.vouched)
+            folder_check = files_on_record(records, files, document)
+            result.checks += folder_check.checks
+            result.not_rechecked += folder_check.not_rechecked
+            result.unchecked = tuple(part for part in result.unchecked if part not in folder_check.vouched)
         return cls(records, report)
 
 
-def show_recorded(recorded: Ledgered) -> None:
+def show_recorded(recorded: LedgerCheck) -> None:
     """Which entry recorded the report, whether there is a newer one, and what names it."""
     records, report = recorded.records, recorded.report
     audit = records.audit
@@ -94,7 +95,7 @@ def _signed(entry: Entry, records: Records) -> str:
     return signer_words(entry.key, records.keys)
 
 
-def verification_document(result: Verification, report: str, sha256: str, recorded: Ledgered | None) -> dict[str, Any]:
+def verification_document(result: Verification, report: str, sha256: str, recorded: LedgerCheck | None) -> dict[str, Any]:
     """What `coordpath verify --json` prints."""
     return {
         "schema": "coordpath.verification/1",
@@ -104,7 +105,7 @@ def verification_document(result: Verification, report: str, sha256: str, record
         "exit_code": 0 if result.passed else EXIT_NO,
         "conclusion": result.conclusion,
         "checks": [
-            {"level": check.level, "what": check.what, "passed": check.passed, "findings": list(check.findings)}
+            {"level": check.level, "what": check.claim, "passed": check.passed, "findings": list(check.findings)}
             for check in result.checks
         ],
         "not_rechecked": list(result.not_rechecked),
@@ -112,7 +113,7 @@ def verification_document(result: Verification, report: str, sha256: str, record
     }
 
 
-def _ledger(recorded: Ledgered) -> dict[str, Any]:
+def _ledger(recorded: LedgerCheck) -> dict[str, Any]:
     records, report = recorded.records, recorded.report
     audit = records.audit
     return {
@@ -126,8 +127,8 @@ def _ledger(recorded: Ledgered) -> dict[str, Any]:
 
 
 def _entry(entry: Entry, records: Records) -> dict[str, Any]:
-    known = records.keys.keys.get(entry.key)
-    owner = None if known is None else known.facts.owner
+    signer = records.keys.keys.get(entry.key)
+    owner = None if signer is None else signer.facts.owner
     return {"entry": entry.seq, "at": entry.at, "event": entry.event, "by": owner, "key": entry.key}
 
 
@@ -176,22 +177,23 @@ def command(
     with progress_line() as progress:
         result = verify_report(opened, data, progress)
     if files:
-        beside = check_folder(files, opened)
-        result.checks += beside.checks
-        result.not_rechecked += beside.not_rechecked if ledger is None else ()
-        result.unchecked = beside.unchecked
+        folder_check = check_folder(files, opened)
+        result.checks += folder_check.checks
+        result.not_rechecked += folder_check.not_rechecked if ledger is None else ()
+        result.not_rechecked += foreign_files(report)
+        result.unchecked = folder_check.unchecked
     if model is not None:
         _check_model(result, opened.document, "candidate", model)
     if champion_model is not None:
         _check_model(result, opened.document, "champion", champion_model)
     recorded = None
     if ledger is not None:
-        recorded = Ledgered.check(result, opened.document, sha256_hex(content), ledger, anchors, files)
+        recorded = LedgerCheck.check(result, opened.document, sha256_hex(content), ledger, anchors, files)
     if as_json:
         print_json(verification_document(result, str(report), sha256_hex(content), recorded))
         return 0 if result.passed else EXIT_MISMATCH
     for check in result.checks:
-        say(f"{'ok      ' if check.passed else 'MISMATCH'}  {check.level}: {check.what}")
+        say(f"{'ok      ' if check.passed else 'MISMATCH'}  {check.level}: {check.claim}")
         for finding in check.findings[:_SHOWN]:
             say(f"            {finding}")
         if len(check.findings) > _SHOWN:
@@ -199,7 +201,7 @@ def command(
     if recorded is not None:
         show_recorded(recorded)
     for missing in result.not_rechecked:
-        say(f"not rechecked: {missing}")
+        say(visible(f"not rechecked: {missing}"))
     say(result.conclusion)
     return 0 if result.passed else EXIT_MISMATCH
 
@@ -214,6 +216,8 @@ def _check_model(result: Verification, document: ChangeReportDocument, who: Who,
 @contextmanager
 def _model_files(where: str) -> Iterator[Path]:
     """The folder of a model's files; MLflow is imported only for a URI."""
+    if not where.strip():
+        raise UsageError("--model or --champion-model: an empty name is no model; give a folder or a URI")
     if not (where.startswith(_SCHEMES) or "://" in where):
         yield Path(where)
         return

@@ -42,6 +42,11 @@ def command(
     from coordpath_governance.review.decisions import waive
 
     signer = load_key(key)
-    governed = open_governed(name, ledger, tracking_uri, registry_uri)
+    governed = open_governed(name, ledger=ledger, tracking_uri=tracking_uri, registry_uri=registry_uri)
     terms = governed.adopted.policy
-    decide(governed, version, alias, lambda change: waive(governed.ledger, change, terms, signer, rule, reason, days))
+    decide(
+        governed,
+        version,
+        alias,
+        lambda change: waive(governed.ledger, change, terms, signer, rule=rule, reason=reason, days=days),
+    )

@@ -12,14 +12,29 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.errors import AttachError, ReportFormatError, UsageError
-from coordpath_governance.governance.shown import VERDICT_TAG, conclusion_of, described, status_tags
-from coordpath_governance.registry.beside import attaching, folder_between, folder_name, read_beside, write_beside
-from coordpath_governance.registry.guarded_registry import guard_behind
+from coordpath_governance.governance.shown import (
+    COMPLETENESS_TAG,
+    PLACE_TAG,
+    VERDICT_TAG,
+    conclusion_of,
+    described,
+    report_tags,
+    status_tags,
+)
+from coordpath_governance.registry.attachments import (
+    attaching,
+    folder_between,
+    folder_name,
+    read_attachments,
+    write_attachments,
+)
+from coordpath_governance.registry.client_registry import registry_guard
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
 from coordpath_governance.rendering.render import render_summary_markdown
@@ -43,8 +58,6 @@ REPORT_FILES = (REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE)
 Attest = Callable[[dict[str, str], str], bytes]
 """Makes attestation.json over the SHA-256 of each of the report's files, at a time: same files and time, same bytes."""
 
-_TAG_OF_COMPLETENESS = "coordpath.report_sha256"
-_TAG_OF_PLACE = "coordpath.report_path"
 _BEING_REPLACED = "being replaced"
 
 VERDICT_SCHEMA = "coordpath.verdict/1"
@@ -52,9 +65,9 @@ VERDICT_SCHEMA = "coordpath.verdict/1"
 
 @dataclass(frozen=True)
 class Attached:
-    """Where the report is; ``new`` is False if the very same report was there already.
+    """Where the report is. ``new`` is False if exactly this report was there already.
 
-    ``replaced`` is the SHA-256 of another report that stood in the same place before.
+    ``replaced`` is the SHA-256 of another report that was in the same place before.
     """
 
     folder: str
@@ -76,14 +89,14 @@ def report_folder(champion: ModelPointer | None, candidate: ModelPointer) -> str
 
 
 def attach(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     champion: ModelPointer | None,
     candidate: ModelPointer,
     report: ChangeReport,
+    *,
     now: str,
     verdict: Verdict | None = None,
     attest: Attest | None = None,
-    *,
     replace: bool = False,
     recorded: Mapping[str, bytes] | None = None,
     status: VersionStatus | None = None,
@@ -99,86 +112,84 @@ def attach(
     folder = report_folder(champion, candidate)
     files = dict(recorded or {REPORT_FILE: report.to_bytes(), **rendered_pages(report)})
     digests = {name: sha256_hex(content) for name, content in files.items()}
-    given = verdict or Verdict.of(report.document)
-    files[VERDICT_FILE] = given.to_bytes(report.document, digests, now)
+    conclusion = verdict or Verdict.of(report.document)
+    files[VERDICT_FILE] = conclusion.to_bytes(report.document, digests, now)
     if attest is not None:
         files[ATTESTATION_FILE] = attest(digests, now)
-    tags = _tags(report, given, champion, candidate, folder)
+    explained_from = None if champion is None else str(champion.version or champion.uri)
+    tags = {VERDICT_TAG: conclusion.verdict, **report_tags(report, folder, explained_from)}
     new = not _is_attached(client, candidate, folder, files, lambda at: attest(digests, at) if attest else None)
     replaced = None
     if new:
-        before = read_beside(candidate, folder, (REPORT_FILE,)).get(REPORT_FILE)
+        before = read_attachments(candidate, folder, (REPORT_FILE,)).get(REPORT_FILE)
         if before is not None and not replace:
             check_same_question(candidate.uri, before, report)
         replaced = _write(client, candidate, folder, files, before)
     with attaching(f"tagging {candidate.uri}"):
         if status is not None:
-            stored = client.get_model_version(candidate.name, candidate.version).tags
-            tags = {**tags, **status_tags(status, stored), _TAG_OF_COMPLETENESS: tags.pop(_TAG_OF_COMPLETENESS)}
+            stored = client.get_model_version(*candidate.registered).tags
+            tags = {**tags, **status_tags(status, stored), COMPLETENESS_TAG: tags.pop(COMPLETENESS_TAG)}
         for key, value in tags.items():
-            client.set_model_version_tag(candidate.name, candidate.version, key, value)
-        current = client.get_model_version(candidate.name, candidate.version).description or ""
-        said = None if status is None else conclusion_of(status)
-        wanted = described(current, render_summary_markdown(report.document, f"{folder}/{HTML_PAGE}", said))
-        if wanted != current:
-            client.update_model_version(candidate.name, candidate.version, description=wanted)
+            client.set_model_version_tag(*candidate.registered, key, value)
+        current = client.get_model_version(*candidate.registered).description or ""
+        status_words = None if status is None else conclusion_of(status)
+        description = described(current, render_summary_markdown(report.document, f"{folder}/{HTML_PAGE}", status_words))
+        if description != current:
+            client.update_model_version(*candidate.registered, description=description)
     return Attached(folder, digests[REPORT_FILE], new, replaced)
 
 
 def put_files(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     champion: ModelPointer | None,
     candidate: ModelPointer,
     recorded: Mapping[str, bytes],
 ) -> str | None:
-    """Put a report's files beside the version, so that the gate finds them; `attach` then says that they are there.
+    """Attach a report's files to the version, so that the gate finds them; `attach` sets the tags afterwards.
 
     Returns the SHA-256 of another report that was there before, if there was one.
     """
     _check_place(candidate)
     folder, files = report_folder(champion, candidate), dict(recorded)
-    if read_beside(candidate, folder, files) == files:
+    if read_attachments(candidate, folder, files) == files:
         return None
-    return _write(client, candidate, folder, files, read_beside(candidate, folder, (REPORT_FILE,)).get(REPORT_FILE))
+    return _write(client, candidate, folder, files, read_attachments(candidate, folder, (REPORT_FILE,)).get(REPORT_FILE))
 
 
 def put_again(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     champion: ModelPointer | None,
     candidate: ModelPointer,
     recorded: Mapping[str, bytes],
 ) -> Attached:
-    """Put a report's recorded files back beside a version about which everything else has been said.
-
-    The tags go on naming the report that they named.
-    """
+    """Attach a report's recorded files again, without a new verdict. The tags still name the report that they named."""
     folder, digest = report_folder(champion, candidate), sha256_hex(recorded[REPORT_FILE])
     with attaching(f"reading the tags of {candidate.uri}"):
-        tags = client.get_model_version(candidate.name, candidate.version).tags
+        tags = client.get_model_version(*candidate.registered).tags
     replaced = put_files(client, champion, candidate, recorded)
-    named = digest if tags.get(_TAG_OF_PLACE) == folder else tags.get(_TAG_OF_COMPLETENESS, digest)
+    tagged = digest if tags.get(PLACE_TAG) == folder else tags.get(COMPLETENESS_TAG, digest)
     with attaching(f"tagging {candidate.uri}"):
-        client.set_model_version_tag(candidate.name, candidate.version, _TAG_OF_COMPLETENESS, named)
+        client.set_model_version_tag(*candidate.registered, COMPLETENESS_TAG, tagged)
     return Attached(folder, digest, new=True, replaced=replaced)
 
 
 def _write(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     candidate: ModelPointer,
     folder: str,
     files: dict[str, bytes],
     before: bytes | None,
 ) -> str | None:
-    """Write and read back; the digest of another report, ``before``, that was there until now, if there was one."""
+    """Write the files and read them back; the digest of the other report, ``before``, that was there, if any."""
     _tell_that_it_is_being_replaced(client, candidate)
-    write_beside(client, candidate, folder, files)
-    if read_beside(candidate, folder, files) != files:
+    write_attachments(client, candidate, folder, files)
+    if read_attachments(candidate, folder, files) != files:
         raise AttachError(f"the report of {candidate.uri} did not read back as it was written; attach it again")
     return _replaced(before, files[REPORT_FILE])
 
 
 def _check_place(candidate: ModelPointer) -> None:
-    """`AttachError` if there is nothing that could hold a report."""
+    """Raise `AttachError` if the version has no place for files."""
     if candidate.name is None or candidate.version is None:
         raise AttachError(f"{candidate.uri} is not a registered version, so there is nothing to attach a report to")
     if candidate.model_id is None and candidate.run_id is None:
@@ -188,65 +199,49 @@ def _check_place(candidate: ModelPointer) -> None:
         )
 
 
-def _tags(
-    report: ChangeReport, verdict: Verdict, champion: ModelPointer | None, candidate: ModelPointer, folder: str
-) -> dict[str, str]:
-    """The version tags, the one that tells a whole report last."""
-    document = report.document
-    return {
-        VERDICT_TAG: verdict.verdict,
-        _TAG_OF_PLACE: folder,
-        "coordpath.champion_version": "none" if champion is None else str(champion.version or champion.uri),
-        "coordpath.status": document.path.status,
-        "coordpath.steps": str(len(document.path.steps)),
-        "coordpath.subject": f"{candidate.name}/{candidate.version}@sha256:{document.subject.candidate.digest}",
-        _TAG_OF_COMPLETENESS: report.sha256,
-    }
-
-
 def _is_attached(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     candidate: ModelPointer,
     folder: str,
     files: dict[str, bytes],
     attested: Callable[[str], bytes | None],
 ) -> bool:
-    """Whether all of it is there, whatever the time at which it was put there; ``attested`` signs for that time again."""
+    """Whether all files are attached already, at any time; ``attested`` signs for the time of the attached verdict."""
     with attaching(f"reading the tags of {candidate.uri}"):
-        tags = client.get_model_version(candidate.name, candidate.version).tags
-    if tags.get(_TAG_OF_COMPLETENESS) != sha256_hex(files[REPORT_FILE]):
+        tags = client.get_model_version(*candidate.registered).tags
+    if tags.get(COMPLETENESS_TAG) != sha256_hex(files[REPORT_FILE]):
         return False
-    stored = read_beside(candidate, folder, files)
+    stored = read_attachments(candidate, folder, files)
     if any(stored.get(name) != files[name] for name in REPORT_FILES):
         return False
     made_at = _same_but_for_time(stored[VERDICT_FILE], files[VERDICT_FILE])
     return made_at is not None and stored.get(ATTESTATION_FILE) == attested(made_at)
 
 
-def _same_but_for_time(stored: bytes, wanted: bytes) -> str | None:
-    """The time of a stored verdict that says what is wanted; None if it says anything else."""
+def _same_but_for_time(stored: bytes, new: bytes) -> str | None:
+    """The time of the stored verdict if it is equal to the new one except for its time, else None."""
     try:
         before = json.loads(stored)
     except (ValueError, RecursionError):
         return None
-    same = isinstance(before, dict) and before | {"made_at": None} == json.loads(wanted) | {"made_at": None}
+    same = isinstance(before, dict) and before | {"made_at": None} == json.loads(new) | {"made_at": None}
     return str(before["made_at"]) if same and "made_at" in before else None
 
 
-def _replaced(before: bytes | None, wanted: bytes) -> str | None:
-    """The digest of another report that stands where this one is about to go."""
-    return sha256_hex(before) if before is not None and before != wanted else None
+def _replaced(before: bytes | None, new: bytes) -> str | None:
+    """The digest of another report in the place of this one; None if there is none."""
+    return sha256_hex(before) if before is not None and before != new else None
 
 
-def _tell_that_it_is_being_replaced(client: Any, candidate: ModelPointer) -> None:  # noqa: ANN401 - MlflowClient
-    name, version = candidate.name or "", candidate.version
+def _tell_that_it_is_being_replaced(client: RegistryClient, candidate: ModelPointer) -> None:
+    name, version = candidate.registered
     with attaching(f"untagging {candidate.uri}"):
-        if _TAG_OF_COMPLETENESS not in client.get_model_version(name, version).tags:
+        if COMPLETENESS_TAG not in client.get_model_version(name, version).tags:
             return
-        if guard_behind(client, name) is None:
-            client.delete_model_version_tag(name, version, _TAG_OF_COMPLETENESS)
+        if registry_guard(client, name) is None:
+            client.delete_model_version_tag(name, version, COMPLETENESS_TAG)
         else:
-            client.set_model_version_tag(name, version, _TAG_OF_COMPLETENESS, _BEING_REPLACED)
+            client.set_model_version_tag(name, version, COMPLETENESS_TAG, _BEING_REPLACED)
 
 
 def check_same_question(uri: str, attached_bytes: bytes, report: ChangeReport) -> None:
@@ -288,8 +283,8 @@ class Verdict:
     @classmethod
     def of(cls, document: ChangeReportDocument) -> Verdict:
         """What the report says of itself, where no gate was asked."""
-        told = document.assessment
-        return cls(told.verdict, told.reason, told.materiality)
+        assessment = document.assessment
+        return cls(assessment.verdict, assessment.reason, assessment.materiality)
 
     def to_bytes(self, document: ChangeReportDocument, digests: dict[str, str], now: str) -> bytes:
         """The file."""

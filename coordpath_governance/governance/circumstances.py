@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import CoordpathError, NoVersionError, RegistryError
 from coordpath_governance.governance.pinned import is_local, pinned_source
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from coordpath_governance.models.linear_model import LinearModel
     from coordpath_governance.policy.document import Policy
     from coordpath_governance.reference.sources import RowSource
+    from coordpath_governance.registry.ports import RegistryClient
 
 __all__ = ["circumstances", "standing_model"]
 
@@ -28,7 +29,7 @@ _MOST_LABELS = 5
 """Values of the target that are told: two are classes of a classifier."""
 
 
-def circumstances(policy: Policy, client: Any | None, ledger: Ledger | None) -> Circumstances:  # noqa: ANN401 - MlflowClient
+def circumstances(policy: Policy, client: RegistryClient | None, ledger: Ledger | None) -> Circumstances:
     """Ask whom there is to ask; whoever does not answer is a sentence in ``unknown``, never an error."""
     unknown: list[str] = []
     registered = _registered(client, unknown)
@@ -37,7 +38,7 @@ def circumstances(policy: Policy, client: Any | None, ledger: Ledger | None) -> 
         policy,
         others=() if ledger is None else tuple(p.policy for p in adopted_policies(ledger) if p.policy.name != policy.name),
         registered=registered,
-        models=_models(policy, client, registered or (), unknown),
+        models={} if client is None else _models(policy, client, registered or (), unknown),
         columns=columns,
         sha256=sha256,
         labels=() if policy.reference.threshold_value is None else _labels(texts),
@@ -47,7 +48,7 @@ def circumstances(policy: Policy, client: Any | None, ledger: Ledger | None) -> 
     )
 
 
-def standing_model(client: Any, name: str, alias: str) -> LinearModel:  # noqa: ANN401 - MlflowClient
+def standing_model(client: RegistryClient, name: str, alias: str) -> LinearModel:
     """The version under the alias, else the newest, as its files say.
 
     Raises `NotFoundError` if there is no such model or no version of it, and other errors of ours if it cannot be read.
@@ -55,7 +56,7 @@ def standing_model(client: Any, name: str, alias: str) -> LinearModel:  # noqa: 
     return fetch_model(find_champion(client, name, alias) or point_at(client, name, "latest")).model
 
 
-def _registered(client: Any | None, unknown: list[str]) -> tuple[str, ...] | None:  # noqa: ANN401 - MlflowClient
+def _registered(client: RegistryClient | None, unknown: list[str]) -> tuple[str, ...] | None:
     if client is None:
         return None
     try:
@@ -67,7 +68,7 @@ def _registered(client: Any | None, unknown: list[str]) -> tuple[str, ...] | Non
 
 def _models(
     policy: Policy,
-    client: Any | None,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     registered: tuple[str, ...],
     unknown: list[str],
 ) -> dict[str, LinearModel]:
@@ -82,7 +83,7 @@ def _models(
     return models
 
 
-def _model(client: Any, name: str, alias: str, unknown: list[str]) -> LinearModel | None:  # noqa: ANN401 - MlflowClient
+def _model(client: RegistryClient, name: str, alias: str, unknown: list[str]) -> LinearModel | None:
     """None if there is no version yet, or it cannot be read."""
     try:
         return standing_model(client, name, alias)
@@ -95,7 +96,7 @@ def _model(client: Any, name: str, alias: str, unknown: list[str]) -> LinearMode
 
 def _data(
     policy: Policy,
-    client: Any | None,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient | None,
     unknown: list[str],
 ) -> tuple[tuple[str, ...] | None, str | None, tuple[object, ...], list[str]]:
     """The columns and the digest of the data at ``reference.uri``, a few values of the target, and those that are texts."""
@@ -116,8 +117,8 @@ def _values(source: RowSource, column: str) -> tuple[object, ...]:
     """The first few values of a column that are not missing, in order of their text."""
     values: set[object] = set()
     for chunk in source.chunks([column]):
-        found = chunk.column(0).unique().to_pylist()
-        values.update(value for value in found if not _is_missing(value) and value not in source.null_texts)
+        distinct = chunk.column(0).unique().to_pylist()
+        values.update(value for value in distinct if not _is_missing(value) and value not in source.null_texts)
         if len(values) > _MOST_LABELS:
             break
     return tuple(sorted(values, key=str)[:_MOST_VALUES])

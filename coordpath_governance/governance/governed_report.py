@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 from coordpath_governance.attestation.attest import attest
 from coordpath_governance.errors import UsageError
@@ -19,9 +18,10 @@ from coordpath_governance.governance.shown import show_version
 from coordpath_governance.governance.version_report import recalled_in, report_on_versions
 from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.ledger.store import Ledger
-from coordpath_governance.policy.assess import assess
-from coordpath_governance.registry.beside import folder_between
+from coordpath_governance.policy.judge import assess
+from coordpath_governance.registry.attachments import folder_between
 from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import REPORT_FILE, Assessment, ChangeFacts
@@ -45,7 +45,7 @@ _DIGITS = 12
 class GovernedModel:
     """A registered model under a policy, with the client and the ledger that know it."""
 
-    client: Any
+    client: RegistryClient
     ledger: Ledger
     adopted: AdoptedPolicy
 
@@ -54,25 +54,38 @@ class GovernedModel:
         champion: ModelPointer | None,
         candidate: ModelPointer,
         facts: ChangeFacts,
+        *,
         alias: str,
         data: Path | None = None,
         progress: Progress | None = None,
     ) -> ChangeReport:
-        """The report as the policy wants it, with what the gate says of it before any decision."""
+        """The report as the policy asks for it, with the gate's verdict before any decision."""
         policy = self.adopted.policy
         with pinned_reference(policy, data) as reference:
             settings, declared = pinned_settings(policy), declared_in(self.ledger)
             recalled = recalled_in(self.ledger, alias)
             report = report_on_versions(
-                self.client, champion, candidate, reference, facts, settings, progress, declared, recalled
+                self.client,
+                champion,
+                candidate,
+                reference,
+                facts=facts,
+                settings=settings,
+                progress=progress,
+                declared=declared,
+                recalled=recalled,
             )
         name, version = str(candidate.name), str(candidate.version)
         return self._as_recorded(report, champion, candidate) or ChangeReport(
-            assess(report.document, policy, gate_word(self.ledger, report.document, policy, name, alias, version))
+            assess(
+                report.document,
+                policy,
+                gate_word(self.ledger, report.document, policy, name=name, alias=alias, version=version),
+            )
         )
 
     def explained_from(self, champion: ModelPointer | None, alias: str) -> ModelPointer | None:
-        """The champion, or None if a policy-admin took it under guard when nobody knew what it was any more."""
+        """The champion; None if it was adopted after all that was known about it was gone."""
         if champion is None or champion.name is None:
             return champion
         standing = ModelHistory(self.ledger.entries(champion.name)).standing(alias)
@@ -97,26 +110,26 @@ class GovernedModel:
 
         None if they are as recorded or cannot be looked at, and if the newest report on this change no longer counts: then a
         new one is to be made. A version that was promoted keeps its own, and is not judged again; nor does a report on
-        another change than the newest say anything of the version now. Of a version that stands under ``alias`` no report is
+        another change than the newest say anything about the version now. Of a version that has ``alias`` no report is
         made again: the files are told to be there.
         """
         name, version = str(candidate.name), str(candidate.version)
         history, registry = ModelHistory(self.ledger.entries(name)), ClientRegistry(self.client)
         check_belongs(self.ledger, registry, name)
-        made = _report_between(history, champion, candidate)
-        files = None if made is None else recorded_files(self.ledger, made)
-        states = None if made is None else page_states(registry, name, made)
-        if made is None or files is None or states is None:
+        recorded = _report_between(history, champion, candidate)
+        files = None if recorded is None else recorded_files(self.ledger, recorded)
+        states = None if recorded is None else page_states(registry, name, recorded)
+        if recorded is None or files is None or states is None:
             return None
         report, stands = ChangeReport.from_bytes(files[REPORT_FILE]), history.standing(alias).version == version
         if not changed_pages(states):
-            there = Attached(folder_between(name, made.champion, version), made.report, new=False)
-            known = "not known" not in states.values() and history.stands_by(version, made.champion) == made
-            return (report, self._shown(name, alias, version), there) if stands and known else None
-        if registry.digest(name, version) != made.candidate_digest:
+            unchanged = Attached(folder_between(name, recorded.champion, version), recorded.report, new=False)
+            is_settled = "not known" not in states.values() and history.stands_by(version, recorded.champion) == recorded
+            return (report, self._shown(name, alias, version), unchanged) if stands and is_settled else None
+        if registry.digest(name, version) != recorded.candidate_digest:
             return None
         newest = [each for _, each in history.of(ReportMade) if each.version == version][-1]
-        if history.kept(version) is not None or newest != made:
+        if history.kept(version) is not None or newest != recorded:
             attached = put_again(self.client, champion, candidate, files)
             return report, self._shown(name, alias, version) if stands else None, attached
         applied = report.document.assessment.policy
@@ -125,21 +138,23 @@ class GovernedModel:
         return report, *self._attach(champion, candidate, report, alias, files)
 
     def _shown(self, name: str, alias: str, version: str) -> Answer:
-        """What the gate says of a version that stands there already; tags and description say it too."""
-        answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version, record=False)
+        """The gate's answer for a version that has the alias already; tags and description are brought up to date."""
+        answer = ask_gate(
+            self.ledger, ClientRegistry(self.client), self.adopted, name=name, alias=alias, version=version, record=False
+        )
         show_version(self.client, self.ledger, name, version, lambda: answer)
         return answer
 
     def _as_recorded(
         self, report: ChangeReport, champion: ModelPointer | None, candidate: ModelPointer
     ) -> ChangeReport | None:
-        """The newest recorded report on this change if it says the same but for what the gate knew at its time."""
-        made = _report_between(ModelHistory(self.ledger.entries(str(candidate.name))), champion, candidate)
-        if made is None:
+        """The newest recorded report on this change, if it differs from ``report`` by the gate's word only."""
+        newest = _report_between(ModelHistory(self.ledger.entries(str(candidate.name))), champion, candidate)
+        if newest is None:
             return None
-        recorded = ChangeReport.from_bytes(self.ledger.blob(made.report))
-        again = ChangeReport(assess(report.document, self.adopted.policy, recorded.document.assessment.gate))
-        return recorded if again.sha256 == made.report else None
+        recorded = ChangeReport.from_bytes(self.ledger.blob(newest.report))
+        remade = ChangeReport(assess(report.document, self.adopted.policy, recorded.document.assessment.gate))
+        return recorded if remade.sha256 == newest.report else None
 
     def _attach(
         self,
@@ -149,11 +164,14 @@ class GovernedModel:
         alias: str,
         recorded: Mapping[str, bytes],
     ) -> tuple[Answer, Attached]:
-        """The gate looks at the pages that are attached: so they come first, and what it says of them after."""
+        """Attach the files, ask the gate, and attach its answer.
+
+        The files come first, because the gate checks what is attached.
+        """
         name, version = str(candidate.name), str(candidate.version)
         replaced = put_files(self.client, champion, candidate, recorded)
-        answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name, alias, version)
-        verdict = self._told(answer)
+        answer = ask_gate(self.ledger, ClientRegistry(self.client), self.adopted, name=name, alias=alias, version=version)
+        verdict = self._verdict(answer)
         key = self.ledger.signing_key()
         sign = None if key is None else partial(self._attested, report, verdict, key)
         put_decisions(self.client, self.ledger, name, version)
@@ -163,34 +181,34 @@ class GovernedModel:
             champion,
             candidate,
             report,
-            now,
-            verdict,
-            sign,
+            now=now,
+            verdict=verdict,
+            attest=sign,
             replace=True,
             recorded=recorded,
             status=status,
         )
         return answer, replace(attached, replaced=replaced or attached.replaced)
 
-    def _told(self, answer: Answer) -> Verdict:
+    def _verdict(self, answer: Answer) -> Verdict:
         readiness = answer.readiness
         if readiness is None:
-            return Verdict(answer.verdict, answer.reason, None, self.adopted.sha256, answer.alias)
+            return Verdict(answer.verdict, answer.reason, policy_sha256=self.adopted.sha256, alias=answer.alias)
         return Verdict(
             answer.verdict,
             answer.reason,
-            readiness.judgement.materiality,
-            self.adopted.sha256,
-            answer.alias,
-            readiness.facts().rules,
-            readiness.missing,
+            materiality=readiness.judgement.materiality,
+            policy_sha256=self.adopted.sha256,
+            alias=answer.alias,
+            rules=readiness.facts().rules,
+            missing=readiness.missing,
         )
 
     def _attested(self, report: ChangeReport, verdict: Verdict, key: PrivateKey, digests: dict[str, str], now: str) -> bytes:
-        """attestation.json; the same for the same time."""
-        told = Assessment(verdict=verdict.verdict, reason=verdict.reason, materiality=verdict.materiality)
+        """The bytes of attestation.json; the same time gives the same bytes."""
+        assessment = Assessment(verdict=verdict.verdict, reason=verdict.reason, materiality=verdict.materiality)
         policy, ledger = self.adopted.sha256, self.ledger.id
-        return attest(report.document, digests, key, made_at=now, assessment=told, policy=policy, ledger=ledger)
+        return attest(report.document, digests, key, made_at=now, assessment=assessment, policy=policy, ledger=ledger)
 
 
 def _report_between(history: ModelHistory, champion: ModelPointer | None, candidate: ModelPointer) -> ReportMade | None:
@@ -201,8 +219,8 @@ def _report_between(history: ModelHistory, champion: ModelPointer | None, candid
     stands_by = history.stands_by(str(candidate.version), before)
     if stands_by is not None:
         return stands_by
-    known = history.report(str(candidate.version), before)
-    return known[1] if known is not None and known[1].champion == before else None
+    newest = history.report(str(candidate.version), before)
+    return newest[1] if newest is not None and newest[1].champion == before else None
 
 
 def _check_replaces_nothing_approved(history: ModelHistory, report: ChangeReport) -> None:
@@ -211,12 +229,14 @@ def _check_replaces_nothing_approved(history: ModelHistory, report: ChangeReport
     candidate, champion = subject.candidate, subject.champion
     if champion is not None and champion.name != candidate.name:
         return
-    made = history.stands_by(str(candidate.version), None if champion is None else champion.version)
-    if made is None or made.pages is None or made.report == report.sha256:
+    approved = history.stands_by(str(candidate.version), None if champion is None else champion.version)
+    if approved is None or approved.pages is None or approved.report == report.sha256:
         return
-    again = f"coordpath report {quote(subject.name)} --candidate {made.version} --champion {made.champion or 'none'}"
+    command = (
+        f"coordpath report {quote(subject.name)} --candidate {approved.version} --champion {approved.champion or 'none'}"
+    )
     raise UsageError(
-        f"version {made.version} of '{subject.name}' was promoted by another report on this change, of SHA-256 "
-        f"{made.report[:_DIGITS]}…, and that one stays beside it: `{again}` attaches it again if it was changed. To look at "
-        "this one, add --no-attach --out FOLDER --data FILE --target COL"
+        f"version {approved.version} of '{subject.name}' was promoted by another report on this change, of SHA-256 "
+        f"{approved.report[:_DIGITS]}…, and that one stays beside it: `{command}` attaches it again if it was changed. "
+        "To look at this one, add --no-attach --out FOLDER --data FILE --target COL"
     )

@@ -59,7 +59,7 @@ def load_verified(
     """Load ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` as `mlflow.pyfunc.load_model` does, or raise `RefusedError`.
 
     Its digest must be the one that the newest promotion or adoption in the ledger put under the alias, and the alias must
-    not have been found moved since; a version asked for by number must be what stands under some guarded alias now.
+    not have been found moved since; a version asked for by number must have a guarded alias now.
     ``ledger`` is its URL or file, by default COORDPATH_LEDGER or the one beside the registry. ``anchors`` are files that
     `coordpath audit anchor` wrote and that are kept elsewhere: with one, a ledger that was cut back or replaced is refused
     too. The model's files are there as long as the model is.
@@ -104,12 +104,12 @@ def _alias(uri: str) -> str | None:
 
 
 def _audited(ledger: Ledger, name: str, anchors: Sequence[str | Path]) -> ModelHistory:
-    """The model's history from a ledger in which nothing is wrong."""
+    """The model's history. Raises `RefusedError` if the audit of the ledger finds a problem."""
     entries, damaged = ledger.stored()
-    found = audit(entries, ledger.blobs, [_anchor(Path(path)) for path in anchors], damaged)
-    if not found.intact:
+    audited = audit(entries, ledger.blobs, [_anchor(Path(path)) for path in anchors], damaged)
+    if not audited.intact:
         raise RefusedError(
-            f"the ledger '{ledger.url}' says what was promoted, but is {found.conclusion}; see `coordpath audit verify`"
+            f"the ledger '{ledger.url}' says what was promoted, but is {audited.conclusion}; see `coordpath audit verify`"
         )
     return ModelHistory(tuple(entry for entry in entries if entry.model == name))
 
@@ -122,9 +122,9 @@ def _anchor(path: Path) -> AnchorFile:
 
 
 def _expected(history: ModelHistory, name: str, alias: str | None) -> dict[str, Standing]:
-    """What stands under the alias, or, where none is asked for, under each that was ever promoted to."""
-    known = {facts.alias for _, facts in history.of(Promotion)} | {facts.alias for _, facts in history.of(Adoption)}
-    standing = {each: history.standing(each) for each in sorted(known) if alias in (None, each)}
+    """The version that has the alias; without an alias, of each alias that was ever promoted to or adopted."""
+    aliases = {facts.alias for _, facts in history.of(Promotion)} | {facts.alias for _, facts in history.of(Adoption)}
+    standing = {each: history.standing(each) for each in sorted(aliases) if alias in (None, each)}
     if not standing:
         where = f"'{alias}' of '{name}'" if alias else f"an alias of '{name}'"
         raise RefusedError(f"the ledger knows of nothing promoted to {where}; use `coordpath promote` or `coordpath adopt`")
@@ -153,14 +153,14 @@ def _download(pointer: ModelPointer, folder: Path) -> Path:
 def _check_digest(uri: str, pointer: ModelPointer, digest: str, expected: dict[str, Standing]) -> None:
     if any(standing.digest == digest and standing.doubt is None for standing in expected.values()):
         return
-    told = "; ".join(
+    standings = "; ".join(
         f"'{alias}' is to be version {standing.version}, digest {str(standing.digest)[:_SHOWN]}"
         + ("" if standing.doubt is None else f", but was found moved: {standing.doubt}")
         for alias, standing in expected.items()
     )
     raise RefusedError(
-        f"{uri} was not loaded: it is version {pointer.version}, digest {digest[:_SHOWN]}, and the ledger says: {told}. "
-        "Promote it, or take what stands there as it is with `coordpath adopt`"
+        f"{uri} was not loaded: it is version {pointer.version}, digest {digest[:_SHOWN]}, and the ledger says: {standings}"
+        ". Promote it, or take what stands there as it is with `coordpath adopt`"
     )
 
 
@@ -191,7 +191,7 @@ def _check_read(uri: str, files: Path, allowed: tuple[str, ...] | None) -> str |
 
 
 def _check_declared(uri: str, why: str, vouched: Vouched | None, *, allowed: bool) -> None:
-    """A model that cannot be read may run anything: it is loaded if enough people vouch for it and the caller says so."""
+    """Raise `RefusedError` unless enough people vouch for a model that cannot be read, and the caller allows that."""
     if vouched is None:
         what = "nobody vouches for it"
     elif vouched.missing:
@@ -204,7 +204,7 @@ def _check_declared(uri: str, why: str, vouched: Vouched | None, *, allowed: boo
 
 
 def _check_paths(uri: str, files: Path) -> None:
-    """MLmodel may send MLflow to files elsewhere, which the digest does not cover."""
+    """Raise `RefusedError` if MLmodel names files outside of what the digest covers."""
     try:
         flavors = yaml.safe_load((files / "MLmodel").read_bytes())["flavors"]
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:

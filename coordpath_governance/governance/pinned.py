@@ -22,7 +22,7 @@ __all__ = ["is_local", "pinned_reference", "pinned_settings", "pinned_source"]
 
 @contextmanager
 def pinned_reference(policy: Policy, data: Path | None = None) -> Iterator[ReferenceData]:
-    """The pinned rows, from ``data`` or from where the policy says; `ReferenceDataError` if they are other bytes."""
+    """The pinned rows, from ``data`` or from where the policy says. Raises `ReferenceDataError` if their bytes differ."""
     pinned = policy.reference
     with pinned_source(policy, data) as source:
         if source.sha256 != pinned.sha256:
@@ -50,7 +50,7 @@ def pinned_source(policy: Policy, data: Path | None = None) -> Iterator[RowSourc
 
 
 def pinned_settings(policy: Policy) -> Settings:
-    """How the policy wants its reports made."""
+    """The settings of reports under the policy."""
     pinned = policy.reference
     return settings_for(
         max_steps=pinned.max_steps,
@@ -62,7 +62,7 @@ def pinned_settings(policy: Policy) -> Settings:
 
 
 def is_local(uri: str) -> bool:
-    """Whether a URI of data is a path on this machine, so that nobody need be asked for them."""
+    """Whether a URI of data is a path on this machine."""
     return urlsplit(uri).scheme in ("", "file")
 
 

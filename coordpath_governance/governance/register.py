@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import RefusedError, UsageError
@@ -22,10 +22,11 @@ from coordpath_governance.governance.version_report import report_on_versions
 from coordpath_governance.ledger.store import find_ledger
 from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import TableSource, open_source
-from coordpath_governance.registry.beside import read_beside
+from coordpath_governance.registry.attachments import read_attachments
+from coordpath_governance.registry.client_registry import registry_guard
 from coordpath_governance.registry.connection import connect, registry_errors, registry_uri_in_use
-from coordpath_governance.registry.guarded_registry import guard_behind
 from coordpath_governance.registry.origin import FACT_TAG
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.reference import reference_of
 from coordpath_governance.registry.versions import CHAMPION_ALIAS, ModelPointer, find_champion, point_at, register_version
 from coordpath_governance.rendering.change_report import ChangeReport
@@ -33,6 +34,9 @@ from coordpath_governance.reports.document import ChangeFacts
 from coordpath_governance.reports.make import ReferenceData, settings_for
 from coordpath_governance.reports.stated_facts import objection_to_fact
 from coordpath_governance.review.policies import policy_for
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["RegisteredVersion", "ReportTerms", "register_with_report", "report_on_registered"]
 
@@ -51,7 +55,7 @@ class RegisteredVersion:
 class ReportTerms:
     """The reference data of a report, as far as no policy pins them, and where the ledger is."""
 
-    data: Any = None
+    data: str | Path | pd.DataFrame | None = None
     target: str | None = None
     weight: str | None = None
     role: Role | None = None
@@ -70,12 +74,12 @@ def register_with_report(
     rollback: str | None = None,
     implementation_date: str | None = None,
     notification_deadline: str | None = None,
-    data: Any = None,  # noqa: ANN401 - a path or a DataFrame
+    data: str | Path | pd.DataFrame | None = None,
     target: str | None = None,
     weight: str | None = None,
     role: Role | None = None,
     period: str | None = None,
-    tags: Mapping[str, Any] | None = None,
+    tags: Mapping[str, object] | None = None,
     ledger: str | None = None,
     await_registration_for: int = 300,
 ) -> RegisteredVersion:
@@ -102,12 +106,12 @@ def register_with_report(
     }
     client = connect()
     version = register_version(model_uri, name, {**(tags or {}), **_fact_tags(facts)}, await_registration_for)
-    terms = ReportTerms(data, target, weight, role, period, ledger)
+    terms = ReportTerms(data=data, target=target, weight=weight, role=role, period=period, ledger=ledger)
     return report_on_registered(client, name, version, terms)
 
 
-def report_on_registered(client: Any, name: str, version: str, terms: ReportTerms) -> RegisteredVersion:  # noqa: ANN401 - MlflowClient
-    """A version that was just registered, with its report; never fails because of the report."""
+def report_on_registered(client: RegistryClient, name: str, version: str, terms: ReportTerms) -> RegisteredVersion:
+    """Report on a version that was just registered. If there is no report, the result says why; nothing is raised."""
     try:
         report = _report(client, name, version, terms)
     except Exception as error:  # noqa: BLE001 - the version has been registered, whatever keeps us from explaining it
@@ -118,8 +122,8 @@ def report_on_registered(client: Any, name: str, version: str, terms: ReportTerm
 
 
 def _fact_tags(facts: Mapping[str, str | None]) -> dict[str, str]:
-    """The tags that say these facts; `UsageError` for one that a report would not use."""
-    found = {}
+    """The tags for these facts. Raises `UsageError` for a fact that a report could not use."""
+    tags = {}
     for fact, text in facts.items():
         if text is None:
             continue
@@ -128,14 +132,14 @@ def _fact_tags(facts: Mapping[str, str | None]) -> dict[str, str]:
         objection = objection_to_fact(fact, text) if text.strip() else "is blank"
         if objection:
             raise UsageError(f"{fact}= {objection}")
-        found[FACT_TAG + fact] = text
-    return found
+        tags[FACT_TAG + fact] = text
+    return tags
 
 
-def _report(client: Any, name: str, version: str, terms: ReportTerms) -> ChangeReport:  # noqa: ANN401 - MlflowClient
+def _report(client: RegistryClient, name: str, version: str, terms: ReportTerms) -> ChangeReport:
     """The report that the registry made already, else one made here."""
     candidate = point_at(client, name, version)
-    guard = guard_behind(client, name)
+    guard = registry_guard(client, name)
     if guard is not None:
         attached = _attached(client, find_champion(client, name, guard.alias), candidate)
         if attached is not None:
@@ -144,7 +148,7 @@ def _report(client: Any, name: str, version: str, terms: ReportTerms) -> ChangeR
     if governed is not None:
         alias = governed.adopted.policy.usual_alias
         champion = find_champion(client, name, alias)
-        report = governed.make(champion, candidate, ChangeFacts(), alias, _pinned_file(terms.data))
+        report = governed.make(champion, candidate, ChangeFacts(), alias=alias, data=_pinned_file(terms.data))
         governed.conclude(champion, candidate, report, alias)
         return report
     if guard is not None:
@@ -155,22 +159,22 @@ def _report(client: Any, name: str, version: str, terms: ReportTerms) -> ChangeR
         )
     champion = find_champion(client, name, CHAMPION_ALIAS)
     reference = _reference(client, candidate, terms)
-    report = report_on_versions(client, champion, candidate, reference, ChangeFacts(), settings_for())
-    attach(client, champion, candidate, report, datetime.now(timezone.utc).isoformat(timespec="seconds"))
+    report = report_on_versions(client, champion, candidate, reference, facts=ChangeFacts(), settings=settings_for())
+    attach(client, champion, candidate, report, now=datetime.now(timezone.utc).isoformat(timespec="seconds"))
     return report
 
 
-def _attached(client: Any, champion: ModelPointer | None, candidate: ModelPointer) -> ChangeReport | None:  # noqa: ANN401 - MlflowClient
-    """The report beside the version, if it is whole: its digest is the one that the version's tag names."""
-    content = read_beside(candidate, report_folder(champion, candidate), REPORT_FILES[:1]).get(REPORT_FILES[0])
+def _attached(client: RegistryClient, champion: ModelPointer | None, candidate: ModelPointer) -> ChangeReport | None:
+    """The attached report, if it is complete: its digest is the one that the version's tag names."""
+    content = read_attachments(candidate, report_folder(champion, candidate), REPORT_FILES[:1]).get(REPORT_FILES[0])
     if content is None:
         return None
     with registry_errors(f"reading the tags of {candidate.uri}"):
-        tags = client.get_model_version(candidate.name, candidate.version).tags
+        tags = client.get_model_version(*candidate.registered).tags
     return ChangeReport.from_bytes(content) if tags.get("coordpath.report_sha256") == sha256_hex(content) else None
 
 
-def _governed(client: Any, name: str, ledger: str | None) -> GovernedModel | None:  # noqa: ANN401 - MlflowClient
+def _governed(client: RegistryClient, name: str, ledger: str | None) -> GovernedModel | None:
     """The model under its policy; None where there is no ledger, or no policy matches."""
     opened = find_ledger(registry_uri_in_use(), ledger)
     if opened is None:
@@ -181,23 +185,17 @@ def _governed(client: Any, name: str, ledger: str | None) -> GovernedModel | Non
         return None
 
 
-def _pinned_file(data: Any) -> Path | None:  # noqa: ANN401 - a path or a DataFrame
-    """A policy pins the bytes of a file, which a table in memory has none of."""
+def _pinned_file(data: str | Path | pd.DataFrame | None) -> Path | None:
+    """``data`` as a path. Raises `UsageError` for a table in memory, because a policy pins the bytes of a file."""
     if data is None or isinstance(data, str | Path):
         return None if data is None else Path(data)
     raise UsageError("a policy pins the reference data by their bytes: give data= as a path, or leave it out")
 
 
-def _reference(client: Any, candidate: ModelPointer, terms: ReportTerms) -> ReferenceData:  # noqa: ANN401 - MlflowClient
+def _reference(client: RegistryClient, candidate: ModelPointer, terms: ReportTerms) -> ReferenceData:
     if terms.data is None:
         return reference_of(
-            client,
-            candidate,
-            target=terms.target,
-            weight=terms.weight,
-            role=terms.role,
-            period=terms.period,
-            missing="fail",
+            client, candidate, target=terms.target, weight=terms.weight, role=terms.role, period=terms.period, missing="fail"
         )
     if terms.target is None:
         raise UsageError("target= is missing: name the column of data that both models predict")

@@ -1,6 +1,6 @@
-"""The sweep: every model under a policy is looked at, what stands is hashed again, and what lacks a report gets one.
+"""The sweep: look at every model under a policy, hash the champions again, and report on versions that lack a report.
 
-It finds what bypassed the guard since the last look; a move and back between two sweeps it cannot find.
+It finds what bypassed the guard since the last sweep. A move and a move back between two sweeps cannot be found.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from shlex import quote
-from typing import Any, Literal
+from typing import Literal
 
 from coordpath_governance.errors import (
     EXIT_NO,
@@ -31,6 +31,7 @@ from coordpath_governance.governance.shown import show_version
 from coordpath_governance.ledger.events import LONGEST_WORDS, ReportMade, VersionUnreadable
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.registry.client_registry import ClientRegistry
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ListedVersion, point_at, registered_names, registered_versions
 from coordpath_governance.reports.document import ChangeFacts, RuleFacts
 from coordpath_governance.review.belonging import check_belongs
@@ -42,7 +43,16 @@ from coordpath_governance.review.policies import AdoptedPolicy, adopted_policies
 from coordpath_governance.review.ports import AliasRegistry
 from coordpath_governance.review.promotion import look, stands_already
 
-__all__ = ["SWEEP_SCHEMA", "Scope", "Swept", "exit_code", "is_about_the_files", "seen_before", "sweep", "sweep_document"]
+__all__ = [
+    "SWEEP_SCHEMA",
+    "Scope",
+    "SweepFinding",
+    "exit_code",
+    "failed_before",
+    "is_about_the_files",
+    "sweep",
+    "sweep_document",
+]
 
 SWEEP_SCHEMA = "coordpath.sweep/1"
 _MOVED = frozenset(("moved", "gone", "emergency"))
@@ -50,8 +60,8 @@ _OPEN = ("fail", "review", "unknown")
 
 
 @dataclass(frozen=True)
-class Swept:
-    """One thing that was seen or done: an alias that stands or was moved, a report that was made or could not be.
+class SweepFinding:
+    """One thing that a sweep found or did: an alias is as recorded or was moved, a report was made or could not be made.
 
     "gone": the alias is where it should be, but the files of its version were deleted. "emergency": somebody rolled back
     alone, and others have not settled that yet. "changed": the attached report or decision is not the recorded one.
@@ -68,7 +78,7 @@ class Swept:
     counts: bool = True
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
+        """The finding as JSON."""
         version = {} if self.version is None else {"version": self.version}
         rules = [{"rule": each.rule, "result": each.result} for each in self.rules]
         return {"kind": self.kind, "name": self.name, **version, "text": self.text, "counts": self.counts, "rules": rules}
@@ -90,7 +100,7 @@ class Scope:
         return any(fnmatchcase(name, pattern) for pattern in self.ignore)
 
 
-def sweep(client: Any, ledger: Ledger, scope: Scope | None = None) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+def sweep(client: RegistryClient, ledger: Ledger, scope: Scope | None = None) -> Iterator[SweepFinding]:
     """All models that a policy matches, in force or retired, by name; one that fails does not stop the others.
 
     Raises `ForeignRegistryError` if the ledger belongs to another registry, and `NotFoundError` if a model was named that
@@ -106,18 +116,18 @@ def sweep(client: Any, ledger: Ledger, scope: Scope | None = None) -> Iterator[S
         yield from _only_moves(name, swept) if scope.ignores(name) else swept
 
 
-def exit_code(found: Iterable[Swept]) -> int:
+def exit_code(findings: Iterable[SweepFinding]) -> int:
     """1 if something was moved, changed or deleted outside the gate, 4 if something could not be looked at or reported."""
-    kinds = {each.kind for each in found if each.counts}
+    kinds = {each.kind for each in findings if each.counts}
     return EXIT_NO if kinds & {*_MOVED, "changed"} else EXIT_UNKNOWN if kinds & {"failed", "unreadable"} else 0
 
 
-def sweep_document(found: Collection[Swept]) -> dict[str, object]:
+def sweep_document(findings: Collection[SweepFinding]) -> dict[str, object]:
     """What `coordpath sweep --json` prints."""
-    return {"schema": SWEEP_SCHEMA, "exit_code": exit_code(found), "findings": [each.to_dict() for each in found]}
+    return {"schema": SWEEP_SCHEMA, "exit_code": exit_code(findings), "findings": [each.to_dict() for each in findings]}
 
 
-def _names(client: Any, ledger: Ledger, scope: Scope, names: set[str]) -> list[str]:  # noqa: ANN401 - MlflowClient
+def _names(client: RegistryClient, ledger: Ledger, scope: Scope, names: set[str]) -> list[str]:
     """The models that were named; else those that a policy matches."""
     if scope.models:
         for name in set(scope.models) - names - set(registered_names(client)):
@@ -128,107 +138,109 @@ def _names(client: Any, ledger: Ledger, scope: Scope, names: set[str]) -> list[s
 
 
 def _look_at_model(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     ledger: Ledger,
     name: str,
     versions: list[ListedVersion],
     scope: Scope,
-) -> Iterator[Swept]:
+) -> Iterator[SweepFinding]:
     recorded = ModelHistory(ledger.entries(name)).aliases
     try:
         adopted = policy_for(ledger, name)
     except RefusedError as error:
         guarding = [each.policy for each in guarding_policies(ledger) if each.policy.matches(name)]
         yield from _look_at_aliases(client, ledger, recorded.union(*(policy.aliases for policy in guarding)), name)
-        yield from (Swept("emergency", name, words) for words in emergency_words(ledger, name))
+        yield from (SweepFinding("emergency", name, words) for words in emergency_words(ledger, name))
         if not guarding or any(each.policy.matches(name) for each in adopted_policies(ledger)):
-            yield Swept("failed", name, str(error))
+            yield SweepFinding("failed", name, str(error))
         return
-    looked = [*_look_at_aliases(client, ledger, recorded.union(adopted.policy.aliases), name)]
-    yield from looked
-    yield from (Swept("emergency", name, words) for words in emergency_words(ledger, name))
+    on_aliases = [*_look_at_aliases(client, ledger, recorded.union(adopted.policy.aliases), name)]
+    yield from on_aliases
+    yield from (SweepFinding("emergency", name, words) for words in emergency_words(ledger, name))
     numbers = [each.number for each in versions]
     yield from _look_at_pages(ClientRegistry(client), ledger, name, numbers)
     yield from _look_at_decisions(client, ledger, name, numbers)
-    if all(each.kind in ("stands", "gone") for each in looked) and not scope.ignores(name):
+    if all(each.kind in ("stands", "gone") for each in on_aliases) and not scope.ignores(name):
         yield from _report_what_lacks_one(client, ledger, adopted, name, versions, scope.since)
     yield from _show_what_holds(client, ledger, adopted, name, numbers)
 
 
-def _only_moves(name: str, found: Iterable[Swept]) -> Iterator[Swept]:
-    """What is left of an ignored model: moves, emergency rollbacks, and a line that says what else does not count."""
+def _only_moves(name: str, findings: Iterable[SweepFinding]) -> Iterator[SweepFinding]:
+    """The findings that count for an ignored model: moves and emergency rollbacks; one more finding lists the others."""
     others = []
-    for each in found:
+    for each in findings:
         if each.kind in _MOVED:
             yield each
         elif each.kind != "stands":
             others.append(f"{each.kind}: {each.text}")
-    said = f"; not counted: {'; '.join(others)}" if others else ""
-    yield Swept(
+    uncounted = f"; not counted: {'; '.join(others)}" if others else ""
+    yield SweepFinding(
         "ignored",
         name,
-        f"as --ignore says, no report was tried and nothing counts but a move or an open emergency rollback{said}",
+        f"as --ignore says, no report was tried and nothing counts but a move or an open emergency rollback{uncounted}",
         counts=False,
     )
 
 
-def _look_at_aliases(client: Any, ledger: Ledger, aliases: Iterable[str], name: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+def _look_at_aliases(client: RegistryClient, ledger: Ledger, aliases: Iterable[str], name: str) -> Iterator[SweepFinding]:
     registry = ClientRegistry(client)
     for alias in sorted(aliases):
         try:
             swept = _look_at_alias(ledger, registry, name, alias)
         except UnguardedError as error:
-            swept = Swept("unguarded", name, str(error), error.version, counts=False)
+            swept = SweepFinding("unguarded", name, str(error), error.version, counts=False)
         except StandingFilesGoneError as error:
-            swept = Swept("gone", name, str(error))
+            swept = SweepFinding("gone", name, str(error))
         except RefusedError as error:
-            swept = Swept("moved", name, str(error))
+            swept = SweepFinding("moved", name, str(error))
         except CoordpathError as error:
-            swept = Swept("failed", name, str(error))
+            swept = SweepFinding("failed", name, str(error))
         if swept is not None:
             yield swept
 
 
-def _look_at_alias(ledger: Ledger, registry: ClientRegistry, name: str, alias: str) -> Swept | None:
+def _look_at_alias(ledger: Ledger, registry: ClientRegistry, name: str, alias: str) -> SweepFinding | None:
     """The alias as the ledger has it, its files hashed again; None if nothing was ever put under it."""
     history = look(ledger, registry, name, alias)
     version = history.standing(alias).version
     if version is None:
         return None
     stands_already(registry, history, name, alias, version)
-    return Swept("stands", name, f"'{alias}' is version {version}, with the files that were promoted", version)
+    return SweepFinding("stands", name, f"'{alias}' is version {version}, with the files that were promoted", version)
 
 
-def _look_at_pages(registry: ClientRegistry, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:
+def _look_at_pages(registry: ClientRegistry, ledger: Ledger, name: str, versions: list[int]) -> Iterator[SweepFinding]:
     """The report on each change to a version that is still there, compared with the files that are attached.
 
     It is the newest one, or the one by which the version was promoted to where it stands now.
     """
     newest: dict[tuple[str, str | None], ReportMade] = {}
     history = ModelHistory(ledger.entries(name))
-    for _, made in history.of(ReportMade):
-        if not history.retired(made.version):
-            newest[made.version, made.champion] = history.stands_by(made.version, made.champion) or made
-    for (version, champion), made in sorted(newest.items(), key=lambda each: (int(each[0][0]), int(each[0][1] or 0))):
+    for _, report in history.of(ReportMade):
+        if not history.retired(report.version):
+            newest[report.version, report.champion] = history.stands_by(report.version, report.champion) or report
+    for (version, champion), report in sorted(newest.items(), key=lambda each: (int(each[0][0]), int(each[0][1] or 0))):
         if int(version) not in versions:
             continue
         try:
-            states = page_states(registry, name, made) or {}
+            states = page_states(registry, name, report) or {}
         except CoordpathError as error:
-            yield Swept("failed", name, str(error))
+            yield SweepFinding("failed", name, str(error))
             continue
         if "not known" in states.values():
-            yield Swept("failed", name, f"the report attached to version {version} cannot be reached")
+            yield SweepFinding("failed", name, f"the report attached to version {version} cannot be reached")
         changed = changed_pages(states)
         if changed and set(states.values()) == {"missing"} and _files_are_gone(registry, name, version):
             if version not in (history.standing(alias).version for alias in history.aliases):
                 text = f"the files of version {version} are gone, and the attached report with them; the ledger keeps it"
-                yield Swept("unreadable", name, text, version, counts=False)
+                yield SweepFinding("unreadable", name, text, version, counts=False)
         elif changed:
             files = ", ".join(f"{file}: {state}" for file, state in changed.items())
-            again = f"coordpath report {quote(name)} --candidate {version} --champion {champion or 'none'}"
-            text = f"the attached report on version {version} is not the recorded one ({files}); `{again}` attaches it again"
-            yield Swept("changed", name, text)
+            command = f"coordpath report {quote(name)} --candidate {version} --champion {champion or 'none'}"
+            text = (
+                f"the attached report on version {version} is not the recorded one ({files}); `{command}` attaches it again"
+            )
+            yield SweepFinding("changed", name, text)
 
 
 def _files_are_gone(registry: ClientRegistry, name: str, version: str) -> bool:
@@ -241,37 +253,38 @@ def _files_are_gone(registry: ClientRegistry, name: str, version: str) -> bool:
     return False
 
 
-def _look_at_decisions(client: Any, ledger: Ledger, name: str, versions: list[int]) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
-    """The decisions' files beside each version; the recorded ones are attached again when the version is shown."""
+def _look_at_decisions(client: RegistryClient, ledger: Ledger, name: str, versions: list[int]) -> Iterator[SweepFinding]:
+    """Check the attached decision files of each version; the recorded ones are attached again when the version is shown."""
     for version in map(str, sorted(versions)):
         yield from _look_at_decision(client, ledger, name, version)
 
 
-def _look_at_decision(client: Any, ledger: Ledger, name: str, version: str) -> Iterator[Swept]:  # noqa: ANN401 - MlflowClient
+def _look_at_decision(client: RegistryClient, ledger: Ledger, name: str, version: str) -> Iterator[SweepFinding]:
     try:
-        for found in foreign_decisions(client, ledger, name, version):
-            yield Swept("changed", name, found.told(version), version)
+        for foreign in foreign_decisions(client, ledger, name, version):
+            yield SweepFinding("changed", name, foreign.sentence(version), version)
     except CoordpathError as error:
-        yield Swept("failed", name, str(error))
+        yield SweepFinding("failed", name, str(error))
 
 
 def _show_what_holds(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     ledger: Ledger,
     adopted: AdoptedPolicy,
     name: str,
     versions: list[int],
-) -> Iterator[Swept]:
-    """Tags and descriptions say what was decided, or what the gate says now; only what could not be refreshed is told."""
+) -> Iterator[SweepFinding]:
+    """Tags and descriptions say what was decided, or what the gate says now; what could not be refreshed is a finding."""
     registry, alias = ClientRegistry(client), adopted.policy.usual_alias
     for version in map(str, sorted(versions)):
-        problem = _show(client, ledger, name, version, partial(ask_gate, ledger, registry, adopted, name, alias, version))
+        ask = partial(ask_gate, ledger, registry, adopted, name=name, alias=alias, version=version)
+        problem = _show(client, ledger, name, version, ask)
         if problem is not None:
-            yield Swept("failed", name, f"what the registry shows of version {version} is out of date: {problem}")
+            yield SweepFinding("failed", name, f"what the registry shows of version {version} is out of date: {problem}")
 
 
-def _show(client: Any, ledger: Ledger, name: str, version: str, ask: Callable[..., Answer]) -> str | None:  # noqa: ANN401 - MlflowClient
-    """Refresh one version; what was in the way, if anything was."""
+def _show(client: RegistryClient, ledger: Ledger, name: str, version: str, ask: Callable[..., Answer]) -> str | None:
+    """Refresh one version. Returns the error's text if that failed, else None."""
     try:
         show_version(client, ledger, name, version, partial(ask, record=False))
     except CoordpathError as error:
@@ -280,14 +293,14 @@ def _show(client: Any, ledger: Ledger, name: str, version: str, ask: Callable[..
 
 
 def _report_what_lacks_one(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     ledger: Ledger,
     adopted: AdoptedPolicy,
     name: str,
     versions: list[ListedVersion],
     since: int,
-) -> Iterator[Swept]:
-    """Versions newer than what stands under the usual alias, each explained from there."""
+) -> Iterator[SweepFinding]:
+    """Report on each version that is newer than the one with the usual alias and has no report on the change from there."""
     alias = adopted.policy.usual_alias
     model = GovernedModel(client, ledger, adopted)
     standing = ModelHistory(ledger.entries(name)).standing(alias)
@@ -296,35 +309,35 @@ def _report_what_lacks_one(
     for each in versions:
         if each.number <= int(standing.version or 0) or each.created_at < since:
             continue
-        made = ModelHistory(ledger.entries(name)).report(str(each.number), champion)
-        if made is not None and made[1].champion == champion:
+        newest_report = ModelHistory(ledger.entries(name)).report(str(each.number), champion)
+        if newest_report is not None and newest_report[1].champion == champion:
             continue
         yield _make_report(model, name, alias, champion, str(each.number), is_newest=each.number == newest)
 
 
 def _make_report(
     model: GovernedModel, name: str, alias: str, champion: str | None, version: str, *, is_newest: bool
-) -> Swept:
-    """One version's report; whatever the version is, the others are looked at."""
+) -> SweepFinding:
+    """Report on one version. An error becomes a finding, so that the others are still looked at."""
     client, ledger = model.client, model.ledger
     try:
         before = None if champion is None else point_at(client, name, champion)
         candidate = point_at(client, name, version)
-        report = model.make(before, candidate, ChangeFacts(), alias)
+        report = model.make(before, candidate, ChangeFacts(), alias=alias)
         answer, _ = model.conclude(before, candidate, report, alias)
     except CoordpathError as error:
-        said = f"no report on version {version}: {error}"
+        text = f"no report on version {version}: {error}"
         if not is_about_the_files(error):
-            return Swept("failed", name, said, version)
-        seen = seen_before(ledger, ClientRegistry(client), name, version, champion, error)
-        return Swept("unreadable", name, said, version, counts=is_newest and not seen)
+            return SweepFinding("failed", name, text, version)
+        is_repeated = failed_before(ledger, ClientRegistry(client), name, version=version, champion=champion, error=error)
+        return SweepFinding("unreadable", name, text, version, counts=is_newest and not is_repeated)
     except Exception as error:  # noqa: BLE001 - see above
-        said = f"no report on version {version}, by a fault of coordpath: {type(error).__name__}: {error}"
-        return Swept("failed", name, said, version)
+        text = f"no report on version {version}, by a fault of coordpath: {type(error).__name__}: {error}"
+        return SweepFinding("failed", name, text, version)
     rules = _open_rules(answer)
     why = f" ({', '.join(f'{each.rule}: {each.result}' for each in rules)})" if rules else ""
-    said = f"version {version} has its report now; the gate says {answer.verdict}{why}"
-    return Swept("reported", name, said, version, rules)
+    text = f"version {version} has its report now; the gate says {answer.verdict}{why}"
+    return SweepFinding("reported", name, text, version, rules)
 
 
 def _open_rules(answer: Answer) -> tuple[RuleFacts, ...]:
@@ -339,8 +352,8 @@ def is_about_the_files(error: CoordpathError) -> bool:
     return isinstance(error, FilesGoneError | ModelReadError | AlignmentError)
 
 
-def seen_before(
-    ledger: Ledger, registry: AliasRegistry, name: str, version: str, champion: str | None, error: CoordpathError
+def failed_before(
+    ledger: Ledger, registry: AliasRegistry, name: str, *, version: str, champion: str | None, error: CoordpathError
 ) -> bool:
     """Whether the version failed before with the same files against the same champion; if not, record that it did now."""
     digest = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from shlex import quote
-from typing import Any
 
 from coordpath_governance.errors import FilesGoneError, UnsupportedModelError
 from coordpath_governance.ledger.kept_models import kept_models
@@ -18,6 +17,7 @@ from coordpath_governance.models.formats import recalled_source
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.registry.download import DeclaredModel, FetchedModel, fetch_model, way_out
 from coordpath_governance.registry.origin import origin_of, with_tagged_facts
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Settings, Subject, VersionFacts
@@ -32,10 +32,11 @@ RecalledModel = Callable[[ModelPointer, FilesGoneError], LinearModel]
 
 
 def report_on_versions(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     champion: ModelPointer | None,
     candidate: ModelPointer,
     reference: ReferenceData,
+    *,
     facts: ChangeFacts,
     settings: Settings,
     progress: Progress | None = None,
@@ -63,7 +64,7 @@ def report_on_versions(
     return ChangeReport(make_report(None if old is None else old.model, new.model, reference, request, progress))
 
 
-def _side(client: Any, fetched: FetchedModel, label: str) -> VersionFacts:  # noqa: ANN401 - MlflowClient
+def _side(client: RegistryClient, fetched: FetchedModel, label: str) -> VersionFacts:
     return origin_of(client, fetched.pointer).added_to(version_facts(fetched.model, label, fetched.pointer.aliases))
 
 
@@ -85,13 +86,13 @@ def _champion(pointer: ModelPointer, declared: DeclaredModel | None, recalled: R
 
 
 def _label(champion: ModelPointer, candidate: ModelPointer) -> str:
-    """A champion of another registered model is called by its name too."""
+    """The champion's label; with its name, if it is of another registered model."""
     same = champion.name is None or champion.name == candidate.name
     return champion.label if same else f"{champion.name} {champion.label}"
 
 
 def recalled_in(ledger: Ledger, alias: str) -> RecalledModel:
-    """What the reports of a ledger say of what stands under an alias, by the digest that was promoted or adopted."""
+    """The coefficients of the version that has ``alias``, from the ledger's reports, by its promoted or adopted digest."""
 
     def recall(pointer: ModelPointer, gone: FilesGoneError) -> LinearModel:
         name = str(pointer.name)
@@ -99,8 +100,8 @@ def recalled_in(ledger: Ledger, alias: str) -> RecalledModel:
         standing = ModelHistory(chain).standing(alias)
         if pointer.name is None or pointer.version != standing.version:
             raise gone
-        kept = next(kept_models(chain, ledger.blobs, standing.version, standing.digest), None)
-        if kept is None:
+        account = next(kept_models(chain, ledger.blobs, standing.version, standing.digest), None)
+        if account is None:
             raise FilesGoneError(
                 f"{gone}. No report in the ledger has its coefficients, so nobody knows what it was: a policy-admin takes "
                 f"that as it is with `coordpath adopt {quote(name)} --alias {quote(alias)}`, and the next version is "
@@ -109,7 +110,7 @@ def recalled_in(ledger: Ledger, alias: str) -> RecalledModel:
         provenance = Provenance(
             uri=pointer.uri, name=name, version=pointer.version, digest=standing.digest, run_id=pointer.run_id
         )
-        model = with_source(kept.model, recalled_source(kept.report, kept.model.source))
+        model = with_source(account.model, recalled_source(account.report, account.model.source))
         return replace(model, provenance=provenance)
 
     return recall

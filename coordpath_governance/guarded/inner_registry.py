@@ -6,16 +6,16 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mlflow.entities.model_registry import ModelVersionTag
 
 from coordpath_governance.errors import FilesGoneError, ModelReadError, NotFoundError, RegistryError
-from coordpath_governance.guarded.inner_store import tracking_store
-from coordpath_governance.registry.beside import folder_between, present_beside
+from coordpath_governance.guarded.inner_store import RegistryStore, tracking_store
+from coordpath_governance.registry.attachments import folder_between, present_attachments
 from coordpath_governance.registry.connection import registry_errors
 from coordpath_governance.registry.own_artifacts import own_location
-from coordpath_governance.registry.versions import point_at
+from coordpath_governance.registry.ports import LoggedModel, ModelVersion, RegisteredModel, Run, VersionClient
+from coordpath_governance.registry.versions import point_at_version
 from coordpath_governance.review.ports import Created
 
 __all__ = ["InnerRegistry", "digest_of_files"]
@@ -23,19 +23,19 @@ __all__ = ["InnerRegistry", "digest_of_files"]
 
 @dataclass(frozen=True)
 class InnerRegistry:
-    """``store`` is the store with no guard in front of it; an `AliasRegistry`."""
+    """An `AliasRegistry` over ``store``, MLflow's own store without the guard."""
 
-    store: Any
+    store: RegistryStore
     tracking_uri: str | None = None
 
     @property
-    def client(self) -> Any:  # noqa: ANN401 - what imitates an MlflowClient
-        """The store for those who know MLflow's client."""
+    def client(self) -> VersionClient:
+        """The store, with the methods of MLflow's client."""
         return _StoreClient(self)
 
     @property
     def place(self) -> str:
-        """The guarded registry knows no name of itself that all its clients know."""
+        """What messages call it; the store does not know by which URI its clients reach it."""
         return "this registry"
 
     def created(self, name: str, version: str | None = None) -> Created | None:
@@ -57,10 +57,10 @@ class InnerRegistry:
         """All aliases of a registered model with the versions they stand for; empty if there is no such model."""
         try:
             with registry_errors(f"looking up the registered model '{name}'"):
-                found = self.store.get_registered_model(name).aliases
+                aliases = self.store.get_registered_model(name).aliases
         except NotFoundError:
             return {}
-        return {str(alias): str(version) for alias, version in found.items()}
+        return {str(alias): str(version) for alias, version in aliases.items()}
 
     def set_alias(self, name: str, alias: str, version: str) -> None:
         """Set an alias, unguarded."""
@@ -68,7 +68,7 @@ class InnerRegistry:
             self.store.set_registered_model_alias(name, alias, version)
 
     def take_tag(self, name: str, version: str, key: str) -> str | None:
-        """The value of a version's tag, which is then gone; None if there is no such tag or version."""
+        """Delete a version's tag and return its value; None if there is no such tag or version."""
         try:
             with registry_errors(f"taking the tag '{key}' of version {version} of '{name}'"):
                 value = self.store.get_model_version(name, version).tags.get(key)
@@ -81,15 +81,15 @@ class InnerRegistry:
     def attached(self, name: str, champion: str | None, version: str, files: Sequence[str]) -> dict[str, bytes]:
         """Those of ``files`` that are attached to a version for its change from ``champion``, as they are now."""
         folder = folder_between(name, champion, version)
-        return present_beside(self.client, point_at(self.client, name, version), folder, files)
+        return present_attachments(self.client, point_at_version(self.client, name, version), folder, files)
 
     def digest(self, name: str, version: str) -> str:
         """The model digest of a version's files as they are now.
 
-        `FilesGoneError` if the files are not there, `NotFoundError` if they are no model, `RegistryError` if they cannot be
-        reached.
+        Raises `FilesGoneError` if the files are not there, `NotFoundError` if they are not a model, `RegistryError` if they
+        cannot be reached.
         """
-        pointer = point_at(self.client, name, version)
+        pointer = point_at_version(self.client, name, version)
         lost = f"the registry lists version {version} of '{name}', but its files are gone"
         if pointer.gone is not None:
             raise FilesGoneError(f"{lost}: {pointer.gone}")
@@ -105,29 +105,29 @@ class InnerRegistry:
 
 @dataclass(frozen=True)
 class _StoreClient:
-    """The calls of MLflow's client by which a version's files, and ours beside it, are found and written."""
+    """A `VersionClient` over the stores: MLflow's own client would ask the guard."""
 
     registry: InnerRegistry
 
-    def get_registered_model(self, name: str) -> Any:  # noqa: ANN401 - RegisteredModel
+    def get_registered_model(self, name: str) -> RegisteredModel:
         return self.registry.store.get_registered_model(name)
 
-    def get_model_version(self, name: str, version: str) -> Any:  # noqa: ANN401 - ModelVersion
+    def get_model_version(self, name: str, version: str) -> ModelVersion:
         return self.registry.store.get_model_version(name, version)
 
-    def get_model_version_by_alias(self, name: str, alias: str) -> Any:  # noqa: ANN401 - ModelVersion
+    def get_model_version_by_alias(self, name: str, alias: str) -> ModelVersion:
         return self.registry.store.get_model_version_by_alias(name, alias)
 
     def set_registered_model_alias(self, name: str, alias: str, version: str) -> None:
         self.registry.store.set_registered_model_alias(name, alias, version)
 
-    def get_model_version_download_uri(self, name: str, version: str) -> Any:  # noqa: ANN401 - text
+    def get_model_version_download_uri(self, name: str, version: str) -> str:
         return self.registry.store.get_model_version_download_uri(name, version)
 
-    def get_logged_model(self, model_id: str) -> Any:  # noqa: ANN401 - LoggedModel
+    def get_logged_model(self, model_id: str) -> LoggedModel:
         return tracking_store(self.registry.tracking_uri).get_logged_model(model_id)
 
-    def get_run(self, run_id: str) -> Any:  # noqa: ANN401 - Run
+    def get_run(self, run_id: str) -> Run:
         return tracking_store(self.registry.tracking_uri).get_run(run_id)
 
     def set_model_version_tag(self, name: str, version: str, key: str, value: str) -> None:
@@ -136,11 +136,11 @@ class _StoreClient:
     def update_model_version(self, name: str, version: str, description: str) -> None:
         self.registry.store.update_model_version(name, version, description)
 
-    def log_model_artifacts(self, model_id: str, local: str) -> None:
-        _write(str(self.get_logged_model(model_id).artifact_location), local)
+    def log_model_artifacts(self, model_id: str, local_dir: str) -> None:
+        _write(str(self.get_logged_model(model_id).artifact_location), local_dir)
 
-    def log_artifacts(self, run_id: str, local: str) -> None:
-        _write(str(self.get_run(run_id).info.artifact_uri), local)
+    def log_artifacts(self, run_id: str, local_dir: str) -> None:
+        _write(str(self.get_run(run_id).info.artifact_uri), local_dir)
 
 
 def _write(location: str, local: str) -> None:

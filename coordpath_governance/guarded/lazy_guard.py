@@ -1,7 +1,7 @@
-"""The guard of one registry, opened when it is first needed, asked on behalf of whoever is asking.
+"""The guard of one registry, opened when it is first needed, and asked on behalf of the current user.
 
-That is the user whom MLflow's server has authenticated, or the owner of this process's key; nobody is guessed. Its no is
-said in MLflow's words: an error code that becomes an HTTP status, and a message with reason and remedy.
+That is the user whom MLflow's server has authenticated, or the owner of this process's key, or nobody. A refusal is an
+exception of MLflow's: an error code that becomes an HTTP status, and a message with reason and remedy.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, PERMISSION_DENIED, TEMPORARILY_UNAVAILABLE
 
-from coordpath_governance.errors import CoordpathError, LedgerError, NotFoundError, RefusedError, RegistryError
-from coordpath_governance.registry.guarded_registry import EXIT_FIELD, ask_to_promote, guard_behind
+from coordpath_governance.errors import CoordpathError, LedgerError, NotFoundError, RefusedError, RegistryError, UsageError
+from coordpath_governance.guarded.inline_report import report_on_registration
+from coordpath_governance.registry.client_registry import EXIT_FIELD, ask_to_promote, registry_guard
 from coordpath_governance.review.ports import Actor
 from coordpath_governance.review.requests import REQUEST_TAG, sign_request
 from coordpath_governance.signing import KEY_VARIABLE, PASSPHRASE_VARIABLE
@@ -32,12 +34,21 @@ if TYPE_CHECKING:
 
     from coordpath_governance.guarded.inner_registry import InnerRegistry
     from coordpath_governance.ledger.keyring import KeyRing
+    from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.review.guard import Guard
     from coordpath_governance.review.ports import AliasRegistry
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["LazyGuard", "current_actor", "own_key", "refusals"]
+__all__ = [
+    "REPORTS_VARIABLE",
+    "LazyGuard",
+    "current_actor",
+    "open_guard",
+    "own_key",
+    "refusals",
+]
 
+REPORTS_VARIABLE = "COORDPATH_REPORTS"
 _AUTHENTICATION = "mlflow.server.auth"
 
 _LOG = logging.getLogger(__name__)
@@ -45,7 +56,10 @@ _LONGEST = 4000
 
 
 def current_actor(keyring: Callable[[], KeyRing]) -> Actor:
-    """In a request: the authenticated user or nobody, never the server's own key. Elsewhere: the key's owner or nobody."""
+    """Who asks: in a request the authenticated user or nobody, elsewhere the key's owner or nobody.
+
+    The server's own key never speaks for a request.
+    """
     flask = _flask_in_request()
     if flask is not None:
         name = _authenticated_user(flask)
@@ -54,13 +68,13 @@ def current_actor(keyring: Callable[[], KeyRing]) -> Actor:
     return Actor(owner, "key") if owner else Actor()
 
 
-def _flask_in_request() -> Any | None:  # noqa: ANN401 - the module
+def _flask_in_request() -> ModuleType | None:
     flask = sys.modules.get("flask")
     return flask if flask is not None and flask.has_request_context() else None
 
 
-def _authenticated_user(flask: Any) -> str | None:  # noqa: ANN401 - the module
-    """A Basic header proves nothing unless MLflow's authentication stands before every request of this app."""
+def _authenticated_user(flask: ModuleType) -> str | None:
+    """The user's name, if MLflow's authentication checks every request of this app; a Basic header alone proves nothing."""
     authentication = sys.modules.get(_AUTHENTICATION)
     if authentication is None:
         return None
@@ -74,7 +88,7 @@ def _authenticated_user(flask: Any) -> str | None:  # noqa: ANN401 - the module
 
 
 def own_key() -> PrivateKey | None:
-    """The key that this process's environment names; None while it serves a request, which is somebody else's."""
+    """The key that this process's environment names; None during a request, because that comes from somebody else."""
     file = os.environ.get(KEY_VARIABLE)
     if not file or _flask_in_request() is not None:
         return None
@@ -87,12 +101,12 @@ def _key_owner(keyring: Callable[[], KeyRing]) -> str | None:
     key = own_key()
     if key is None:
         return None
-    known = keyring().keys.get(key.public.id)
-    return known.facts.owner if known is not None and known.revoked is None else None
+    known_key = keyring().keys.get(key.public.id)
+    return known_key.facts.owner if known_key is not None and known_key.revoked is None else None
 
 
 class LazyGuard:
-    """While the ledger cannot be opened every question is answered with no, and the next one tries again."""
+    """Refuses every operation while the ledger cannot be opened, and tries to open it again at the next one."""
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
@@ -103,22 +117,22 @@ class LazyGuard:
         return LazyGuard, (self._uri,)
 
     def set_alias(self, registry: InnerRegistry, name: str, alias: str, version: str) -> None:
-        """Set an alias, guarded or not; MLflow's exception if it is refused.
+        """Set an alias, guarded or not. Raises MLflow's exception if it is refused.
 
-        Around a registry that guards itself, that one decides and records: of two guards, the one behind would find the
-        promotion that the other has begun, and take it for one that a crash left.
+        If the inner registry guards itself, that one decides and records. Two guards would conflict: the inner one would
+        take the intent of the outer one for one that a crash left.
         """
         with refusals("set alias"):
-            behind = guard_behind(registry.client, name)
+            behind = registry_guard(registry.client, name)
             if behind is not None:
-                ask_to_promote(registry.client, name, version, alias, _request(behind.ledger, name, version, alias))
+                ask_to_promote(registry.client, name, version, alias, request=_request(behind.ledger, name, version, alias))
                 return
             guard = self._open()
             actor = current_actor(guard.ledger.keyring)
             guard.set_alias(registry, name, alias, version, actor, partial(registry.take_tag, name, version, REQUEST_TAG))
 
     def introduce(self, name: str) -> dict[str, str]:
-        """The ledger's own name, and the alias that is usual for a model; MLflow's exception if it cannot be opened."""
+        """The ledger's own name, and the usual alias of a model. Raises MLflow's exception if there is no ledger."""
         with refusals("tell the ledger"):
             guard = self._open()
             return {"ledger": guard.ledger.id, "alias": guard.usual_alias(name)}
@@ -134,19 +148,20 @@ class LazyGuard:
         new_name: str | None = None,
         tag: str | None = None,
     ) -> None:
-        """MLflow's exception if the operation is refused."""
+        """Raise MLflow's exception if the operation is refused."""
         with refusals(operation):
             guard = self._open()
             actor = current_actor(guard.ledger.keyring)
             guard.forbid(registry, operation, name, actor, alias=alias, version=version, new_name=new_name, tag=tag)
 
     def registered(self, registry: InnerRegistry, name: str, version: str) -> None:
-        """Tell the guard of a new version. Registering never fails because of us: such a version is just not promoted.
+        """Tell the guard of a new version. Registering never fails because of the guard.
 
+        A version that could not be recorded just cannot be promoted.
         What a registry that guards itself has recorded is not recorded again, unless this process knows who registers.
         """
         try:
-            recorded = guard_behind(registry.client, name) is not None
+            recorded = registry_guard(registry.client, name) is not None
             if recorded and own_key() is None:
                 return
             guard = self._open()
@@ -159,18 +174,18 @@ class LazyGuard:
     def _open(self) -> Guard:
         with self._opening:
             if self._guard is None:
-                from coordpath_governance.guarded.open_guard import open_guard
-
                 self._guard = open_guard(self._uri)
             return self._guard
 
 
 def _request(ledger: str, name: str, version: str, alias: str) -> tuple[str, str] | None:
-    """The tag that tells a registry which guards itself who asks, and its value; None without a key."""
+    """The tag with a signed request, for a registry that guards itself, and its value; None without a key."""
     key = own_key()
     if key is None:
         return None
-    return REQUEST_TAG, sign_request(ledger, name, version, alias, key, datetime.now(timezone.utc))
+    return REQUEST_TAG, sign_request(
+        registry=ledger, name=name, version=version, alias=alias, key=key, now=datetime.now(timezone.utc)
+    )
 
 
 @contextmanager
@@ -188,20 +203,46 @@ def refusals(operation: str) -> Iterator[None]:
     except (RegistryError, NotFoundError) as error:
         if isinstance(error.__cause__, MlflowException):
             raise error.__cause__ from None
-        raise _told(operation, error) from error
+        raise _as_mlflow_error(operation, error) from error
     except CoordpathError as error:
-        raise _told(operation, error) from error
+        raise _as_mlflow_error(operation, error) from error
     except Exception as error:
         _LOG.exception("coordpath: '%s' is refused because the guard failed", operation)
         message = f"coordpath refuses '{operation}': its guard failed with {type(error).__name__}; see the server's log"
         raise MlflowException(message, error_code=INTERNAL_ERROR) from error
 
 
-def _told(operation: str, error: CoordpathError) -> MlflowException:
+def _as_mlflow_error(operation: str, error: CoordpathError) -> MlflowException:
     reason = shorten(visible(str(error)), _LONGEST)
-    told = {EXIT_FIELD: error.exit_code}
+    fields = {EXIT_FIELD: error.exit_code}
     if isinstance(error, RefusedError):
-        return MlflowException(f"coordpath refuses '{operation}': {reason}", error_code=PERMISSION_DENIED, **told)
+        return MlflowException(f"coordpath refuses '{operation}': {reason}", error_code=PERMISSION_DENIED, **fields)
     code = TEMPORARILY_UNAVAILABLE if isinstance(error, LedgerError | RegistryError) else PERMISSION_DENIED
     message = f"coordpath refuses '{operation}', because it cannot tell whether it is allowed: {reason}"
     return MlflowException(message, error_code=code)
+
+
+def open_guard(inner_uri: str) -> Guard:
+    """The guard of the registry at ``inner_uri``. Raises `LedgerError` if its ledger does not exist.
+
+    COORDPATH_REPORTS says when a new version gets its report: `inline` (default), before registering returns or, if it
+    takes longer than a client waits, soon after; or `sweep`, by a later `coordpath sweep` or `coordpath report`.
+    """
+    from coordpath_governance.ledger.location import ledger_url
+    from coordpath_governance.ledger.store import Ledger
+    from coordpath_governance.review.guard import Guard
+
+    url = ledger_url(inner_uri, None)
+    when = os.environ.get(REPORTS_VARIABLE) or "inline"
+    if when not in ("inline", "sweep"):
+        raise UsageError(f"{REPORTS_VARIABLE}={when}: reports are made 'inline' or left to the 'sweep'")
+    ledger = Ledger.open(url, create=False)
+    report = partial(report_on_registration, ledger, url, inner_uri) if when == "inline" else None
+    return Guard(ledger, report, partial(_show, ledger))
+
+
+def _show(ledger: Ledger, registry: InnerRegistry, name: str, version: str) -> None:
+    """Refresh what the registry shows of a version."""
+    from coordpath_governance.governance.shown import show_after_promotion
+
+    show_after_promotion(registry, ledger, name, version)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coordpath_governance.guarded.inner_store import RegistryStore
 
 __all__ = ["SCHEME", "build_store"]
 
 SCHEME = "coordpath"
 
 
-def build_store(store_uri: str, tracking_uri: str | None = None) -> Any:  # noqa: ANN401 - AbstractStore
+def build_store(store_uri: str, tracking_uri: str | None = None) -> RegistryStore:
     """The store of the URI behind ``coordpath:``, guarded. It is built even if the ledger cannot be reached."""
     from coordpath_governance.guarded.inner_store import build_inner_store, inner_uri, tell_if_advisory
     from coordpath_governance.guarded.store import put_behind_guard

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Protocol
+from typing import cast
 
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST
@@ -12,9 +12,10 @@ from mlflow.store.model_registry.abstract_store import AbstractStore
 from mlflow.utils.validation import _validate_model_version
 
 from coordpath_governance.guarded.inner_registry import InnerRegistry
-from coordpath_governance.guarded.inner_store import primary_of
+from coordpath_governance.guarded.inner_store import RegistryStore, primary_of
 from coordpath_governance.guarded.lazy_guard import LazyGuard
-from coordpath_governance.registry.guarded_registry import GUARD_ALIAS, GUARD_FIELD
+from coordpath_governance.registry.client_registry import GUARD_ALIAS, GUARD_FIELD
+from coordpath_governance.registry.ports import Tag
 from coordpath_governance.review.guard import OWN_TAGS
 from coordpath_governance.review.requests import REQUEST_TAG
 
@@ -27,39 +28,32 @@ _IS_PROMPT = ("mlflow.prompt.is_prompt", "true")
 """The one tag by which MLflow takes a version for a prompt's."""
 
 
-class Tag(Protocol):
-    """A tag of MLflow's, as entity or as message."""
-
-    key: str
-    value: str
-
-
-def put_behind_guard(store: Any, uri: str, tracking_uri: str | None) -> Any:  # noqa: ANN401 - AbstractStore
-    """The same store, of a class with the guard in front of its own; ``uri`` is its own URI."""
+def put_behind_guard(store: RegistryStore, uri: str, tracking_uri: str | None) -> RegistryStore:
+    """The same store, with a class that puts the guard in front of its own class; ``uri`` is the store's own URI."""
     reads = primary_of(store)
-    inner: Any = type(store)
-    store.__class__ = _guarded_class(inner)
+    store.__class__ = _guarded_class(type(store))
     vars(store).update(_lazy_guard=LazyGuard(uri), _guard_reads=reads, _guard_tracking=tracking_uri)
     return store
 
 
 @cache
-def _guarded_class(inner: Any) -> Any:  # noqa: ANN401 - classes
-    """Under the inner class's own name: MLflow's messages show it."""
+def _guarded_class(inner: type) -> type:
+    """The guarded class of a store's class, with the same name, because MLflow's messages show it."""
     return type(inner.__name__, (GuardedStore, inner), {"_inner_class": inner, "__doc__": inner.__doc__})
 
 
-def _blank(inner: Any) -> Any:  # noqa: ANN401 - a class, AbstractStore
-    """A guarded store whose state is yet to come from a pickle."""
-    return object.__new__(_guarded_class(inner))
+def _blank(inner: type) -> RegistryStore:
+    """A guarded store without state, for unpickling."""
+    blank: RegistryStore = object.__new__(_guarded_class(inner))
+    return blank
 
 
 class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have no types
-    """In front of a store's own class. Prompts are registered models, so their methods arrive here too."""
+    """The guarded methods, in front of a store's own class. Prompts are registered models, so they arrive here too."""
 
     _inner_class: type
     _lazy_guard: LazyGuard
-    _guard_reads: Any | None
+    _guard_reads: RegistryStore | None
     _guard_tracking: str | None
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -108,17 +102,17 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         local_model_path: str | None = None,
         model_id: str | None = None,
     ) -> object:
-        """Register a version and tell the guard, unless it is a prompt's, which no guarded model's can claim to be.
+        """Register a version and tell the guard about it, unless it is a prompt's.
 
-        MLflow's client looks at the names of these arguments.
+        A version of a guarded model cannot be registered as a prompt. MLflow's client looks at the names of these arguments.
         """
         self._refuse_hiding(name, tags)
-        made = super().create_model_version(
+        created = super().create_model_version(
             name, source, run_id, tags, run_link, description, local_model_path=local_model_path, model_id=model_id
         )
         if not any((tag.key, tag.value) == _IS_PROMPT for tag in tags or ()):
-            self._lazy_guard.registered(self._unguarded(), str(name), str(made.version))
-        return made
+            self._lazy_guard.registered(self._unguarded(), str(name), str(created.version))
+        return created
 
     def transition_model_version_stage(
         self, name: str, version: str | int, stage: str, archive_existing_versions: bool
@@ -128,7 +122,7 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         return super().transition_model_version_stage(name, version, stage, archive_existing_versions)
 
     def delete_model_version(self, name: str, version: str | int) -> object:
-        """Delete a version, unless it stands under a guarded alias."""
+        """Delete a version, unless it has or had a guarded alias."""
         self._forbid("delete version", name, version=_number(version))
         return super().delete_model_version(name, version)
 
@@ -148,11 +142,11 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         self._lazy_guard.set_alias(self._unguarded(), str(name), str(alias), _number(version))
 
     def get_model_version_by_alias(self, name: str, alias: str) -> object:
-        """The version under an alias. Under the name that clients ask for it, that this registry is guarded and by whom."""
+        """The version that has an alias. For `GUARD_ALIAS` the error says which ledger guards this registry."""
         if alias != GUARD_ALIAS:
             return super().get_model_version_by_alias(name, alias)
-        told = {GUARD_FIELD: self._lazy_guard.introduce(str(name))}
-        raise MlflowException("coordpath guards this registry", error_code=RESOURCE_DOES_NOT_EXIST, **told)
+        fields = {GUARD_FIELD: self._lazy_guard.introduce(str(name))}
+        raise MlflowException("coordpath guards this registry", error_code=RESOURCE_DOES_NOT_EXIST, **fields)
 
     def delete_registered_model_alias(self, name: str, alias: str) -> object:
         """Delete an alias, unless it is guarded."""
@@ -160,8 +154,9 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
         return super().delete_registered_model_alias(name, alias)
 
     def _unguarded(self) -> InnerRegistry:
-        """What the guard itself works on."""
-        return InnerRegistry(self._guard_reads or super(), self._guard_tracking)
+        """The registry without the guard, for the guard itself."""
+        unguarded = cast(RegistryStore, super())
+        return InnerRegistry(self._guard_reads or unguarded, self._guard_tracking)
 
     def _forbid(self, operation: str, name: str, **what: str | None) -> None:
         self._lazy_guard.forbid(self._unguarded(), operation, str(name), **what)
@@ -173,13 +168,13 @@ class GuardedStore(AbstractStore):  # type: ignore[misc] # MLflow's classes have
 
 
 def _number(version: str | int) -> str:
-    """A version as the inner store will understand it: 007, 1_0 and full-width digits are numbers to it too."""
+    """A version as the inner store understands it, which takes 007, 1_0 and full-width digits for numbers too."""
     _validate_model_version(version)
     return str(int(version))
 
 
 def _plain(key: str) -> str:
-    """A tag's key as a database takes it that does not tell case or outer spaces apart."""
+    """A tag's key as a database compares it that ignores case and outer spaces."""
     return str(key).strip().lower()
 
 

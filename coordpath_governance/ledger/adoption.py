@@ -1,4 +1,4 @@
-"""Policies in the ledger: what it says of one when it is adopted, and the policy as its kept bytes give it."""
+"""Policies in the ledger: the entry that adopts one, what it misstates, and the policy from its kept bytes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def adoption_of(policy: Policy) -> PolicyAdopted:
 
 
 def misstated(facts: PolicyAdopted, policy: Policy) -> tuple[str, ...]:
-    """What an entry says otherwise than the policy that it adopts, of `name`, `models` and `admins`."""
+    """The fields, of `name`, `models` and `admins`, in which an entry differs from the policy that it adopts."""
     return tuple(what for what in ("name", "models", "admins") if getattr(facts, what) != getattr(policy, what))
 
 
 def kept_policy(blobs: Mapping[str, bytes], sha256: str) -> Policy | None:
-    """A policy as its bytes stand in the ledger; None if they are missing, changed or no policy."""
+    """A policy as its bytes stand in the ledger; None if they are missing, changed or not a policy."""
     content = blobs.get(sha256)
     if content is None or sha256_hex(content) != sha256:
         return None

@@ -1,4 +1,4 @@
-"""What one person could have done alone, in plain sentences: how much an intact ledger is worth depends on it."""
+"""What one person could have done alone, in plain sentences: it limits what an intact ledger proves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIGITS = 12
 
 def could_do_alone(entries: Sequence[Entry], keys: KeyRing, policies: Sequence[Policy]) -> tuple[str, ...]:
     """Sentences on who could do what without anybody else. ``entries`` are sound, ``policies`` those in force."""
-    people = tuple(known for known in keys.keys.values() if known.revoked is None and SERVICE not in known.facts.roles)
+    people = tuple(key for key in keys.keys.values() if key.revoked is None and SERVICE not in key.facts.roles)
     return (
         *_admins(entries, keys),
         *few_admins(keys),
@@ -102,9 +102,9 @@ def _approvers(policy: Policy, people: Sequence[KnownKey]) -> Iterator[str]:
             may = _names(people, places[0].roles)
             if may:
                 yield f"{what} takes one approval, by {' or '.join(may)}, if it is known who registered the version."
-    wanted = {need.role for kind in policy.materiality for need in kind.approvals} | set(policy.waivers.roles)
+    roles = {need.role for kind in policy.materiality for need in kind.approvals} | set(policy.waivers.roles)
     admins = {person(name) for name in _names(people, (ADMIN,))}
-    for name in _names(people, tuple(wanted)):
+    for name in _names(people, tuple(roles)):
         if person(name) in admins:
             yield f"{name} is a {ADMIN} and may also approve or waive under policy '{policy.name}'."
 
@@ -121,9 +121,9 @@ def _rollbacks(policy: Policy, people: Sequence[KnownKey]) -> Iterator[str]:
 
 
 def _adoptions(entries: Sequence[Entry]) -> Iterator[str]:
-    taken = [entry.seq for entry in entries if isinstance(entry.facts, Adoption)]
-    if taken:
-        at = f"entr{'y' if len(taken) == 1 else 'ies'} {', '.join(map(str, taken))}"
+    adoptions = [entry.seq for entry in entries if isinstance(entry.facts, Adoption)]
+    if adoptions:
+        at = f"entr{'y' if len(adoptions) == 1 else 'ies'} {', '.join(map(str, adoptions))}"
         yield f"One {ADMIN} alone took what stood under an alias as it was, without any rule: {at}."
 
 
@@ -142,8 +142,8 @@ def _without_proof(entries: Sequence[Entry], keys: KeyRing) -> Iterator[str]:
     for entry in entries:
         facts = entry.facts
         if isinstance(facts, KeyAdded) and facts.proof is None and entry.key != facts.key.id:
-            known = keys.keys[facts.key.id]
-            if known.revoked is None and SERVICE not in facts.key.roles:
+            added = keys.keys[facts.key.id]
+            if added.revoked is None and SERVICE not in facts.key.roles:
                 unproved.append(facts.key.owner)
     if unproved:
         yield (

@@ -1,4 +1,4 @@
-"""Who registered a version. Pure, so that a gate and an audit say the same.
+"""Who registered a version. Gate and audit use the same function, which needs entries only.
 
 A model that was deleted and created again counts its versions from 1 again. Entries about the old version 1 say nothing
 about the new one; the times of creation that entries record tell them apart.
@@ -84,8 +84,8 @@ def _to_the_last_promotion(entries: Iterable[_About]) -> Iterator[_About]:
             return
 
 
-def _agree(one: int | None, other: int | None) -> bool:
-    return one is None or other is None or one == other
+def _agree(first: int | None, second: int | None) -> bool:
+    return first is None or second is None or first == second
 
 
 def _several(times: Iterable[int | None]) -> bool:

@@ -1,4 +1,4 @@
-"""What makes entries a chain: each follows from the one before, in time, in its model, and by a key that may sign it."""
+"""What makes entries a chain: each follows the one before it, in time and in its model, and has a signer who may sign."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def faults(entry: Entry, before: Entry | None, model_before: Entry | None, keys:
     """Everything that is wrong with an entry after ``before``, with ``keys`` known by then; nothing if it is sound."""
     yield from _place(entry, before, model_before)
     if entry.event not in EVENTS:
-        yield f"'{entry.event[:80]}' is not an event of ours"
+        yield f"'{entry.event[:80]}' is not an event that a ledger has"
         return
     try:
         entry.facts  # noqa: B018 - whatever it is, it must be of its kind
@@ -82,7 +82,7 @@ def faults(entry: Entry, before: Entry | None, model_before: Entry | None, keys:
 
 
 def _place(entry: Entry, before: Entry | None, model_before: Entry | None) -> Iterator[str]:
-    """What is wrong with where it stands."""
+    """What is wrong with an entry's place in the chains."""
     if before is None and entry.event != "ledger created":
         yield "a ledger begins with its creation"
     seq = before.seq + 1 if before else 1
@@ -105,9 +105,9 @@ def _place(entry: Entry, before: Entry | None, model_before: Entry | None) -> It
 
 def _signer(entry: Entry, keys: KeyRing) -> PublicKey | None:
     """The key that must have signed: one of the ring, or the one that an entry brings in for itself."""
-    known = keys.keys.get(entry.key)
-    if known is not None:
-        return known.public
+    signer = keys.keys.get(entry.key)
+    if signer is not None:
+        return signer.public
     facts = entry.facts
     if isinstance(facts, LedgerCreated | KeyAdded) and facts.key.id == entry.key:
         return PublicKey.from_text(facts.key.public)

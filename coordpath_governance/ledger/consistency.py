@@ -1,6 +1,6 @@
-"""What the entries of a ledger say together: decisions are this ledger's, used once, and promotions keep to their intent.
+"""Whether entries contradict each other: decisions belong to this ledger, are used once, and promotions match their intent.
 
-Among it is when the models on record were created: by that a ledger knows its registry again.
+Also when the models on record were created, by which a ledger recognises its registry.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ def used_before(chain: Iterable[Entry], facts: Body) -> tuple[str, int] | None:
 
     ``chain`` are the earlier entries of its model: approvals, waivers, intents and requests are all about one model.
     """
-    wanted = set(_uses(facts))
-    if wanted:
+    needed = set(_uses(facts))
+    if needed:
         for entry in chain:
-            for used in wanted.intersection(_uses(entry.facts)):
-                return used, entry.seq
+            for twice in needed.intersection(_uses(entry.facts)):
+                return twice, entry.seq
     return None
 
 
 class _Account:
-    """The entries so far, and what of them is used up."""
+    """The entries so far, and which decisions are used up."""
 
     def __init__(self) -> None:
         self._name: str | None = None
@@ -84,8 +84,8 @@ class _Account:
         elif isinstance(facts, Promotion | OutsideMove | Adoption):
             self._moved[entry.model, facts.alias] = entry.seq
         self._seen[entry.hash] = self._by_seq[entry.seq] = entry
-        for used in _uses(facts):
-            self._used.setdefault(used, entry.seq)
+        for consumed in _uses(facts):
+            self._used.setdefault(consumed, entry.seq)
         created = after_entry(self._created.pop(entry.model or "", None), entry)
         if created is not None:
             self._created[entry.model or ""] = created
@@ -97,9 +97,9 @@ class _Account:
                 yield f"it is about the registry of ledger {about.registry[:40]}, not of this one"
             if about.name != entry.model:
                 yield "it is about another model than the one it is recorded for"
-        for used in _uses(facts):
-            if used in self._used:
-                yield f"it uses {used[:12]}, which entry {self._used[used]} has used already"
+        for consumed in _uses(facts):
+            if consumed in self._used:
+                yield f"it uses {consumed[:12]}, which entry {self._used[consumed]} has used already"
         if isinstance(facts, Intent):
             yield from self._of_intent(facts)
             yield from self._of_creation(facts, self._created.get(entry.model or "", CreationOnRecord()))
@@ -118,14 +118,14 @@ class _Account:
                 yield f"it says that entry {facts.seq} was anchored with a hash that this entry does not have"
 
     def _of_intent(self, facts: Intent) -> Iterator[str]:
-        """What it consumes must be decisions on exactly the same change."""
+        """The approvals and waivers of an intent must be about exactly the same change."""
         for kind, hashes in ((Approval, facts.approvals), (Waiver, facts.waivers)):
             if len(set(hashes)) != len(hashes):
                 yield f"it counts the same {kind.__name__.lower()} twice"
-            for used in hashes:
-                decision = self._seen.get(used)
+            for digest in hashes:
+                decision = self._seen.get(digest)
                 if decision is None or not isinstance(decision.facts, kind):
-                    yield f"it counts {used[:12]}, which is no earlier {kind.__name__.lower()}"
+                    yield f"it counts {digest[:12]}, which is no earlier {kind.__name__.lower()}"
                 elif decision.facts.binding != facts.binding:
                     yield f"it counts the {kind.__name__.lower()} of entry {decision.seq}, which is about something else"
 
@@ -139,20 +139,20 @@ class _Account:
             yield f"it is about a version {version} that was created at another time than the one in earlier entries"
 
     def _of_promotion(self, entry: Entry, facts: Promotion) -> Iterator[str]:
-        """It must do what its intent said."""
+        """A promotion must do what its intent said."""
         intent = self._seen.get(facts.intent)
         if intent is None or not isinstance(intent.facts, Intent | Emergency):
             yield "it names no earlier intent"
             return
         binding = intent.facts.binding
-        done = (entry.model, facts.alias, facts.from_version, facts.to_version, facts.to_digest)
-        if done != (intent.model, binding.alias, binding.from_version, binding.to_version, binding.to_digest):
+        move = (entry.model, facts.alias, facts.from_version, facts.to_version, facts.to_digest)
+        if move != (intent.model, binding.alias, binding.from_version, binding.to_version, binding.to_digest):
             yield f"it is not what entry {intent.seq} intended"
         moved = self._moved.get((entry.model, facts.alias), 0)
         if moved > intent.seq and facts.intent not in self._used:
             yield f"entry {moved} had overtaken the intent of entry {intent.seq}"
-        named = {"actor", "authenticated_by"} & facts.model_fields_set
-        if named and (facts.actor, facts.authenticated_by) != (intent.facts.actor, intent.facts.authenticated_by):
+        actor_fields = {"actor", "authenticated_by"} & facts.model_fields_set
+        if actor_fields and (facts.actor, facts.authenticated_by) != (intent.facts.actor, intent.facts.authenticated_by):
             yield f"it names another actor than entry {intent.seq}, which it completes"
         if facts.completed_by is not None and facts.completed != "after a crash":
             yield "it was completed at once, and yet names somebody who finished it after a crash"
@@ -185,20 +185,20 @@ class CreationOnRecord:
 
 def creations_on_record(entries: Iterable[Entry]) -> dict[str, CreationOnRecord]:
     """All models with an intent or adoption on record, those of the newest entries first."""
-    known: dict[str, CreationOnRecord] = {}
+    records: dict[str, CreationOnRecord] = {}
     for entry in entries:
         if entry.event in _EVENTS and entry.model is not None:
-            after = after_entry(known.pop(entry.model, None), entry)
+            after = after_entry(records.pop(entry.model, None), entry)
             if after is not None:
-                known[entry.model] = after
-    return dict(reversed(known.items()))
+                records[entry.model] = after
+    return dict(reversed(records.items()))
 
 
 def after_entry(before: CreationOnRecord | None, entry: Entry) -> CreationOnRecord | None:
-    """What is known of a model after one more entry of its chain; None if nothing is.
+    """When a model was created, after one more entry of its chain; None if nothing is known.
 
-    Whoever adopts that there is nothing, where the registry has no such model, says that the model is gone. A model that was
-    created again has its versions anew.
+    An adoption without a version, where the registry has no such model, says that the model is gone. A model that was
+    created again has new versions.
     """
     facts = entry.facts
     if not isinstance(facts, Intent | Adoption):
@@ -208,8 +208,8 @@ def after_entry(before: CreationOnRecord | None, entry: Entry) -> CreationOnReco
     if version is None and model_at is None:
         return None
     before = before or CreationOnRecord()
-    again = model_at is not None and before.created_at not in (None, model_at)
-    versions = {} if again else dict(before.versions)
+    is_new = model_at is not None and before.created_at not in (None, model_at)
+    versions = {} if is_new else dict(before.versions)
     if version is not None and version_at is not None:
         versions[version] = version_at
     return CreationOnRecord(before.created_at if model_at is None else model_at, version or before.newest, versions)

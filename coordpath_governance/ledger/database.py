@@ -95,8 +95,8 @@ class Database:
         except NoSuchModuleError as error:
             raise UsageError(f"the ledger '{self.shown}': no such driver; use postgresql+psycopg://") from error
         except ArgumentError as error:
-            said = self._address.without_secrets(str(error))[:_SHOWN]
-            raise UsageError(f"the ledger '{self.shown}': {said}") from None
+            reason = self._address.without_secrets(str(error))[:_SHOWN]
+            raise UsageError(f"the ledger '{self.shown}': {reason}") from None
         except ModuleNotFoundError as error:
             raise LedgerError(
                 f"the ledger '{self.shown}' needs {error.name}: pip install 'coordpath-governance[postgres]'"
@@ -114,8 +114,8 @@ class Database:
         except IntegrityError:
             raise
         except SQLAlchemyError as error:
-            said = " ".join(str(getattr(error, "orig", None) or error).split())
-            raise LedgerError(f"the ledger '{self.shown}': {self._address.without_secrets(said)[:_SHOWN]}") from None
+            reason = " ".join(str(getattr(error, "orig", None) or error).split())
+            raise LedgerError(f"the ledger '{self.shown}': {self._address.without_secrets(reason)[:_SHOWN]}") from None
 
 
 def _take_over_transactions(connection: Any, _record: object) -> None:  # noqa: ANN401 - a DB-API connection
@@ -193,6 +193,6 @@ def _check_postgresql(url: URL) -> None:
     if "@" in (url.host or "") or "@" in (url.database or ""):
         raise UsageError("the ledger's URL has more than one '@': write one that belongs to a password as %40, a '/' as %2F")
     ports = [str(url.port)] if url.port is not None else []
-    ports += [port for given in url.normalized_query.get("port", ()) for port in given.split(",") if port]
+    ports += [port for listed in url.normalized_query.get("port", ()) for port in listed.split(",") if port]
     if not all(port.isdecimal() and 1 <= int(port) <= _LARGEST_PORT for port in ports):
-        raise UsageError(f"the ledger's URL has a port that is none: give a number from 1 to {_LARGEST_PORT}")
+        raise UsageError(f"the ledger's URL names what is not a port: give a number from 1 to {_LARGEST_PORT}")

@@ -1,10 +1,10 @@
-"""Who vouches for the coefficients of a version that nobody can read. Pure, so that a gate and an audit count alike."""
+"""Who vouches for the coefficients of a version that cannot be read. Gate and audit use the same functions."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import ModelReadError
@@ -18,17 +18,20 @@ from coordpath_governance.models.formats import DECLARED_FORMAT, format_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
 
-__all__ = ["Vouched", "declared_model", "declared_sides", "vouched", "vouched_sides"]
+__all__ = ["Side", "Vouched", "declared_model", "declared_sides", "side_of", "vouched", "vouched_sides"]
+
+Side = Literal["champion", "candidate"]
+"""One of the two models of a report."""
 
 _UNKNOWN_AUTHOR = 2
-"""So many people vouch for a version of which nobody knows who registered it."""
+"""How many people have to vouch for a version if nobody knows who registered it."""
 
 
 @dataclass(frozen=True)
 class Vouched:
     """What was declared last by somebody who counts, and everybody whose last word is the same, by name.
 
-    ``signed`` is each person's name and newest such entry. ``missing``: so many more people have to vouch for it.
+    ``signed`` is each person's name and newest such entry. ``missing``: how many more people have to vouch for it.
     """
 
     coefficients: str
@@ -42,7 +45,7 @@ class Vouched:
 
 
 def vouched(
-    chain: Iterable[Entry], keys: KeyRing, roles: Collection[str], registry: str, name: str, version: str, digest: str
+    chain: Iterable[Entry], keys: KeyRing, roles: Collection[str], *, registry: str, name: str, version: str, digest: str
 ) -> Vouched | None:
     """The newest declaration that counts for a version of these files; a newer one of other coefficients replaces it.
 
@@ -60,17 +63,17 @@ def vouched(
             continue
         if (facts.registry, facts.name, facts.version, facts.digest) != subject:
             continue
-        known = keys.keys.get(entry.key)
-        if known is None or known.revoked is not None or set(known.facts.roles).isdisjoint(roles):
+        signer = keys.keys.get(entry.key)
+        if signer is None or signer.revoked is not None or set(signer.facts.roles).isdisjoint(roles):
             continue
-        who = person(known.facts.owner)
+        who = person(signer.facts.owner)
         if author is None or person(author) != who:
             last.pop(who, None)
-            last[who] = (known.facts.owner, entry, facts.coefficients)
+            last[who] = (signer.facts.owner, entry, facts.coefficients)
     if not last:
         return None
     newest = next(reversed(last.values()))[2]
-    signed = tuple((owner, entry) for _, (owner, entry, said) in sorted(last.items()) if said == newest)
+    signed = tuple((owner, entry) for _, (owner, entry, declared) in sorted(last.items()) if declared == newest)
     needed = 1 if author is not None else _UNKNOWN_AUTHOR
     return Vouched(newest, signed, max(0, needed - len(signed)))
 
@@ -84,12 +87,15 @@ def declared_model(content: bytes, where: str) -> LinearModel:
     return model
 
 
-def declared_sides(document: ChangeReportDocument) -> dict[str, str]:
+def declared_sides(document: ChangeReportDocument) -> dict[Side, str]:
     """The versions of a report whose coefficients are declared, and the SHA-256 of what is declared of each.
 
     The digest is empty where the report's own account of a model cannot be read; nobody can have vouched for that.
     """
-    models = {"champion": document.models.get("champion"), "candidate": document.models.get("candidate")}
+    models: dict[Side, dict[str, Any] | None] = {
+        "champion": document.models.get("champion"),
+        "candidate": document.models.get("candidate"),
+    }
     return {
         who: _stated(model)
         for who, model in models.items()
@@ -106,21 +112,24 @@ def _stated(model: dict[str, Any]) -> str:
 
 def vouched_sides(
     document: ChangeReportDocument, chain: Sequence[Entry], keys: KeyRing, roles: Collection[str], registry: str
-) -> dict[str, Vouched]:
+) -> dict[Side, Vouched]:
     """Of the declared versions of a report those for which somebody vouches, for exactly what the report states.
 
     Of some of them a person may be ``missing`` still.
     """
-    found = {}
+    sides = {}
     for who, coefficients in declared_sides(document).items():
-        side = _side(document, who)
+        side = side_of(document, who)
         if side is None or side.name is None or side.version is None or side.digest is None:
             continue
-        one = vouched(chain, keys, roles, registry, side.name, side.version, side.digest)
-        if one is not None and one.coefficients == coefficients:
-            found[who] = one
-    return found
+        vouched_side = vouched(
+            chain, keys, roles, registry=registry, name=side.name, version=side.version, digest=side.digest
+        )
+        if vouched_side is not None and vouched_side.coefficients == coefficients:
+            sides[who] = vouched_side
+    return sides
 
 
-def _side(document: ChangeReportDocument, who: str) -> VersionFacts | None:
+def side_of(document: ChangeReportDocument, who: Side) -> VersionFacts | None:
+    """The champion or the candidate of a report, as ``who`` says; None for the champion of a first version."""
     return document.subject.champion if who == "champion" else document.subject.candidate

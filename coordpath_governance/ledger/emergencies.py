@@ -1,6 +1,7 @@
-"""Emergency rollbacks: whether one was allowed, how far its review has come, and what stood under the alias before.
+"""Emergency rollbacks: whether one was allowed, how far its review is, and what had the alias before.
 
-Pure: gate, sweep, pages and audit count alike. The entry of a rollback keeps the signature of the person who did it.
+Gate, sweep, pages and audit use the same functions, which need entries only. The entry of a rollback keeps the signature
+of the person who did it.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from coordpath_governance.policy.terms import SERVICE
 
 __all__ = [
     "EmergencyState",
-    "Stood",
+    "PastStanding",
     "emergencies",
     "emergency_objections",
     "open_emergencies",
+    "past_standings",
     "rejected_since",
     "reviewers",
-    "stood_before",
-    "what_stood",
+    "standing_before",
 ]
 
 _SLACK = timedelta(minutes=5)
@@ -46,46 +47,46 @@ _LONGEST = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
-class Stood:
-    """A version with its files' digest, since entry ``seq``; no version where an adoption said that nothing stands there."""
+class PastStanding:
+    """A version that had an alias since entry ``seq``, and its files' digest. No version: an adoption said so."""
 
     version: str | None
     digest: str | None
     seq: int
 
 
-def what_stood(chain: Iterable[Entry], alias: str) -> tuple[Stood, ...]:
-    """What stands under an alias, last, and what it replaced, one after the other; empty if nothing ever stood there.
+def past_standings(chain: Iterable[Entry], alias: str) -> tuple[PastStanding, ...]:
+    """The versions that had an alias, oldest first; the last one has it now. Empty if no version ever had it.
 
-    Whoever goes back to a version with the same files, through the gate, in an emergency or by an adoption, takes back all
-    that came after it: those versions are not among them any more, and no emergency rollback leads to them.
+    Going back to a version with the same files (through the gate, in an emergency or by an adoption) removes the versions
+    that came after it from the list. No emergency rollback leads to those.
     """
-    stood: list[Stood] = []
+    standings: list[PastStanding] = []
     for entry in chain:
         facts = entry.facts
         if isinstance(facts, Promotion) and facts.alias == alias:
-            now = Stood(facts.to_version, facts.to_digest, entry.seq)
+            now = PastStanding(facts.to_version, facts.to_digest, entry.seq)
         elif isinstance(facts, Adoption) and facts.alias == alias:
-            now = Stood(facts.version, facts.digest, entry.seq)
+            now = PastStanding(facts.version, facts.digest, entry.seq)
         else:
             continue
-        again = [at for at, each in enumerate(stood) if (each.version, each.digest) == (now.version, now.digest)]
-        stood = [*(stood[: again[0]] if again else stood), now]
-    return tuple(stood)
+        earlier = [at for at, each in enumerate(standings) if (each.version, each.digest) == (now.version, now.digest)]
+        standings = [*(standings[: earlier[0]] if earlier else standings), now]
+    return tuple(standings)
 
 
-def stood_before(chain: Iterable[Entry], alias: str) -> Stood | None:
-    """The version that what stands under an alias replaced; None if there was none."""
-    stood = what_stood(chain, alias)
-    return stood[-2] if len(stood) > 1 and stood[-2].version is not None else None
+def standing_before(chain: Iterable[Entry], alias: str) -> PastStanding | None:
+    """The version that had the alias before the one that has it now; None if there was none."""
+    standings = past_standings(chain, alias)
+    return standings[-2] if len(standings) > 1 and standings[-2].version is not None else None
 
 
 @dataclass(frozen=True)
 class EmergencyState:
-    """One emergency rollback. ``missing``: places of reviewers still open; ``rejected_by``: who said no, and why.
+    """One emergency rollback. ``missing``: reviewers still needed; ``rejected_by``: who rejected it, and why.
 
-    ``moved_on``: another promotion put something else under the alias since. Not ``carried_out``: it was left unfinished,
-    and then somebody took another version under guard, or promoted one.
+    ``moved_on``: another version was promoted to the alias since. ``carried_out`` is False if the rollback was left
+    unfinished and then another version was adopted or promoted.
     """
 
     entry: Entry
@@ -98,7 +99,7 @@ class EmergencyState:
 
     @property
     def status(self) -> Literal["to be reviewed", "approved", "rejected", "not carried out"]:
-        """What its reviewers have said so far; nobody has to review what never happened."""
+        """The state of the review. A rollback that was not carried out needs none."""
         if not self.carried_out:
             return "not carried out"
         if self.approved:
@@ -107,11 +108,11 @@ class EmergencyState:
 
     @property
     def settled(self) -> bool:
-        """Whether nobody has to do anything: it never happened, was approved, or rejected and another promotion followed."""
+        """Whether nothing is left to do: not carried out, approved, or rejected and followed by another promotion."""
         return not self.carried_out or self.approved or (bool(self.rejected_by) and self.moved_on)
 
     def sentence(self, now: str) -> str:
-        """What it is and what is still to be done, at the time ``now`` (ISO 8601)."""
+        """The rollback, and what is still to be done, in one sentence; ``now`` is the time (ISO 8601)."""
         binding = self.facts.binding
         what = (
             f"emergency rollback of {self.entry.at[:10]} by {self.facts.actor} "
@@ -143,12 +144,12 @@ def emergencies(chain: Sequence[Entry], blobs: Mapping[str, bytes], keys: KeyRin
 
 
 def open_emergencies(chain: Sequence[Entry], blobs: Mapping[str, bytes], keys: KeyRing) -> tuple[EmergencyState, ...]:
-    """Those of which somebody still has to do something."""
+    """The emergency rollbacks that are not settled."""
     return tuple(each for each in emergencies(chain, blobs, keys) if not each.settled)
 
 
 def reviewers(policy: Policy) -> tuple[Place, ...]:
-    """Who reviews an emergency: those whom the most severe class asks for, at least one person who approves anything."""
+    """Who reviews an emergency: the approvers of the most severe class, and at least one person who may approve a change."""
     places = places_for(policy, policy.materiality[0].approvals, author_known=True)
     if places:
         return places
@@ -159,7 +160,7 @@ def reviewers(policy: Policy) -> tuple[Place, ...]:
 def _state(
     entry: Entry, facts: Emergency, later: Sequence[Entry], blobs: Mapping[str, bytes], keys: KeyRing
 ) -> EmergencyState:
-    """Whoever did it has no say. Once enough people have approved it, that stands."""
+    """The person who rolled back may not review. Once enough people have approved, the approval is final."""
     moved_on, carried_out = _moved_on(entry, facts, later), _carried_out(entry, facts, later)
     policy = kept_policy(blobs, facts.binding.policy)
     places = () if policy is None else reviewers(policy)
@@ -167,27 +168,47 @@ def _state(
     newest: dict[str, tuple[Entry, EmergencyReview]] = {}
     filled: dict[int, str] = {}
     for each, review in _reviews(entry, later):
-        known = keys.keys.get(each.key)
-        if known is None or roles.isdisjoint(known.facts.roles) or person(known.facts.owner) == person(facts.actor):
+        reviewer = keys.keys.get(each.key)
+        if reviewer is None or roles.isdisjoint(reviewer.facts.roles) or person(reviewer.facts.owner) == person(facts.actor):
             continue
-        newest[person(known.facts.owner)] = (each, review)
+        newest[person(reviewer.facts.owner)] = (each, review)
         yes = {
-            who: frozenset(keys.keys[one.key].facts.roles)
-            for who, (one, said) in newest.items()
-            if said.decision == "approve" and _active(keys, one.key, each.seq)
+            who: frozenset(keys.keys[reviewed.key].facts.roles)
+            for who, (reviewed, opinion) in newest.items()
+            if opinion.decision == "approve" and _active(keys, reviewed.key, each.seq)
         }
         filled = fill(places, yes)
-        if len(filled) == len(places) and all(said.decision == "approve" for _, said in newest.values()):
-            return EmergencyState(entry, facts, True, (), (), moved_on, carried_out)
+        if len(filled) == len(places) and all(opinion.decision == "approve" for _, opinion in newest.values()):
+            return EmergencyState(
+                entry,
+                facts,
+                approved=True,
+                missing=(),
+                rejected_by=(),
+                moved_on=moved_on,
+                carried_out=carried_out,
+            )
     missing = tuple(place for at, place in enumerate(places) if at not in filled)
     rejected = tuple(
-        f"{keys.keys[one.key].facts.owner}: {said.comment}" for one, said in newest.values() if said.decision == "reject"
+        f"{keys.keys[reviewed.key].facts.owner}: {opinion.comment}"
+        for reviewed, opinion in newest.values()
+        if opinion.decision == "reject"
     )
-    return EmergencyState(entry, facts, False, missing, rejected, moved_on, carried_out)
+    return EmergencyState(
+        entry,
+        facts,
+        approved=False,
+        missing=missing,
+        rejected_by=rejected,
+        moved_on=moved_on,
+        carried_out=carried_out,
+    )
 
 
-def rejected_since(chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing, before: Stood) -> str | None:
-    """Who said no to this version since it last stood there, and has not thought again; None if nobody."""
+def rejected_since(
+    chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing, before: PastStanding
+) -> str | None:
+    """Who rejected this version since it last had the alias, and has not approved it later; None if nobody did."""
     for state in states:
         if state.status == "rejected" and state.facts.binding.to_version == before.version:
             return f"by {'; '.join(state.rejected_by)}"
@@ -203,13 +224,13 @@ def rejected_since(chain: Sequence[Entry], states: Sequence[EmergencyState], key
 
 
 def _carried_out(entry: Entry, facts: Emergency, later: Sequence[Entry]) -> bool:
-    """Whether it put its version there, as far as the ledger can tell: no, if what came next there is something else."""
+    """Whether the rollback set the alias, as far as the ledger can tell: not if the next move there is another one."""
     for each in later:
-        said = each.facts
-        if isinstance(said, Promotion) and said.alias == facts.binding.alias:
-            return said.intent == entry.hash
-        if isinstance(said, Adoption) and said.alias == facts.binding.alias:
-            return said.version == facts.binding.to_version
+        move = each.facts
+        if isinstance(move, Promotion) and move.alias == facts.binding.alias:
+            return move.intent == entry.hash
+        if isinstance(move, Adoption) and move.alias == facts.binding.alias:
+            return move.version == facts.binding.to_version
     return True
 
 
@@ -221,12 +242,12 @@ def _reviews(entry: Entry, later: Sequence[Entry]) -> Iterator[tuple[Entry, Emer
 
 
 def _active(keys: KeyRing, key: str, seq: int) -> bool:
-    known = keys.keys[key]
-    return known.revoked is None or known.revoked > seq
+    signer = keys.keys[key]
+    return signer.revoked is None or signer.revoked > seq
 
 
 def _moved_on(entry: Entry, facts: Emergency, later: Sequence[Entry]) -> bool:
-    """Whether something else was promoted since; the rollback's own entry of being done is not that."""
+    """Whether another version was promoted since; the promotion entry of the rollback itself does not count."""
     promoted = [f for each in later if isinstance(f := each.facts, Promotion) and f.alias == facts.binding.alias]
     return any(each.intent != entry.hash for each in promoted)
 
@@ -239,14 +260,14 @@ def emergency_objections(
     keys: KeyRing,
     in_force: Collection[str],
 ) -> Iterator[str]:
-    """Everything that an emergency rollback lacks, from what had been recorded before it.
+    """Why an emergency rollback was not allowed, from the entries before it.
 
     ``chain`` are the earlier entries of its model, ``keys`` those known by then, ``in_force`` the SHA-256 of the policies.
     """
     people = {
-        known.facts.id: known.public
-        for known in keys.keys.values()
-        if known.revoked is None and SERVICE not in known.facts.roles
+        owned.facts.id: owned.public
+        for owned in keys.keys.values()
+        if owned.revoked is None and SERVICE not in owned.facts.roles
     }
     try:
         request, key = open_request(facts.envelope, "its request", people)
@@ -269,8 +290,8 @@ def _of_request(entry: Entry, facts: Emergency, request: PromotionRequest, signe
     if person(owner) != person(facts.actor):
         yield f"it names {facts.actor}, but {owner} signed it"
     binding, wish = facts.binding, request.emergency
-    asked = (request.registry, request.name, request.version, request.alias, request.nonce)
-    if asked != (binding.registry, binding.name, binding.to_version, binding.alias, facts.request):
+    requested = (request.registry, request.name, request.version, request.alias, request.nonce)
+    if requested != (binding.registry, binding.name, binding.to_version, binding.alias, facts.request):
         yield f"{owner} signed a request for something else"
     if wish is None or (wish.from_version, wish.reason) != (binding.from_version, facts.reason):
         yield f"{owner} signed no request for this emergency rollback"
@@ -280,7 +301,7 @@ def _of_request(entry: Entry, facts: Emergency, request: PromotionRequest, signe
 
 
 def _of_policy(entry: Entry, facts: Emergency, policy: Policy | None, signer: KnownKey) -> Iterator[str]:
-    """Its policy must allow it to somebody with a role of the key that signed; a lost policy is told of elsewhere."""
+    """Its policy must allow it to somebody with a role of the key that signed; the audit reports a lost policy elsewhere."""
     binding = facts.binding
     if policy is None:
         return
@@ -298,10 +319,10 @@ def _of_policy(entry: Entry, facts: Emergency, policy: Policy | None, signer: Kn
 
 
 def _of_versions(facts: Emergency, chain: Sequence[Entry], states: Sequence[EmergencyState], keys: KeyRing) -> Iterator[str]:
-    """Away from what stood there, to what it had replaced, with the files of that time."""
+    """It must lead from the version that had the alias to the one that had it before, with the files of that time."""
     binding = facts.binding
-    stood, before = what_stood(chain, binding.alias), stood_before(chain, binding.alias)
-    if not stood or (stood[-1].version, stood[-1].digest) != (binding.from_version, binding.from_digest):
+    standings, before = past_standings(chain, binding.alias), standing_before(chain, binding.alias)
+    if not standings or (standings[-1].version, standings[-1].digest) != (binding.from_version, binding.from_digest):
         yield f"version {binding.from_version} was not what stood there"
     if before is None or (before.version, before.digest) != (binding.to_version, binding.to_digest):
         yield f"version {binding.to_version} is not what stood there before"
@@ -313,6 +334,6 @@ def _of_versions(facts: Emergency, chain: Sequence[Entry], states: Sequence[Emer
             yield f"version {binding.to_version} was rejected since it stood there, {no}"
 
 
-def _retires(entry: Entry, stood: Stood) -> bool:
+def _retires(entry: Entry, standing: PastStanding) -> bool:
     facts = entry.facts
-    return isinstance(facts, VersionRetired) and facts.version == stood.version and entry.seq > stood.seq
+    return isinstance(facts, VersionRetired) and facts.version == standing.version and entry.seq > standing.seq

@@ -1,6 +1,7 @@
-"""Was a promotion entitled to happen? From entries and kept documents alone: whoever has the service key cannot say so.
+"""Was a promotion allowed? Answered from entries and kept documents; a signature of the service is not enough.
 
-Rules are not judged anew: what counts is what people signed, for a policy that was in force, about a report that is there.
+Rules are not judged again. What counts is what people signed, under a policy that was in force, about a report that is
+kept.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from coordpath_governance.errors import PolicyError, ReportFormatError
 from coordpath_governance.ledger.adoption import misstated
 from coordpath_governance.ledger.authors import author_of
 from coordpath_governance.ledger.declarations import declared_sides, vouched_sides
-from coordpath_governance.ledger.emergencies import emergency_objections, what_stood
+from coordpath_governance.ledger.emergencies import emergency_objections, past_standings
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import (
     Adoption,
@@ -46,14 +47,14 @@ from coordpath_governance.rendering.change_report import ChangeReport
 __all__ = ["unentitled"]
 
 _SLACK = timedelta(minutes=5)
-"""The guard reads the time, then waits for its turn to write."""
+"""The guard reads the time first, and may then wait for other writers."""
 
 _ROUNDING = timedelta(seconds=1)
 _DIGITS = 12
 
 
 def unentitled(entries: Iterable[Entry], blobs: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
-    """Numbers of entries with what is wrong: promotions nobody was entitled to, entries other than the policy they adopt."""
+    """Numbers of entries that were not allowed, and why: promotions, rollbacks, and adoptions that misstate their policy."""
     record = _Record(blobs)
     for entry in entries:
         facts = entry.facts
@@ -70,7 +71,7 @@ def unentitled(entries: Iterable[Entry], blobs: Mapping[str, bytes]) -> Iterator
 
 
 class _Record:
-    """What had been recorded by the time of an entry."""
+    """The entries before the one that is checked."""
 
     def __init__(self, blobs: Mapping[str, bytes]) -> None:
         self._blobs = blobs
@@ -91,12 +92,12 @@ class _Record:
             self._in_force.pop(facts.name, None)
 
     def emergency_objections(self, entry: Entry, facts: Emergency) -> Iterator[str]:
-        """Everything that an emergency rollback lacks."""
+        """Why an emergency rollback was not allowed."""
         chain, in_force = self._chains.get(entry.model, []), frozenset(self._in_force.values())
         yield from emergency_objections(entry, facts, chain, self._blobs, self._keys, in_force)
 
     def objections(self, entry: Entry, intent: Intent) -> Iterator[str]:
-        """Everything that an intent lacks; of documents that are missing or changed the audit tells elsewhere."""
+        """Why a promotion was not allowed. Documents that are missing or changed are reported elsewhere in the audit."""
         binding, chain = intent.binding, self._chains.get(entry.model, [])
         if binding.policy not in self._in_force.values():
             yield f"its policy {binding.policy[:_DIGITS]} was not in force"
@@ -120,13 +121,15 @@ class _Record:
         yield from self._of_decisions(entry, intent, policy, chain)
 
     def _of_champion(self, binding: Binding, chain: Sequence[Entry]) -> Iterator[str]:
-        """It must be what stood there; taken from a report only as one made from its files has it."""
-        stood = what_stood(chain, binding.alias)
-        if stood and (binding.from_version, binding.from_digest) != (stood[-1].version, stood[-1].digest):
-            was = f"version {stood[-1].version}" if stood[-1].version is not None else "nothing"
+        """The champion must be the version that had the alias. Recalled coefficients must be in a report there."""
+        standings = past_standings(chain, binding.alias)
+        if standings and (binding.from_version, binding.from_digest) != (standings[-1].version, standings[-1].digest):
+            was = f"version {standings[-1].version}" if standings[-1].version is not None else "nothing"
             yield f"it is not a change of what stood there, which was {was} by the ledger"
-        stated = self._recalled(binding)
-        if stated is not None and not is_kept(chain, self._blobs, binding.from_version, binding.from_digest, stated):
+        recalled = self._recalled(binding)
+        if recalled is not None and not is_kept(
+            chain, self._blobs, version=binding.from_version, digest=binding.from_digest, stated=recalled
+        ):
             yield "its report takes the champion's coefficients from the ledger, and no earlier report there has them"
 
     def _recalled(self, binding: Binding) -> Mapping[str, Any] | None:
@@ -157,7 +160,7 @@ class _Record:
         return content if content is not None and sha256_hex(content) == digest else None
 
     def _rejections(self, binding: Binding, chain: Sequence[Entry]) -> Iterator[str]:
-        """A person's newest word on exactly this change counts."""
+        """The newest decision of each person on exactly this change counts."""
         newest: dict[str, Entry] = {}
         for entry in chain:
             facts = entry.facts
@@ -168,7 +171,7 @@ class _Record:
                 yield f"{self._keys.keys[entry.key].facts.owner} had rejected it in entry {entry.seq}"
 
     def _of_class(self, intent: Intent, policy: Policy) -> Iterator[str]:
-        """A change may not be taken for a milder one than its report tells, nor for a validation that it was not."""
+        """The class must not be milder than the report says, and must count as a full validation only if it is one."""
         kind = _class(policy, intent.materiality)
         if kind is None:
             yield f"its policy has no class '{intent.materiality[:80]}'"
@@ -185,37 +188,37 @@ class _Record:
             yield f"its report {intent.binding.report[:_DIGITS]} cannot be read: {error}"
             return
         document = document.model_copy(update={"facts": policy.merged_facts(document.facts)})
-        told = class_of(policy.materiality, document)
-        if policy.materiality.index(told) < policy.materiality.index(kind):
-            yield f"it is counted as '{kind.class_}', but by its report it is of class '{told.class_}'"
+        reported_class = class_of(policy.materiality, document)
+        if policy.materiality.index(reported_class) < policy.materiality.index(kind):
+            yield f"it is counted as '{kind.class_}', but by its report it is of class '{reported_class.class_}'"
 
     def _of_decisions(self, entry: Entry, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> Iterator[str]:
-        """Enough different people, none of them the author, whose word counted at that time."""
+        """There must be enough approvals, by different people, none of them the author, that were valid at that time."""
         decisions = {each.hash: each for each in chain}
         author = author_of(chain, intent.binding.to_version, intent.model_created_at, intent.version_created_at)
         moved = _last_move(chain, intent.binding.alias)
         people: dict[str, frozenset[str]] = {}
         waived = self._waived(intent, decisions)
-        for used in (*intent.approvals, *intent.waivers):
-            decision = decisions.get(used)
+        for digest in (*intent.approvals, *intent.waivers):
+            decision = decisions.get(digest)
             facts = decision.facts if decision is not None else None
             if decision is None or not isinstance(facts, Approval | Waiver) or facts.binding != intent.binding:
                 continue
-            known = self._keys.keys[decision.key]
+            signer = self._keys.keys[decision.key]
             terms = policy.approvals if isinstance(facts, Approval) else policy.waivers
             what = f"the {decision.event} of entry {decision.seq}"
-            faults = [*_faults(entry, decision, facts, known, terms.longest_days, author)]
+            faults = [*_faults(entry, decision, facts, signer, terms.longest_days, author)]
             if decision.seq < moved:
                 faults.append(f"it was given before entry {moved} moved the alias")
             if isinstance(facts, Waiver):
-                if set(known.facts.roles).isdisjoint(policy.waivers.roles):
-                    faults.append(f"the policy does not let {known.facts.owner} waive rules")
-            elif person(known.facts.owner) in waived.values():
-                faults.append(f"{known.facts.owner} waived a rule of it")
-            elif person(known.facts.owner) in people:
-                faults.append(f"{known.facts.owner} is counted twice")
+                if set(signer.facts.roles).isdisjoint(policy.waivers.roles):
+                    faults.append(f"the policy does not let {signer.facts.owner} waive rules")
+            elif person(signer.facts.owner) in waived.values():
+                faults.append(f"{signer.facts.owner} waived a rule of it")
+            elif person(signer.facts.owner) in people:
+                faults.append(f"{signer.facts.owner} is counted twice")
             elif not faults:
-                people[person(known.facts.owner)] = frozenset(known.facts.roles)
+                people[person(signer.facts.owner)] = frozenset(signer.facts.roles)
             yield from (f"{what} did not count: {fault}" for fault in faults)
         kind = _class(policy, intent.materiality)
         needs: Sequence[Need] = kind.approvals if kind else ()
@@ -239,18 +242,18 @@ class _Record:
             yield f"it lacks approvals: its policy asks for {len(places)}, and {filled} counted"
 
     def _waived(self, intent: Intent, decisions: Mapping[str, Entry]) -> dict[str, str]:
-        """The rules that it uses waivers of, and who signed them: who takes responsibility for a rule approves nothing."""
-        used = (decisions[each] for each in intent.waivers if each in decisions)
+        """The rules that the promotion uses waivers of, and who signed these. They may not approve too."""
+        waivers = (decisions[each] for each in intent.waivers if each in decisions)
         return {
             facts.rule: person(self._keys.keys[entry.key].facts.owner)
-            for entry in used
+            for entry in waivers
             if isinstance(facts := entry.facts, Waiver) and facts.binding == intent.binding
         }
 
     def _unvouched(self, intent: Intent, policy: Policy, chain: Sequence[Entry]) -> str:
-        """The versions whose coefficients were declared and that too few entitled had vouched for; empty if there are none.
+        """The versions with declared coefficients for which too few people vouched; empty if there are none.
 
-        Only under a policy that says who may vouch: before there were such policies, the gate did not ask.
+        Checked only under a policy that says who may vouch. Under older policies the gate did not ask.
         """
         content = self._document(intent.binding.report) if policy.declarations.roles else None
         if content is None:
@@ -270,12 +273,12 @@ def _last_move(chain: Sequence[Entry], alias: str) -> int:
 
 
 def _faults(
-    entry: Entry, decision: Entry, facts: Approval | Waiver, known: KnownKey, longest_days: float, author: str | None
+    entry: Entry, decision: Entry, facts: Approval | Waiver, signer: KnownKey, longest_days: float, author: str | None
 ) -> Iterator[str]:
     """Why a decision did not count when ``entry`` used it."""
-    who, expires = known.facts.owner, moment(facts.expires)
-    if known.revoked is not None:
-        yield f"the key of {who} was revoked by entry {known.revoked}"
+    who, expires = signer.facts.owner, moment(facts.expires)
+    if signer.revoked is not None:
+        yield f"the key of {who} was revoked by entry {signer.revoked}"
     if expires + _SLACK <= moment(entry.at):
         yield f"it had expired at {facts.expires}"
     if expires - moment(decision.at) > timedelta(days=longest_days) + _ROUNDING:
@@ -299,8 +302,8 @@ def _reports(entry: Entry, binding: Binding) -> bool:
     facts = entry.facts
     if not isinstance(facts, ReportMade):
         return False
-    told = (facts.report, facts.version, facts.candidate_digest)
-    if told != (binding.report, binding.to_version, binding.to_digest):
+    reported = (facts.report, facts.version, facts.candidate_digest)
+    if reported != (binding.report, binding.to_version, binding.to_digest):
         return False
-    known = (binding.from_version if binding.from_digest is not None else None, binding.from_digest)
-    return (facts.champion, facts.champion_digest) == known
+    champion = (binding.from_version if binding.from_digest is not None else None, binding.from_digest)
+    return (facts.champion, facts.champion_digest) == champion

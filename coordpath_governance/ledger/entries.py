@@ -1,6 +1,6 @@
 """One entry of the ledger: an event, its place in the global chain and in its model's, and the signature over all of it.
 
-It is read back from the bytes that were stored or exported, and from nothing that only means the same.
+An entry is read from exactly the bytes that were stored or exported.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class Entry:
 
     @cached_property
     def hash(self) -> str:
-        """What the next entry names."""
+        """The SHA-256 of the payload, which the next entry names."""
         return sha256_hex(self.payload)
 
     @cached_property
     def facts(self) -> Body:
-        """The body as the document of its event; pydantic's ValidationError if it is none."""
+        """The body as the document of its event; raises pydantic's ValidationError if it does not fit."""
         return EVENTS[self.event].model_validate(self.body)
 
     def check(self, key: PublicKey) -> None:
@@ -103,10 +103,10 @@ class _EntryDocument(ClosedDocument, strict=True):
 
 
 def read_entry(payload: bytes, signature: str, where: str) -> Entry:
-    """The entry whose canonical bytes these are; `LedgerError` beginning with ``where`` if they are none's."""
-    found = read_json(payload, where, LedgerError)
+    """The entry whose canonical bytes these are; raises `LedgerError`, beginning with ``where``, if they are not one."""
+    content = read_json(payload, where, LedgerError)
     try:
-        document = _EntryDocument.model_validate(found)
+        document = _EntryDocument.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "it"

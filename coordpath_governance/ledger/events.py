@@ -1,4 +1,4 @@
-"""What the ledger records: one closed document an event, and which keys may sign it."""
+"""What the ledger records: one closed document per kind of event, and which keys may sign it."""
 
 from __future__ import annotations
 

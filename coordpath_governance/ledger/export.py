@@ -1,4 +1,4 @@
-"""A ledger outside its database: all of it in one file, and anchors.
+"""A ledger outside its database: an export of everything in one file, and anchors.
 
 The file is JSON Lines, the same ledger always in the same bytes. The first line says what it is; then a line for every
 entry, as DSSE envelope; then one for every kept document, base64. An anchor is the head of the ledger, signed, in a file
@@ -114,11 +114,11 @@ def _read(lines: Iterator[bytes], where: str) -> Exported:
     entries: list[Entry] = []
     damaged: list[tuple[int | None, str]] = []
     for number in range(1, header.entries + 1):
-        found = _entry(_parsed(_EntryLine, next(lines, b""), f"{where}, line {number + 1}"), number)
-        if isinstance(found, Entry):
-            entries.append(found)
+        entry = _entry(_parsed(_EntryLine, next(lines, b""), f"{where}, line {number + 1}"), number)
+        if isinstance(entry, Entry):
+            entries.append(entry)
         else:
-            damaged.append((number, found))
+            damaged.append((number, entry))
     blobs: dict[str, bytes] = {}
     for number in range(header.entries + 2, header.entries + header.blobs + 2):
         line = _parsed(_BlobLine, next(lines, b""), f"{where}, line {number}")
@@ -185,11 +185,11 @@ class AnchorFile:
 
         A key that was revoked vouches for entries up to its revocation.
         """
-        services = {key: known.public for key, known in keys.keys.items() if SERVICE in known.facts.roles}
+        services = {key: service.public for key, service in keys.keys.items() if SERVICE in service.facts.roles}
         payload, signer = open_envelope(self.envelope, ANCHOR_TYPE, services)
-        found = read_json(payload, self.where, SignatureError)
+        content = read_json(payload, self.where, SignatureError)
         try:
-            document = _AnchorDocument.model_validate(found)
+            document = _AnchorDocument.model_validate(content)
         except ValidationError as error:
             raise SignatureError(f"its payload is not of schema {ANCHOR_SCHEMA}") from error
         if not keys.keys[signer].active(document.seq):

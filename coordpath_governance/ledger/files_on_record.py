@@ -8,8 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE, read_attestation
-from coordpath_governance.attestation.decision import DECISION_ATTESTATION
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, DECISION_ATTESTATION, VERDICT_FILE, read_attestation
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import ReportFormatError, SignatureError
 from coordpath_governance.ledger.entries import Entry
@@ -19,7 +18,7 @@ from coordpath_governance.policy.terms import SERVICE
 from coordpath_governance.reports.decision import DecisionDocument
 from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE, ChangeReportDocument, RuleFacts
 from coordpath_governance.verification.folder import DECISION_FILE, DECISION_FILES, PAGES, VERDICT_FILES, on_another_report
-from coordpath_governance.verification.verify import Check
+from coordpath_governance.verification.result import Check
 
 __all__ = ["FilesOnRecord", "files_on_record"]
 
@@ -39,10 +38,10 @@ class FilesOnRecord:
 
 
 def files_on_record(records: Records, files: Mapping[str, bytes], document: ChangeReportDocument) -> FilesOnRecord:
-    """What an audited export says of the files beside the report of ``document``, by name (it is one of them)."""
+    """What an audited export says of the files beside the report of ``document``, by name, with the report."""
     checks, open_points, vouched = [], [], set()
     report = sha256_hex(files[REPORT_FILE])
-    made = [facts for _, facts in _recorded(records, ReportMade) if facts.report == report]
+    reports = [facts for _, facts in _recorded(records, ReportMade) if facts.report == report]
     statement: dict[str, Any] | None = None
     if ATTESTATION_FILE in files:
         try:
@@ -58,19 +57,19 @@ def files_on_record(records: Records, files: Mapping[str, bytes], document: Chan
             checks.append(Check(_LEVEL, what, tuple(_verdict_otherwise(files[VERDICT_FILE], statement["predicate"]))))
         else:
             open_points.append(f"the verdict in {VERDICT_FILE}: no attestation of the ledger's service says the same")
-    given = [facts for _, facts in _recorded(records, VerdictGiven) if facts.binding.report == report]
-    if statement is not None and _verdict_is_on_record(given, statement["predicate"], files.get(VERDICT_FILE), document):
+    verdicts = [facts for _, facts in _recorded(records, VerdictGiven) if facts.binding.report == report]
+    if statement is not None and _verdict_is_on_record(verdicts, statement["predicate"], files.get(VERDICT_FILE), document):
         vouched.add(VERDICT_FILES)
     elif VERDICT_FILE in files:
         open_points.append(_REST)
     elif statement is not None:
         open_points.append(f"the verdict in {ATTESTATION_FILE}: no verdict in the ledger says the same")
-    recorded = [facts.pages for facts in made if facts.pages is not None]
+    recorded = [facts.pages for facts in reports if facts.pages is not None]
     if recorded:
         pages = Check(_LEVEL, "the pages are those that the ledger recorded", tuple(_other_pages(files, recorded)))
         checks.append(pages)
         vouched |= {PAGES} if pages.passed else set()
-    elif made and statement is not None:
+    elif reports and statement is not None:
         vouched.add(PAGES)
     else:
         open_points.append(_OLD)
@@ -88,13 +87,13 @@ _OF_DECISION = "the decision's files are those that the ledger recorded, about t
 
 
 def _recorded(records: Records, kind: type[Any]) -> list[tuple[Entry, Any]]:
-    """Entries of a kind that are to be believed."""
+    """The sound entries of one kind."""
     sound = [entry for entry in records.entries if records.is_sound(entry)]
     return [(entry, facts) for entry in sound if isinstance(facts := entry.facts, kind)]
 
 
 def _service_keys(records: Records) -> dict[str, Any]:
-    return {key: known.public for key, known in records.keys.keys.items() if SERVICE in known.facts.roles}
+    return {key: service.public for key, service in records.keys.keys.items() if SERVICE in service.facts.roles}
 
 
 def _attested_otherwise(
@@ -116,24 +115,25 @@ def _attested_otherwise(
 def _verdict_otherwise(content: bytes, attested: Mapping[str, Any]) -> Iterator[str]:
     try:
         raw = read_json(content, VERDICT_FILE, SignatureError)
-        said = {name: raw[name] for name in ("verdict", "reason", "materiality", "policy_sha256")}
+        fields = {name: raw[name] for name in ("verdict", "reason", "materiality", "policy_sha256")}
     except (SignatureError, KeyError, TypeError) as error:
         yield f"{VERDICT_FILE} is not what we write: {error}"
         return
     policy = attested["policy"]
-    stated = {**attested, "policy_sha256": None if policy is None else policy["sha256"]}
-    for name, value in said.items():
-        if value != stated[name]:
-            yield f"{name}: {VERDICT_FILE} says {str(value)[:80]!r}, {ATTESTATION_FILE} says {str(stated[name])[:80]!r}"
+    attestation = {**attested, "policy_sha256": None if policy is None else policy["sha256"]}
+    for name, value in fields.items():
+        if value != attestation[name]:
+            attested_value = str(attestation[name])[:80]
+            yield f"{name}: {VERDICT_FILE} says {str(value)[:80]!r}, {ATTESTATION_FILE} says {attested_value!r}"
 
 
 def _verdict_is_on_record(
-    given: Sequence[VerdictGiven], attested: Mapping[str, Any], content: bytes | None, document: ChangeReportDocument
+    verdicts: Sequence[VerdictGiven], attested: Mapping[str, Any], content: bytes | None, document: ChangeReportDocument
 ) -> bool:
-    """Whether one of the verdicts ``given`` in the ledger on this report is the attested one, and verdict.json's in all."""
+    """Whether one of ``verdicts``, those in the ledger on this report, is the attested one and says all of verdict.json."""
     policy = attested["policy"]
-    said = (attested["verdict"], attested["materiality"], None if policy is None else policy["sha256"])
-    fitting = [each for each in given if (each.verdict, each.materiality, each.binding.policy) == said]
+    attested_fields = (attested["verdict"], attested["materiality"], None if policy is None else policy["sha256"])
+    fitting = [each for each in verdicts if (each.verdict, each.materiality, each.binding.policy) == attested_fields]
     if content is None:
         return bool(fitting)
     try:
@@ -161,16 +161,16 @@ def _other_pages(files: Mapping[str, bytes], recorded: Sequence[Mapping[Any, str
 
 def _decided_since(records: Records, decision: str) -> Iterator[str]:
     """The newest record of a later decision on the same change than the one whose document has this SHA-256."""
-    found = [
-        (entry, facts, kept)
+    decisions = [
+        (entry, facts, document)
         for entry, facts in _recorded(records, DecisionRecorded)
-        if (kept := _kept_decision(records, facts)) is not None
+        if (document := _kept_decision(records, facts)) is not None
     ]
-    mine = next(((entry, kept) for entry, facts, kept in found if facts.decision == decision), None)
-    if mine is None:
+    own = next(((entry, document) for entry, facts, document in decisions if facts.decision == decision), None)
+    if own is None:
         return
-    change = _change_of(mine[1])
-    later = [entry for entry, _, kept in found if _change_of(kept) == change and kept.entry > mine[1].entry]
+    change = _change_of(own[1])
+    later = [entry for entry, _, document in decisions if _change_of(document) == change and document.entry > own[1].entry]
     if later:
         yield f"what was decided since: entry {later[-1].seq} records a newer decision on this change"
 
@@ -191,11 +191,11 @@ def _change_of(decision: DecisionDocument) -> tuple[str, str | None, str]:
 
 def _decided_otherwise(records: Records, files: Mapping[str, bytes], document: ChangeReportDocument) -> Iterator[str]:
     digest = sha256_hex(files[DECISION_FILE])
-    found = next((each for each in _recorded(records, DecisionRecorded) if each[1].decision == digest), None)
-    if found is None:
+    record = next((each for each in _recorded(records, DecisionRecorded) if each[1].decision == digest), None)
+    if record is None:
         yield f"no entry of ledger {records.ledger} records a {DECISION_FILE} of SHA-256 {digest[:_DIGITS]}…"
         return
-    entry, facts = found
+    entry, facts = record
     for name, recorded in {**facts.pages, DECISION_ATTESTATION: facts.attestation}.items():
         if name in files and sha256_hex(files[name]) != recorded:
             yield f"{name} is not the file that entry {entry.seq} names"

@@ -1,4 +1,4 @@
-"""Models that the ledger knows by its reports: what is left of a version whose files are gone."""
+"""Models in the ledger's reports: the coefficients of a version whose files are gone."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import ModelReadError, ReportFormatError
+from coordpath_governance.ledger.declarations import Side, side_of
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import ReportMade
 from coordpath_governance.models.coefficients_json import declared_bytes, from_document
 from coordpath_governance.models.formats import recalled_from
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
 
 __all__ = ["KeptModel", "is_kept", "kept_models"]
 
@@ -38,7 +38,7 @@ def kept_models(
         if not isinstance(facts, ReportMade):
             continue
         if (facts.version, facts.candidate_digest) == (version, digest):
-            side = "candidate"
+            side: Side = "candidate"
         elif (facts.champion, facts.champion_digest) == (version, digest):
             side = "champion"
         else:
@@ -49,34 +49,26 @@ def kept_models(
 
 
 def is_kept(
-    chain: Sequence[Entry], blobs: Mapping[str, bytes], version: str | None, digest: str | None, stated: Mapping[str, Any]
+    chain: Sequence[Entry], blobs: Mapping[str, bytes], *, version: str | None, digest: str | None, stated: Mapping[str, Any]
 ) -> bool:
     """Whether a report made from the version's files has exactly the coefficients that ``stated``, of a report, tells."""
     try:
-        wanted = declared_bytes(from_document(stated))
+        coefficients = declared_bytes(from_document(stated))
     except ModelReadError:
         return False
-    return any(declared_bytes(kept.model) == wanted for kept in kept_models(chain, blobs, version, digest))
+    return any(declared_bytes(account.model) == coefficients for account in kept_models(chain, blobs, version, digest))
 
 
-def _model(content: bytes | None, report: str, side: str, subject: tuple[str, str]) -> LinearModel | None:
+def _model(content: bytes | None, report: str, side: Side, subject: tuple[str, str]) -> LinearModel | None:
     """One side of a report, unless that was not read from files itself or is not about ``subject``, version and digest."""
     if content is None or sha256_hex(content) != report:
         return None
     try:
         document = ChangeReport.from_bytes(content).document
-        stated = _stated(document, side)
-        told = _side(document, side)
-        if stated is None or told is None or (told.version, told.digest) != subject:
+        model = document.models.get(side)
+        facts = side_of(document, side)
+        if model is None or facts is None or (facts.version, facts.digest) != subject:
             return None
-        return None if recalled_from(stated.get("source")) is not None else from_document(stated)
+        return None if recalled_from(model.get("source")) is not None else from_document(model)
     except (ReportFormatError, ModelReadError):
         return None
-
-
-def _stated(document: ChangeReportDocument, side: str) -> Mapping[str, Any] | None:
-    return document.models.get("champion" if side == "champion" else "candidate")
-
-
-def _side(document: ChangeReportDocument, side: str) -> VersionFacts | None:
-    return document.subject.champion if side == "champion" else document.subject.candidate

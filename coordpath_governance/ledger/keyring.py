@@ -1,4 +1,4 @@
-"""Which keys a ledger knows, what each may sign, and from where to where; replayed from the entries themselves.
+"""Which keys a ledger knows, what each may sign, and from which entry to which; replayed from the entries.
 
 A key may come with a proof that its owner has it: a DSSE envelope that the key itself signed over its public half, a name
 and a time. Whoever adds a public key with such a proof adds a key that somebody can sign with, made under this name.
@@ -64,13 +64,13 @@ class _ProofDocument(ClosedDocument, strict=True):
     at: Time
 
 
-def make_proof(key: PrivateKey, owner: str | None, ledger: str | None, now: datetime) -> bytes:
+def make_proof(key: PrivateKey, *, owner: str | None, ledger: str | None, now: datetime) -> bytes:
     """The content of a proof file. ``owner`` and ``ledger`` (its own name) limit what it counts for; ``now`` is UTC."""
     at = now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return canonical_bytes(seal(_payload(key.public.text, owner, ledger, at), PROOF_TYPE, key))
 
 
-def read_proof(content: bytes, where: str, public: PublicKey, owner: str, ledger: str) -> KeyProof:
+def read_proof(content: bytes, where: str, public: PublicKey, *, owner: str, ledger: str) -> KeyProof:
     """What the ledger keeps of a proof that ``owner`` has the key ``public``.
 
     Raises `SignatureError` if the file is damaged, signed by another key, or made for another owner or ledger.
@@ -160,7 +160,7 @@ class KeyRing:
     @property
     def has_admin(self) -> bool:
         """Whether there is, or ever was, a policy-admin."""
-        return any(ADMIN in known.facts.roles for known in self.keys.values())
+        return any(ADMIN in key.facts.roles for key in self.keys.values())
 
     @property
     def admins(self) -> tuple[str, ...]:
@@ -182,17 +182,17 @@ class KeyRing:
                 return problem
             if entry.event == "ledger created" or (entry.event == "key added" and not self.has_admin):
                 return None
-        known = self.keys.get(entry.key)
-        if known is None:
+        signer = self.keys.get(entry.key)
+        if signer is None:
             return f"the key {entry.key[:12]} is not known to this ledger"
-        if known.revoked is not None:
-            return f"the key {entry.key[:12]} of {known.facts.owner} was revoked by entry {known.revoked}"
+        if signer.revoked is not None:
+            return f"the key {entry.key[:12]} of {signer.facts.owner} was revoked by entry {signer.revoked}"
         needed = SIGNERS[entry.event]
-        if needed is None and known.facts.roles == (SERVICE,):
+        if needed is None and signer.facts.roles == (SERVICE,):
             return f"a '{entry.event}' is a person's to sign, not the service's"
-        if needed is not None and needed not in known.facts.roles:
-            return f"the key of {known.facts.owner} lacks the role '{needed}', which the event '{entry.event}' needs"
-        return self._lacks_a_second(entry, known)
+        if needed is not None and needed not in signer.facts.roles:
+            return f"the key of {signer.facts.owner} lacks the role '{needed}', which the event '{entry.event}' needs"
+        return self._lacks_a_second(entry, signer)
 
     def _lacks_a_second(self, entry: Entry, signer: KnownKey) -> str | None:
         """Why one policy-admin, or this one, is not enough for an entry."""
@@ -231,11 +231,11 @@ class KeyRing:
                 return "the role 'service' does not go with others"
             return None if facts.proof is None else objection_to_proof(facts.proof, facts.key, self.ledger)
         if isinstance(facts, KeyRevoked):
-            known = self.keys.get(facts.key)
-            if known is None or known.revoked is not None:
+            key = self.keys.get(facts.key)
+            if key is None or key.revoked is not None:
                 return f"the key {facts.key[:12]} is not one that could be revoked"
-            left = replace(self, keys={**self.keys, facts.key: replace(known, revoked=entry.seq)}).admins
-            if ADMIN in known.facts.roles and len(left) < self.proposals.needed > 1:
+            left = replace(self, keys={**self.keys, facts.key: replace(key, revoked=entry.seq)}).admins
+            if ADMIN in key.facts.roles and len(left) < self.proposals.needed > 1:
                 return (
                     f"the policies in force ask for {self.proposals.needed} policy-admins, and without this key there "
                     f"{_are(left)}: add another person's key first"

@@ -30,8 +30,8 @@ class LastVerdict:
         """Rules that had failed, or were waived, and that no waiver of the promotion is about."""
         for rule in self.rules:
             if rule.result in ("fail", "waived") and rule.rule not in waived:
-                said = "fails" if rule.result == "fail" else "is met by a waiver only"
-                yield f"the gate had said in entry {self.seq} that '{rule.rule[:80]}' {said}, and it uses no waiver of that"
+                state = "fails" if rule.result == "fail" else "is met by a waiver only"
+                yield f"the gate had said in entry {self.seq} that '{rule.rule[:80]}' {state}, and it uses no waiver of that"
 
     def undecided(self, waived: Collection[str]) -> bool:
         """Whether the gate had left a rule to people."""
@@ -44,10 +44,12 @@ def last_verdict(binding: Binding, chain: Sequence[Entry], policy: Policy) -> La
     Report and policy are part of the change, so that most rules say the same for ever. What only the gate can look at may
     be met after a move of the alias, or by a report made again. Older ledgers do not record a verdict for each promotion.
     """
-    given = [(entry, said) for entry in chain if isinstance(said := entry.facts, VerdictGiven) and said.binding == binding]
-    if not given:
+    verdicts = [
+        (entry, facts) for entry in chain if isinstance(facts := entry.facts, VerdictGiven) and facts.binding == binding
+    ]
+    if not verdicts:
         return None
-    entry, verdict = given[-1]
+    entry, verdict = verdicts[-1]
     may_differ = set(_LEAVE_NO_TRACE)
     if any(_changes(each, binding) for each in chain if each.seq > entry.seq):
         may_differ |= {name for name, rule in policy.named_rules() if rule.at_gate}

@@ -32,14 +32,14 @@ def ledger_url(registry_uri: str | None, explicit: str | None) -> str:
     `sqlite:////dir/mlflow.db` and the folder `/dir` have `sqlite:////dir/coordpath-ledger.db`; a PostgreSQL registry keeps
     the ledger in tables of its own. Behind a server nobody can tell: `UsageError`.
     """
-    given = explicit or os.environ.get(LEDGER_VARIABLE)
-    if given:
-        return _with_driver(given) if "://" in given else _sqlite(_path(given))
+    named = explicit or os.environ.get(LEDGER_VARIABLE)
+    if named:
+        return _with_driver(named) if "://" in named else _sqlite(_path(named))
     uri = (registry_uri or "").removeprefix(_GUARDED)
     if not uri:
         raise UsageError(f"which ledger? Give --ledger URL (or {LEDGER_VARIABLE}), or the registry's URI")
-    scheme, found, rest = uri.partition("://")
-    if scheme.startswith("sqlite") and found:
+    scheme, separator, rest = uri.partition("://")
+    if scheme.startswith("sqlite") and separator:
         database = rest.partition("?")[0].removeprefix("/")
         if rest.startswith("/") and database and ":memory:" not in database:
             return _sqlite(Path(database).parent / _FILE)
@@ -49,8 +49,8 @@ def ledger_url(registry_uri: str | None, explicit: str | None) -> str:
         return _sqlite(Path(_path_of_file_uri(uri)) / _FILE)
     elif ":" not in uri and not uri.startswith(_DATABRICKS):
         return _sqlite(Path(uri) / _FILE)
-    known = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)", uri)
-    which = f"a registry at {known[0]}" if known else "such a registry"
+    scheme_in_uri = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)", uri)
+    which = f"a registry at {scheme_in_uri[0]}" if scheme_in_uri else "such a registry"
     raise UsageError(
         f"this command opens the ledger itself, and where the ledger of {which} is cannot be told from its URI; "
         f"give --ledger URL (or {LEDGER_VARIABLE}): sqlite:////folder/file.db or postgresql://…"
@@ -59,8 +59,8 @@ def ledger_url(registry_uri: str | None, explicit: str | None) -> str:
 
 def named_service_key(explicit: Path | None = None) -> Path | None:
     """The file of the service key as somebody named it."""
-    named = os.environ.get(SERVICE_KEY_VARIABLE)
-    return explicit or (Path(named) if named else None)
+    configured = os.environ.get(SERVICE_KEY_VARIABLE)
+    return explicit or (Path(configured) if configured else None)
 
 
 def service_key_beside(ledger_file: Path) -> Path:
@@ -68,11 +68,11 @@ def service_key_beside(ledger_file: Path) -> Path:
     return ledger_file.with_suffix(".key")
 
 
-def _path(given: str) -> Path:
+def _path(text: str) -> Path:
     """A file's path; what looks like a user and a password is a URL that lost its beginning, and not repeated."""
-    if re.search(r":.*@", given):
+    if re.search(r":.*@", text):
         raise UsageError("the ledger's URL cannot be read; use sqlite:////folder/file.db or postgresql://…")
-    return Path(given)
+    return Path(text)
 
 
 def _path_of_file_uri(uri: str) -> str:

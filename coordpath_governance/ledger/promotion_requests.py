@@ -1,4 +1,4 @@
-"""The request to promote that a person signs: what is in it, and who signed it. Pure: guard and audit read it alike."""
+"""The request to promote that a person signs: what is in it, and who signed it. Guard and audit read it in the same way."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Who has to agree: places with roles, different people who fill them, and what takes two policy-admins.
 
-Pure, so that a gate and an audit count alike. A proposal is an entry that counts for nothing by itself: the event takes
+Gate and audit use the same functions. A proposal is an entry that counts for nothing by itself: the event takes
 effect when another policy-admin signs it and names the proposal. So readers of "key added" and "policy adopted" see only
 what everybody agreed to who had to.
 """
@@ -30,12 +30,12 @@ class Need(Protocol):
 
     @property
     def role(self) -> str:
-        """Who."""
+        """The role."""
         ...
 
     @property
     def count(self) -> int:
-        """How many of them."""
+        """How many people with that role."""
         ...
 
 
@@ -57,21 +57,21 @@ def places_for(policy: Policy, needs: Iterable[Need], *, author_known: bool) -> 
 
 def fill(places: Sequence[Place], people: Mapping[str, frozenset[str]]) -> dict[int, str]:
     """A largest matching of places and people with roles (augmenting paths): who fills which place."""
-    taken: dict[str, int] = {}
+    seats: dict[str, int] = {}
 
     def seat(at: int, tried: set[str]) -> bool:
         for who, roles in people.items():
             if who in tried or roles.isdisjoint(places[at].roles):
                 continue
             tried.add(who)
-            if who not in taken or seat(taken[who], tried):
-                taken[who] = at
+            if who not in seats or seat(seats[who], tried):
+                seats[who] = at
                 return True
         return False
 
     for at in range(len(places)):
         seat(at, set())
-    return {at: who for who, at in taken.items()}
+    return {at: who for who, at in seats.items()}
 
 
 def approvals_by(places: Iterable[Place]) -> tuple[str, ...]:
@@ -103,7 +103,9 @@ class Proposals:
         if isinstance(facts, Proposal):
             return replace(self, waiting={**self.waiting, entry.hash: entry})
         if isinstance(facts, KeyAdded):
-            return replace(self, waiting={each: kept for each, kept in self.waiting.items() if _outlives(kept, facts)})
+            return replace(
+                self, waiting={each: proposal for each, proposal in self.waiting.items() if _outlives(proposal, facts)}
+            )
         if isinstance(facts, PolicyAdopted):
             return Proposals({**self.asked, facts.name: facts.admins})
         if isinstance(facts, PolicyRetired):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordpath_governance.ledger.declarations import declared_sides
+from coordpath_governance.ledger.declarations import declared_sides, side_of
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import Binding, Declaration, PolicyAdopted, Promotion, ReportMade
 from coordpath_governance.ledger.records import Records
 from coordpath_governance.models.formats import DECLARED, as_read
 from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.verification.verify import Check
+from coordpath_governance.verification.result import Check
 
 __all__ = ["RecordedReport", "recorded_report"]
 
@@ -33,11 +33,11 @@ class RecordedReport:
 def recorded_report(records: Records, sha256: str, document: ChangeReportDocument) -> RecordedReport:
     """What an audited export says of the report whose bytes have this SHA-256."""
     intact = _check_intact(records)
-    made = [(entry, facts) for entry in records.entries if isinstance(facts := _facts(records, entry), ReportMade)]
-    recorded = [(entry, facts) for entry, facts in made if facts.report == sha256]
+    reports = [(entry, facts) for entry in records.entries if isinstance(facts := _facts(records, entry), ReportMade)]
+    recorded = [(entry, facts) for entry, facts in reports if facts.report == sha256]
     if not recorded:
         findings = [f"no entry of ledger {records.ledger} records a report of SHA-256 {sha256[:_DIGITS]}…"]
-        others = [(e, f) for e, f in made if (e.model, f.version) == _about(document)]
+        others = [(e, f) for e, f in reports if (e.model, f.version) == _about(document)]
         if others:
             entry, facts = others[-1]
             findings.append(f"the newest report on this version is entry {entry.seq}, SHA-256 {facts.report[:_DIGITS]}…")
@@ -48,7 +48,9 @@ def recorded_report(records: Records, sha256: str, document: ChangeReportDocumen
         checks.append(_check_policy(records, entry, document.assessment.policy.sha256))
     checks += _check_declared(records, entry, document)
     change = (entry.model, facts.champion, facts.version)
-    newer = [e for e, f in made if e.seq > entry.seq and (e.model, f.champion, f.version) == change and f.report != sha256]
+    newer = [
+        e for e, f in reports if e.seq > entry.seq and (e.model, f.champion, f.version) == change and f.report != sha256
+    ]
     return RecordedReport(tuple(checks), entry, newer[-1] if newer else None, tuple(_naming(records, sha256)))
 
 
@@ -74,7 +76,7 @@ def _about(document: ChangeReportDocument) -> tuple[str, str | None]:
 def _check_subject(entry: Entry, facts: ReportMade, document: ChangeReportDocument) -> Check:
     """Whoever has the service key could record a report under the name of another change."""
     subject, champion = document.subject, document.subject.champion
-    stated = {
+    pairs = {
         "name": (subject.name, entry.model),
         "version": (subject.candidate.version, facts.version),
         "files of the candidate": (subject.candidate.digest, facts.candidate_digest),
@@ -82,9 +84,9 @@ def _check_subject(entry: Entry, facts: ReportMade, document: ChangeReportDocume
         "files of the champion": (champion.digest if champion else None, facts.champion_digest),
     }
     findings = tuple(
-        f"{what}: the report says {said!r}, entry {entry.seq} says {entered!r}"
-        for what, (said, entered) in stated.items()
-        if said != entered
+        f"{what}: the report says {reported!r}, entry {entry.seq} says {recorded!r}"
+        for what, (reported, recorded) in pairs.items()
+        if reported != recorded
     )
     return Check("ledger", "the entry is about the change that the report explains", findings)
 
@@ -103,9 +105,7 @@ def _check_declared(records: Records, entry: Entry, document: ChangeReportDocume
     """Where the report says that people vouch for coefficients, they had signed exactly these, for exactly these files."""
     checks = []
     for who, coefficients in declared_sides(document).items():
-        subject, models = document.subject, document.models
-        side = subject.candidate if who == "candidate" else subject.champion
-        model = models.get("candidate") if who == "candidate" else models.get("champion")
+        side, model = side_of(document, who), document.models.get(who)
         if side is None or model is None or as_read(model.get("source")) == DECLARED:
             continue
         about = (side.name, side.version, side.digest, coefficients)

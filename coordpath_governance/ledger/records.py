@@ -1,6 +1,6 @@
-"""Entries and kept documents to be read by people: those of an open ledger, or of an export that is audited first.
+"""Entries and kept documents for people to read: of an open ledger, or of an export that is audited first.
 
-Also which records have been kept for as long as their policy asked. Nothing is deleted by us; this only says so.
+Also which promotions have been kept for as long as their policy asked. Nothing is deleted.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ class Records:
 
         None for an entry that names none, or is not to be believed.
         """
-        named = named_blobs(entry.facts) if self.is_sound(entry) else ()
-        if not named:
+        digests = named_blobs(entry.facts) if self.is_sound(entry) else ()
+        if not digests:
             return None
-        digest = named[0]
+        digest = digests[0]
         content = self.blobs.get(digest)
         whole = content is not None and sha256_hex(content) == digest
         return KeptDocument(
@@ -95,8 +95,8 @@ class Records:
     def naming(self, entry: Entry) -> tuple[Entry, ...]:
         """Other entries that name an entry, or the document kept with it."""
         document = self.document(entry)
-        wanted = {entry.hash} | ({document.sha256} if document is not None else set())
-        return tuple(each for each in self.entries if each.hash != entry.hash and wanted & set(digests_in(each.body)))
+        targets = {entry.hash} | ({document.sha256} if document is not None else set())
+        return tuple(each for each in self.entries if each.hash != entry.hash and targets & set(digests_in(each.body)))
 
     @cached_property
     def _problems(self) -> dict[int | None, list[str]]:
@@ -115,12 +115,12 @@ class Records:
         for entry in self.entries:
             if self.is_sound(entry):
                 origins.setdefault(entry.hash, entry)
-                for kept in named_blobs(entry.facts):
-                    origins.setdefault(kept, entry)
+                for digest in named_blobs(entry.facts):
+                    origins.setdefault(digest, entry)
         by_seq = {entry.seq: entry for entry in reversed(self.entries)}
-        for key, known in self.keys.keys.items():
-            if known.added in by_seq:
-                origins.setdefault(key, by_seq[known.added])
+        for key, known_key in self.keys.keys.items():
+            if known_key.added in by_seq:
+                origins.setdefault(key, by_seq[known_key.added])
         return origins
 
 
@@ -168,9 +168,9 @@ def past_retention(entries: Iterable[Entry], now: str) -> tuple[PastRetention, .
         facts = entry.facts
         if not isinstance(facts, Promotion) or facts.retention is None or entry.model is None:
             continue
-        kept = facts.retention
-        if _calendar(entry.at, kept.years) <= _calendar(now):
-            over.setdefault((entry.model, kept.class_, kept.years), []).append(entry.at)
+        retention = facts.retention
+        if _calendar(entry.at, retention.years) <= _calendar(now):
+            over.setdefault((entry.model, retention.class_, retention.years), []).append(entry.at)
     return tuple(
         PastRetention(model, class_, years, len(times), min(times)) for (model, class_, years), times in sorted(over.items())
     )

@@ -1,7 +1,7 @@
-"""The ledger in its database: append, read, never change.
+"""The ledger in its database: entries are appended and read, and never changed.
 
 Every process checks each entry once, when it first reads it: chain, signature, and whether the key was allowed to sign it.
-An entry that does not follow stops whoever needs the ledger; `coordpath audit verify` says more.
+If an entry is not sound, nothing can be read or recorded; `coordpath audit verify` says more.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ class Ledger:
         """The ledger at ``url``; if there is none it is made, unless ``create`` is false.
 
         The service key is the file ``service_key``, else that of COORDPATH_SERVICE_KEY, else, for SQLite, the file beside
-        the ledger's; it is made together with the ledger. Who only reads does so without (``with_service_key``).
+        the ledger's; it is made together with the ledger. ``with_service_key=False`` is for callers that only read.
         """
         database = Database(url)
-        named = named_service_key(service_key)
+        key_file = named_service_key(service_key)
         if not _exists(database):
             if not create:
                 raise LedgerMissingError(f"there is no ledger at '{database.shown}'; `coordpath key new` begins one")
-            _create(database, named)
-        return cls(database, _service_key(database, named) if with_service_key else None)
+            _create(database, key_file)
+        return cls(database, _service_key(database, key_file) if with_service_key else None)
 
     @staticmethod
     def exists(url: str) -> bool:
@@ -129,11 +129,11 @@ class Ledger:
         raise LedgerError(f"the ledger '{self.url}': others were faster {_ATTEMPTS} times; try again")
 
     def signing_key(self) -> PrivateKey | None:
-        """The service key to sign with; None if this process does not have it, `LedgerError` if it was revoked."""
-        known = None if self.service is None else self.keyring().keys[self.service.public.id]
-        if known is not None and known.revoked is not None:
+        """The service key; None if this process does not have it. Raises `LedgerError` if it was revoked."""
+        service = None if self.service is None else self.keyring().keys[self.service.public.id]
+        if service is not None and service.revoked is not None:
             raise LedgerError(
-                f"the key {known.facts.id[:12]} was the service key of '{self.url}'; entry {known.revoked} revoked it: "
+                f"the key {service.facts.id[:12]} was the service key of '{self.url}'; entry {service.revoked} revoked it: "
                 f"set {SERVICE_KEY_VARIABLE} to the file of the new one and start again"
             )
         return self.service
@@ -148,7 +148,7 @@ class Ledger:
         after: int | None = None,
         since: int | None = None,
     ) -> Entry:
-        """Append with the service key; `LedgerError` if it is not here or was revoked."""
+        """Append with the service key; raises `LedgerError` if this process does not have it or it was revoked."""
         key = self.signing_key()
         if key is None:
             raise LedgerError(
@@ -185,7 +185,7 @@ class Ledger:
             return self._database.time(connection)
 
     def stored(self) -> tuple[tuple[Entry, ...], tuple[tuple[int, str], ...]]:
-        """Everything that can be read as an entry, unchecked, and what is wrong with the rows that cannot."""
+        """Everything that can be read as an entry, unchecked, and what is wrong with the other rows."""
         with self._database.reading() as connection:
             read = [rows.entry_or_damage(row) for row in rows.stored_rows(connection)]
         return tuple(e for e in read if isinstance(e, Entry)), tuple(d for d in read if not isinstance(d, Entry))
@@ -200,14 +200,14 @@ class Ledger:
             return self._caught_up(connection)
 
     def _caught_up(self, connection: Connection) -> Chain:
-        """What was known, and what came since."""
-        known = self._known
-        found = map(rows.entry_of, rows.stored_rows(connection, since=known.head.seq if known.head else 1))
-        if known.head is not None and next(found, None) != known.head:
+        """The chain with the entries that were added since it was last read; each new one is checked."""
+        checked = self._known
+        newer = map(rows.entry_of, rows.stored_rows(connection, since=checked.head.seq if checked.head else 1))
+        if checked.head is not None and next(newer, None) != checked.head:
             raise LedgerError(
-                f"entry {known.head.seq} of the ledger is not what it was before; see `coordpath audit verify`"
+                f"entry {checked.head.seq} of the ledger is not what it was before; see `coordpath audit verify`"
             )
-        chain = self._known = known.extended(found)
+        chain = self._known = checked.extended(newer)
         if not chain.entries:
             raise LedgerError(f"the ledger '{self.url}' has no entries: somebody emptied it; restore it from a copy")
         if self.service is not None and self.service.public.id not in chain.keys.keys:
@@ -215,7 +215,7 @@ class Ledger:
         return chain
 
     def _next(self, connection: Connection, chain: Chain, event: str, body: Body, key: str, model: str | None) -> Entry:
-        """The entry that would come now, unsigned."""
+        """The next entry, unsigned."""
         head, now = chain.entries[-1], self._database.time(connection)
         if now < head.at:
             raise LedgerError(
@@ -241,12 +241,12 @@ class Ledger:
         return entry
 
     def _keep(self, connection: Connection, body: Body, blob: bytes | Sequence[bytes] | None) -> None:
-        """Keep the bytes; what an entry names must be there."""
+        """Store the documents. Raises `LedgerError` if a document that the entry names is not stored."""
         documents = () if blob is None else (blob,) if isinstance(blob, bytes) else blob
-        kept = {rows.insert_blob(connection, document) for document in documents}
-        for named in named_blobs(body):
-            if named not in kept and not rows.has_blob(connection, named):
-                raise LedgerError(f"the bytes of SHA-256 {named} are neither given nor kept; nothing was recorded")
+        stored = {rows.insert_blob(connection, document) for document in documents}
+        for digest in named_blobs(body):
+            if digest not in stored and not rows.has_blob(connection, digest):
+                raise LedgerError(f"the bytes of SHA-256 {digest} are neither given nor kept; nothing was recorded")
 
 
 def _check_seen(chain: Chain, entry: Entry, after: int | None, since: int | None) -> None:
@@ -271,11 +271,11 @@ def _check_seen(chain: Chain, entry: Entry, after: int | None, since: int | None
 def _check_used(chain: Chain, entry: Entry) -> None:
     """`UsedError` if the entry uses an approval, waiver, intent or request for the second time.
 
-    Whoever decided on the entry has looked; only here nobody else can be faster.
+    The caller has checked this before; only inside the writing transaction can nobody else be faster.
     """
-    used = used_before((each for each in chain.entries if each.model == entry.model), entry.facts)
-    if used is not None:
-        raise UsedError(f"it uses {used[0][:12]}, which entry {used[1]} has used already")
+    consumed = used_before((each for each in chain.entries if each.model == entry.model), entry.facts)
+    if consumed is not None:
+        raise UsedError(f"it uses {consumed[0][:12]}, which entry {consumed[1]} has used already")
 
 
 def _check_body(entry: Entry) -> None:
@@ -298,13 +298,13 @@ def _exists(database: Database) -> bool:
         return rows.has_tables(connection)
 
 
-def _create(database: Database, named: Path | None) -> None:
+def _create(database: Database, key_file: Path | None) -> None:
     """Begin a ledger, unless another process just did."""
     with database.writing() as connection:
         if rows.has_tables(connection):
             return
         create_tables(connection)
-        key = _made_service_key(database, named)
+        key = _made_service_key(database, key_file)
         facts = KeyFacts(id=key.public.id, public=key.public.text, owner=_SERVICE_OWNER, roles=(SERVICE,))
         entry = Entry(
             seq=1,
@@ -320,9 +320,9 @@ def _create(database: Database, named: Path | None) -> None:
         rows.insert_entry(connection, sign_entry(entry, key))
 
 
-def _made_service_key(database: Database, named: Path | None) -> PrivateKey:
+def _made_service_key(database: Database, key_file: Path | None) -> PrivateKey:
     """The key of a new ledger: the file's, or a new one in that file."""
-    path = named or (service_key_beside(database.file) if database.file is not None else None)
+    path = key_file or (service_key_beside(database.file) if database.file is not None else None)
     if path is None:
         raise LedgerError(
             f"to begin the ledger '{database.shown}' say where its service key is, or shall be: set {SERVICE_KEY_VARIABLE}"
@@ -334,10 +334,10 @@ def _made_service_key(database: Database, named: Path | None) -> PrivateKey:
     return key
 
 
-def _service_key(database: Database, named: Path | None) -> PrivateKey | None:
+def _service_key(database: Database, key_file: Path | None) -> PrivateKey | None:
     """The service key, if this process may have it."""
-    if named is not None:
-        return PrivateKey.load(named)
+    if key_file is not None:
+        return PrivateKey.load(key_file)
     beside = service_key_beside(database.file) if database.file is not None else None
     return PrivateKey.load(beside) if beside is not None and os.access(beside, os.R_OK) else None
 
@@ -347,9 +347,9 @@ def find_ledger(registry_uri: str | None, explicit: str | None = None) -> Ledger
 
     Raises `LedgerError` if a ledger that was named is not there or cannot be opened.
     """
-    named = explicit or os.environ.get(LEDGER_VARIABLE)
-    if named:
-        return Ledger.open(ledger_url(registry_uri, named), create=False)
+    configured = explicit or os.environ.get(LEDGER_VARIABLE)
+    if configured:
+        return Ledger.open(ledger_url(registry_uri, configured), create=False)
     try:
         url = ledger_url(registry_uri, None)
     except UsageError:

@@ -1,4 +1,4 @@
-"""The two tables of a ledger, what makes the database itself refuse to change or remove a row, and what stands in a row.
+"""The two tables of a ledger, the triggers by which the database refuses to change or remove a row, and how a row is read.
 
 The signed bytes of an entry are kept as they are. The columns beside them only carry the constraints: a model is known by
 the digest of its name, because names may be longer than an index holds or contain what a database's text cannot.
@@ -90,8 +90,8 @@ WHERE pg_table_is_visible(c.oid) AND c.relname LIKE 'coordpath%%' AND t.tgenable
 
 def _sqlite(table: Table) -> Iterator[tuple[str, str]]:
     """INSERT OR REPLACE removes a row without firing the trigger on DELETE, so it has one of its own."""
-    there = _ENTRY_IS_THERE if table is ENTRIES else _BLOB_IS_THERE
-    for moment, when in (("UPDATE", ""), ("DELETE", ""), ("INSERT", there)):
+    is_there = _ENTRY_IS_THERE if table is ENTRIES else _BLOB_IS_THERE
+    for moment, when in (("UPDATE", ""), ("DELETE", ""), ("INSERT", is_there)):
         name = f"{table.name}_no_{'replace' if when else moment.lower()}"
         yield (
             name,
@@ -111,7 +111,7 @@ def _postgresql_trigger(table: Table) -> str:
 
 
 def create_tables(connection: Connection) -> None:
-    """The tables and their triggers, in a database that has neither."""
+    """Create the tables and their triggers in a database that has neither."""
     _METADATA.create_all(connection, checkfirst=False)
     for table in (ENTRIES, BLOBS):
         sqlite = connection.dialect.name == "sqlite"
@@ -122,13 +122,13 @@ def create_tables(connection: Connection) -> None:
 def missing_triggers(connection: Connection) -> tuple[str, ...]:
     """Names of the triggers that are not there as `create_tables` made them."""
     if connection.dialect.name == "sqlite":
-        wanted = [each for table in (ENTRIES, BLOBS) for each in _sqlite(table)]
-        found = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        expected = [each for table in (ENTRIES, BLOBS) for each in _sqlite(table)]
+        rows = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
     else:
-        wanted = [(_postgresql_trigger(table), _POSTGRESQL_BODY) for table in (ENTRIES, BLOBS)]
-        found = connection.exec_driver_sql(_PLACED_IN_POSTGRESQL)
-    placed = {(name, how) for name, how in found}
-    return tuple(name for name, how in wanted if (name, how) not in placed)
+        expected = [(_postgresql_trigger(table), _POSTGRESQL_BODY) for table in (ENTRIES, BLOBS)]
+        rows = connection.exec_driver_sql(_PLACED_IN_POSTGRESQL)
+    installed = {(name, definition) for name, definition in rows}
+    return tuple(name for name, definition in expected if (name, definition) not in installed)
 
 
 def has_tables(connection: Connection) -> bool:
@@ -202,10 +202,10 @@ class StoredBlobs(Mapping[str, bytes]):
     def __getitem__(self, digest: str) -> bytes:
         with self._database.reading() as connection:
             content = cast(BLOBS.c.content, LargeBinary)
-            found = connection.execute(select(content).where(BLOBS.c.sha256 == digest)).scalar_one_or_none()
-        if found is None:
+            stored = connection.execute(select(content).where(BLOBS.c.sha256 == digest)).scalar_one_or_none()
+        if stored is None:
             raise KeyError(digest)
-        return bytes(found)
+        return bytes(stored)
 
     def __iter__(self) -> Iterator[str]:
         with self._database.reading() as connection:

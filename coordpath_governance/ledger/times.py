@@ -16,7 +16,7 @@ _THOUSAND = 1000
 
 
 def moment(text: str) -> datetime:
-    """The time that is meant."""
+    """The time that a text names."""
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
@@ -24,7 +24,7 @@ def _real(text: str) -> str:
     try:
         moment(text)
     except ValueError as error:
-        raise ValueError(f"'{text}' is no time that ever comes: {error}") from None
+        raise ValueError(f"'{text}' is not a time in the calendar: {error}") from None
     return text
 
 

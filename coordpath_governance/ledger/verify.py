@@ -1,31 +1,30 @@
-"""Audit: is this ledger what was written, all of it, by those who may? Bytes and keys only, no database."""
+"""The audit of a ledger: is it complete, unchanged, and signed by keys that may sign? From bytes and keys, no database."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from coordpath_governance.canonical import sha256_hex
-from coordpath_governance.errors import PolicyError, SignatureError
+from coordpath_governance.errors import SignatureError
+from coordpath_governance.ledger.adoption import kept_policy
 from coordpath_governance.ledger.alone import could_do_alone
 from coordpath_governance.ledger.chain import faults, named_blobs
 from coordpath_governance.ledger.consistency import contradictions, ledger_name
-from coordpath_governance.ledger.decided import misrecorded, pages_not_compared
+from coordpath_governance.ledger.decision_documents import misrecorded, pages_not_compared
 from coordpath_governance.ledger.entitlement import unentitled
 from coordpath_governance.ledger.entries import Entry
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
 from coordpath_governance.ledger.export import AnchorFile
 from coordpath_governance.ledger.keyring import KeyRing
 from coordpath_governance.policy.document import Policy
-from coordpath_governance.policy.load import read_policy
 
 __all__ = ["Audit", "Problem", "audit"]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong, with which entry; None: with the whole."""
+    """What is wrong, and with which entry; ``seq`` is None if it is about the ledger as a whole."""
 
     seq: int | None
     what: str
@@ -51,7 +50,7 @@ class Audit:
     sound: tuple[Entry, ...] = field(default=(), repr=False)
     """The entries that follow from the one before, signed by keys that may sign them."""
     alone: tuple[str, ...] = ()
-    """What one person could have done alone, a sentence each; information, not problems."""
+    """What one person could have done alone, one sentence each. This is information, not a problem."""
     pages_not_compared: int = 0
     """How many decision records have pages that could not be laid out again here."""
 
@@ -79,7 +78,11 @@ def audit(
     anchors: Sequence[AnchorFile] = (),
     damaged: Sequence[tuple[int | None, str]] = (),
 ) -> Audit:
-    """Check everything; ``damaged`` is what could not even be read as an entry."""
+    """Audit a ledger.
+
+    ``blobs`` are the kept documents by SHA-256. ``damaged`` are the rows or lines that could not be read as entries: a
+    number, if it is known, and what is wrong.
+    """
     problems = [Problem(*each) for each in damaged]
     if not entries:
         problems.append(Problem(None, "there are no entries"))
@@ -87,8 +90,8 @@ def audit(
     problems += [Problem(*each) for each in contradictions(sound)]
     problems += [Problem(*each) for each in unentitled(sound, blobs)]
     problems += [Problem(*each) for each in misrecorded(sound, blobs)]
-    wanted = {digest: entry.seq for entry in reversed(sound) for digest in named_blobs(entry.facts)}
-    problems += _lost_blobs(wanted, blobs)
+    named = {digest: entry.seq for entry in reversed(sound) for digest in named_blobs(entry.facts)}
+    problems += _lost_blobs(named, blobs)
     anchored = _anchored(entries, anchors, ledger_name(sound), keys, problems)
     later = [entry for entry in entries if anchored is not None and entry.seq > anchored and entry.event != "anchor"]
     problems.sort(key=lambda problem: problem.seq or 0)
@@ -97,7 +100,7 @@ def audit(
         entries=len(entries),
         models=len({entry.model for entry in entries if entry.model is not None}),
         keys=len(keys.keys),
-        blobs=len(wanted),
+        blobs=len(named),
         head=entries[-1] if entries else None,
         problems=tuple(problems),
         anchored=anchored,
@@ -114,9 +117,9 @@ def _sound(entries: Sequence[Entry], problems: list[Problem]) -> tuple[list[Entr
     keys, heads = KeyRing(), dict[str, Entry]()
     before: Entry | None = None
     for entry in entries:
-        found = list(faults(entry, before, None if entry.model is None else heads.get(entry.model), keys))
-        problems += [Problem(entry.seq, what) for what in found]
-        if not found:
+        objections = list(faults(entry, before, None if entry.model is None else heads.get(entry.model), keys))
+        problems += [Problem(entry.seq, what) for what in objections]
+        if not objections:
             sound.append(entry)
             keys = keys.after(entry)
         before = entry
@@ -134,10 +137,9 @@ def _policies(entries: Sequence[Entry], blobs: Mapping[str, bytes]) -> Iterator[
         elif isinstance(facts, PolicyRetired):
             newest.pop(facts.name, None)
     for digest in newest.values():
-        content = blobs.get(digest)
-        if content is not None and sha256_hex(content) == digest:
-            with suppress(PolicyError):
-                yield read_policy(content, "the policy")
+        policy = kept_policy(blobs, digest)
+        if policy is not None:
+            yield policy
 
 
 def _lost_blobs(wanted: Mapping[str, int], blobs: Mapping[str, bytes]) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""An entry as people read it: in one line, or in full, where nothing is left out whatever kind of event it is."""
+"""An entry as people read it: in one line, or in full, with every field of every kind of event."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ _NOTHING = {
 
 def entry_line(entry: Entry, keys: KeyRing) -> str:
     """Number, time, event, model, what happened, who signed; one line whatever was written into it."""
-    known = keys.keys.get(entry.key)
-    signer = shorten(known.facts.owner, _NAME) if known else f"key {entry.key[:_DIGITS]}"
+    known_key = keys.keys.get(entry.key)
+    signer = shorten(known_key.facts.owner, _NAME) if known_key else f"key {entry.key[:_DIGITS]}"
     about = f"{shorten(entry.model, _NAME)}: " if entry.model is not None else ""
     facts = entry.facts
     return visible(f"{entry.seq:>5}  {entry.at}  {entry.event:<14}  {about}{_TELL[type(facts)](facts)}  [{signer}]")
@@ -141,9 +141,9 @@ def _registration(facts: Registration) -> str:
 
 def _promotion(facts: Promotion) -> str:
     """Entries from before promotions named their actor say nothing about one."""
-    done = f"{_version(facts.to_version)} is '{shorten(facts.alias, _NAME)}' ({facts.completed})"
+    move = f"{_version(facts.to_version)} is '{shorten(facts.alias, _NAME)}' ({facts.completed})"
     who = f", promoted by {actor_words(facts.actor, facts.authenticated_by)}" if "actor" in facts.model_fields_set else ""
-    return f"{done}{who}{f', finished by {shorten(facts.completed_by, _NAME)}' if facts.completed_by else ''}"
+    return f"{move}{who}{f', finished by {shorten(facts.completed_by, _NAME)}' if facts.completed_by else ''}"
 
 
 def actor_words(actor: str | None, authenticated_by: str | None) -> str:
@@ -210,7 +210,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def account(entry: Entry, records: Records) -> Iterator[tuple[int, str, str]]:
-    """Depth, label and text of everything that an entry says; a text may have several lines, and is not yet made visible."""
+    """Depth, label and text of every field of an entry. A text may have several lines and control characters."""
     yield 0, "Entry", f"{entry.seq}, {entry.event}"
     for problem in records.problems(entry):
         yield 0, "NOT as it should be", problem
@@ -236,12 +236,12 @@ def account(entry: Entry, records: Records) -> Iterator[tuple[int, str, str]]:
 
 def signer_words(key: str, keys: KeyRing) -> str:
     """Whose key it is, its roles, and where it came from and went."""
-    known = keys.keys.get(key)
-    if known is None:
+    signer = keys.keys.get(key)
+    if signer is None:
         return f"an unknown key, {key}"
-    gone = "" if known.revoked is None else f", revoked by entry {known.revoked}"
-    roles = ", ".join(known.facts.roles)
-    return f"{known.facts.owner} ({roles}), key {key}, added by entry {known.added}{gone}"
+    gone = "" if signer.revoked is None else f", revoked by entry {signer.revoked}"
+    roles = ", ".join(signer.facts.roles)
+    return f"{signer.facts.owner} ({roles}), key {key}, added by entry {signer.added}{gone}"
 
 
 def _body(entry: Entry, records: Records) -> dict[str, Any]:

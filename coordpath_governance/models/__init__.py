@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from coordpath_governance.models.live import from_fitted
     from coordpath_governance.models.manifest import manifest_lines, model_digest
     from coordpath_governance.models.model_files import ModelFiles
-    from coordpath_governance.models.pickle_stream import read_pickle
+    from coordpath_governance.models.pickle_objects import read_pickle
     from coordpath_governance.models.readers import ModelReader, read_model, register_reader
     from coordpath_governance.models.sklearn_folding import fold_model, fold_stored
     from coordpath_governance.models.sklearn_reader import from_estimator
@@ -77,7 +77,7 @@ _HOME = {
     "manifest_lines": "manifest",
     "model_digest": "manifest",
     "read_archive": "archive",
-    "read_pickle": "pickle_stream",
+    "read_pickle": "pickle_objects",
     "read_coefficients": "coefficients_json",
     "read_model": "readers",
     "register_reader": "readers",

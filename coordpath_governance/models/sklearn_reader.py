@@ -20,7 +20,7 @@ from coordpath_governance.models.formats import source_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
 from coordpath_governance.models.names import class_of
-from coordpath_governance.models.pickle_stream import read_pickle
+from coordpath_governance.models.pickle_objects import read_pickle
 from coordpath_governance.models.served import SKLEARN, check_interface, served_file
 from coordpath_governance.models.sklearn_curves import BSPLINE
 from coordpath_governance.models.sklearn_folding import fold_model, fold_stored

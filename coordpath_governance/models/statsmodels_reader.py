@@ -16,8 +16,8 @@ from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models.formats import source_of
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.models.model_files import ModelFiles
-from coordpath_governance.models.pickle_machine import PickleLimits
-from coordpath_governance.models.pickle_stream import read_pickle, read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle, read_pickle_bytes
+from coordpath_governance.models.pickle_values import PickleLimits
 from coordpath_governance.models.served import STATSMODELS, check_interface, served_file
 from coordpath_governance.models.statsmodels_folding import fold_result
 

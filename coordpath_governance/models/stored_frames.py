@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
-from coordpath_governance.models.pickle_machine import ARROW_ARRAY
-from coordpath_governance.models.pickle_stream import STATE
+from coordpath_governance.models.pickle_objects import STATE
+from coordpath_governance.models.pickle_values import ARROW_ARRAY
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree
 
 __all__ = [

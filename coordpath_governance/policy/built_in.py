@@ -1,4 +1,7 @@
-"""Checks that no policy switches off and nobody waives: pinned data and settings, a proof, digests, and how it was read."""
+"""Checks that no policy switches off and nobody waives.
+
+They look at the pinned data and settings, the proof of the order, the digests, and how the versions were read and served.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +46,11 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateFacts | None = None) -> Iterator[RuleFacts]:
-    """All of them, in the order of `BUILT_IN`; the last five only where there is something to look at.
+    """The results of the built-in checks, in the order of `BUILT_IN`; the last five only where they apply.
 
-    Those are declared coefficients, formats that the policy lists or that are a plugin's, environment files, which older
-    reports do not tell, a champion whose files are gone, and pages, of which older entries hold no digests. Who vouches for
-    coefficients and which pages are attached is known to the ``gate`` alone.
+    They apply to coefficients that are declared, to formats that the policy lists or that a plugin reads, to environment
+    files (which older reports do not have), to a champion whose files are gone, and to pages whose digests are recorded.
+    Who vouches for coefficients, and which pages are attached, only the ``gate`` knows.
     """
     data, settings, order, digests, declared, formats, environment, files, _ = BUILT_IN
     yield _reference_data(data, policy.reference, document)
@@ -55,13 +58,15 @@ def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateF
     yield combine(order, [_order(document, has_gap_rule="gap" in policy.rules.model_fields_set)], "review")
     yield combine(digests, [_digests(document)], "fail")
     sources = _sources(document)
-    read = {who: format_of(source) for who, source in sources.items()}
-    sides = {who: as_read(source) == DECLARED for who, source in sources.items() if read[who] == DECLARED_FORMAT}
-    if sides:
+    formats_read = {who: format_of(source) for who, source in sources.items()}
+    by_author_alone = {
+        who: as_read(source) == DECLARED for who, source in sources.items() if formats_read[who] == DECLARED_FORMAT
+    }
+    if by_author_alone:
         vouched, too_few = ({}, {}) if gate is None else (gate.vouched, gate.too_few)
-        yield combine(declared, [_declared(sides, vouched, too_few)], "review")
-    if policy.formats is not None or any(form is not None and is_plugin(form) for form in read.values()):
-        yield _formats(formats, policy.formats, read)
+        yield combine(declared, [_declared(by_author_alone, vouched, too_few)], "review")
+    if policy.formats is not None or any(form is not None and is_plugin(form) for form in formats_read.values()):
+        yield _formats(formats, policy.formats, formats_read)
     if document.environments is not None and document.environments.candidate is not None:
         yield combine(environment, list(_environment(document.environments.candidate)), "review")
     report = recalled_from(sources.get("champion"))
@@ -72,14 +77,14 @@ def built_in_results(policy: Policy, document: ChangeReportDocument, gate: GateF
 
 
 def _sources(document: ChangeReportDocument) -> dict[str, object]:
-    """How each version was read, the champion first: the order of a document's keys is no order."""
+    """How each version was read, by side, the champion first whatever the order of the document's keys."""
     champion, candidate = document.models.get("champion"), document.models.get("candidate")
     sides = {"champion": champion, "candidate": candidate}
     return {who: model.get("source") for who, model in sides.items() if model is not None}
 
 
 def _reference_data(rule: str, pinned: PinnedReference, document: ChangeReportDocument) -> RuleFacts:
-    """The pinned bytes in the pinned role. Moments that an author logged are never enough by themselves."""
+    """Whether the report is on the pinned bytes in the pinned role; moments that an author logged are left to a person."""
     data = document.data
     observed = f"{visible(data.sha256[:_SHORT])}, {data.role}" + (", logged moments" if data.kind == "moments" else "")
     limit = f"{pinned.sha256[:_SHORT]}, {pinned.role}"
@@ -96,9 +101,9 @@ def _reference_data(rule: str, pinned: PinnedReference, document: ChangeReportDo
 
 
 def _settings(pinned: PinnedReference, document: ChangeReportDocument) -> Finding:
-    """Target, weight and what else the policy pins of how a report is made."""
+    """Whether target, weight and all other pinned settings are those of the report."""
     data, settings = document.data, document.settings
-    wanted = {
+    settings_by_name = {
         "target": (pinned.target, data.target),
         "weight": (pinned.weight, data.weight),
         "missing": (pinned.missing, data.missing),
@@ -112,14 +117,17 @@ def _settings(pinned: PinnedReference, document: ChangeReportDocument) -> Findin
         "champion's threshold": (None, settings.champion_threshold),
     }
     if pinned.period is not None:
-        wanted["period"] = (pinned.period, data.period)
-    other = [name for name, (want, found) in wanted.items() if want != found]
-    why = f"Other than the policy pins: {listed(other)}; make the report as pinned." if other else ""
-    return Finding(f"other than pinned: {listed(other)}" if other else "all as pinned", "all as pinned", not other, why)
+        settings_by_name["period"] = (pinned.period, data.period)
+    differing = [name for name, (pinned_value, value) in settings_by_name.items() if pinned_value != value]
+    limit = "all as pinned"
+    if not differing:
+        return Finding(limit, limit, met=True)
+    why = f"Other than the policy pins: {listed(differing)}; make the report as pinned."
+    return Finding(f"other than pinned: {listed(differing)}", limit, met=False, reason=why)
 
 
 def _order(document: ChangeReportDocument, *, has_gap_rule: bool) -> Finding:
-    """A proved order, or a bounded one where a rule says how large the gap may be."""
+    """Whether the order is proved, or bounded while a rule says how large the gap may be."""
     path = document.path
     limit = "proved, or within the gap rule"
     if path.status == "optimal":
@@ -128,26 +136,27 @@ def _order(document: ChangeReportDocument, *, has_gap_rule: bool) -> Finding:
     return Finding(f"bounded, gap {percent(path.gap)}", limit, has_gap_rule, why)
 
 
-def _declared(sides: Mapping[str, bool], vouched: Mapping[str, str], too_few: Mapping[str, str]) -> Finding:
-    """Coefficients that were declared of a model nobody could read: whether it predicts by them is not known.
+def _declared(by_author_alone: Mapping[str, bool], vouched: Mapping[str, str], too_few: Mapping[str, str]) -> Finding:
+    """Whether people vouch for the coefficients that are declared of a model nobody can read; not known until they do.
 
-    It is, once somebody whom the policy names has vouched for exactly these coefficients of exactly these files. ``sides``
-    tells of each such version whether the author alone declares them, ``too_few`` of which one more person has to vouch.
+    Somebody whom the policy names has to vouch for exactly these coefficients of exactly these files. ``by_author_alone``
+    says, for each version with declared coefficients, whether only its author declares them. ``vouched`` and ``too_few`` are
+    as in `GateFacts`.
     """
     limit = "read from the model's files"
-    open_sides = [who for who in sides if who not in vouched]
+    open_sides = [who for who in by_author_alone if who not in vouched]
     if not open_sides:
-        told = "; ".join(f"of the {who}, vouched for by {visible(vouched[who])}" for who in sides)
-        return Finding(f"declared, {told}", f"{limit}, or vouched for", met=True)
+        vouchers = "; ".join(f"of the {who}, vouched for by {visible(vouched[who])}" for who in by_author_alone)
+        return Finding(f"declared, {vouchers}", f"{limit}, or vouched for", met=True)
     which = " and the ".join(open_sides)
     if all(who in too_few for who in open_sides):
-        told = "; ".join(f"of the {who}, vouched for by {visible(too_few[who])} alone" for who in open_sides)
+        vouchers = "; ".join(f"of the {who}, vouched for by {visible(too_few[who])} alone" for who in open_sides)
         why = (
             f"The coefficients of the {which} are declared of a model that cannot be read: one more person has to vouch for "
             "them, since nobody vouches for who registered it."
         )
-        return Finding(f"declared, {told}", f"{limit}, or vouched for by two", met=None, reason=why)
-    if all(sides[who] for who in open_sides):
+        return Finding(f"declared, {vouchers}", f"{limit}, or vouched for by two", met=None, reason=why)
+    if all(by_author_alone[who] for who in open_sides):
         why = (
             f"The coefficients of the {which} are what the author declares of a model that cannot be read: a "
             "person has to vouch that it predicts by them."
@@ -160,16 +169,17 @@ def _declared(sides: Mapping[str, bool], vouched: Mapping[str, str], too_few: Ma
     return Finding(f"declared, of the {which}", limit, met=None, reason=why)
 
 
-def _formats(rule: str, allowed: Sequence[str] | None, read: Mapping[str, str | None]) -> RuleFacts:
-    """Whether both versions were read in a way that the policy lists.
+def _formats(rule: str, allowed: Sequence[str] | None, formats_read: Mapping[str, str | None]) -> RuleFacts:
+    """Whether both versions were read in a format that the policy lists.
 
-    A candidate that was not fails. A champion stands there already: leaving its format behind must be possible, so a person
-    decides. Without a list our own readers are trusted, those of others are not known.
+    If not, a candidate fails. For a champion a person decides, so that a format can be left behind. Without a list our own
+    readers are trusted, and what a plugin read is not known.
     """
     limit = ", ".join(allowed) if allowed is not None else "formats that coordpath reads itself"
-    findings = [_format(who, form, allowed, limit) for who, form in read.items()]
-    refused = next((each for each, who in zip(findings, read, strict=True) if who == "candidate"), None)
-    return combine(rule, findings, "fail" if refused is not None and refused.met is False else "review")
+    findings = {who: _format(who, form, allowed, limit) for who, form in formats_read.items()}
+    candidate = findings.get("candidate")
+    is_refused = candidate is not None and candidate.met is False
+    return combine(rule, list(findings.values()), "fail" if is_refused else "review")
 
 
 def _format(who: str, form: str | None, allowed: Sequence[str] | None, limit: str) -> Finding:
@@ -177,48 +187,51 @@ def _format(who: str, form: str | None, allowed: Sequence[str] | None, limit: st
     if form is None:
         return Finding(observed, limit, None, f"How the {who} was read cannot be told: make the report from its files.")
     if allowed is None:
-        known = not is_plugin(form)
-        why = "" if known else f"The {who} was read by somebody else's reader, which the policy does not list in 'formats'."
-        return Finding(observed, limit, True if known else None, why)
+        is_ours = not is_plugin(form)
+        why = (
+            "" if is_ours else f"The {who} was read by somebody else's reader, which the policy does not list in 'formats'."
+        )
+        return Finding(observed, limit, True if is_ours else None, why)
     why = "" if form in allowed else f"The policy does not list '{form}', the format in which the {who} was read."
     return Finding(observed, limit, form in allowed, why)
 
 
 def _environment(environment: EnvironmentFacts) -> Iterator[Finding]:
-    """Packages by name and version only: an index, an address, a path or an option is for a person to look at."""
+    """Whether the environment files ask for packages by name and version only; a person looks at anything else."""
     limit = "packages by name and version"
     for damage in environment.damaged:
         yield Finding("not known", limit, None, f"The environment files cannot be read: {_sentence(visible(damage))}")
     remarks = [
-        f"{each.file}{'' if each.line is None else f' line {each.line}'}: {each.what}" for each in environment.remarks
+        f"{remark.file}{'' if remark.line is None else f' line {remark.line}'}: {remark.what}"
+        for remark in environment.remarks
     ]
     if remarks:
         things = "1 thing" if len(remarks) == 1 else f"{len(remarks)} things"
         more = f" And {len(remarks) - _REMARKS} more." if len(remarks) > _REMARKS else ""
-        told = " ".join(f"{visible(each)}." for each in remarks[:_REMARKS])
+        first = " ".join(f"{visible(remark)}." for remark in remarks[:_REMARKS])
         yield Finding(
-            f"{things} to look at", limit, met=False, reason=f"They decide which code serves the model. {told}{more}"
+            f"{things} to look at", limit, met=False, reason=f"They decide which code serves the model. {first}{more}"
         )
     if not remarks and not environment.damaged:
         yield Finding("packages by name and version" if environment.files else "no environment files", limit, met=True)
 
 
 def _gone(report: str | None) -> Finding:
-    """The champion's files are not there: what is said of it is what the ledger keeps. ``report``: the one that has it."""
+    """The champion's files are gone. ``report``: SHA-256 of the recorded report that its coefficients come from, if any."""
     if report is None:
-        told = "They were there when this report was made, and are gone now"
+        origin = "They were there when this report was made, and are gone now"
     else:
-        told = f"Its coefficients are those of report {report[:_SHORT]} in the ledger, made while the files were there"
-    why = f"The files of the champion are gone. {told}: a person has to find out who deleted them, and decide."
+        origin = f"Its coefficients are those of report {report[:_SHORT]} in the ledger, made while the files were there"
+    why = f"The files of the champion are gone. {origin}: a person has to find out who deleted them, and decide."
     return Finding("gone", "as they were promoted", met=None, reason=why)
 
 
 def _pages(states: Mapping[str, PageState]) -> Finding:
-    """What a person reads must be what was recorded, and what an approval therefore binds."""
+    """Whether the attached pages, which people read, are the recorded ones, which an approval binds."""
     limit = "as recorded"
-    other = {file: state for file, state in states.items() if state != "as recorded"}
-    observed = ", ".join(f"{file}: {state}" for file, state in other.items()) or limit
-    damaged = [file for file, state in other.items() if state in ("changed", "missing")]
+    deviating = {file: state for file, state in states.items() if state != "as recorded"}
+    observed = ", ".join(f"{file}: {state}" for file, state in deviating.items()) or limit
+    damaged = [file for file, state in deviating.items() if state in ("changed", "missing")]
     if damaged:
         why = (
             f"The recorded {listed(damaged)} {'is' if len(damaged) == 1 else 'are'} not beside the version: find out who "
@@ -226,7 +239,7 @@ def _pages(states: Mapping[str, PageState]) -> Finding:
         )
         return Finding(observed, limit, met=False, reason=why)
     why = "The registry could not be asked for the attached report: ask again when its artifacts can be reached."
-    return Finding(observed, limit, met=None if other else True, reason=why if other else "")
+    return Finding(observed, limit, met=None if deviating else True, reason=why if deviating else "")
 
 
 def _sentence(text: str) -> str:
@@ -234,7 +247,7 @@ def _sentence(text: str) -> str:
 
 
 def _digests(document: ChangeReportDocument) -> Finding:
-    """An approval binds both models byte for byte, so both must be known byte for byte."""
+    """Whether the digests of both models are known: an approval binds both, byte for byte."""
     sides = [("candidate", document.subject.candidate), ("champion", document.subject.champion)]
     missing = [who for who, side in sides if side is not None and not _DIGEST.fullmatch(side.digest or "")]
     why = f"No digest of the {' and the '.join(missing)}: make the report from registered versions." if missing else ""

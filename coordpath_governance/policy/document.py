@@ -1,4 +1,4 @@
-"""Policy: which models it is for, the data they are judged on, the rules, the classes of change and who has to agree."""
+"""The policy document: which models it is for, the data they are judged on, the rules, and who has to agree."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ Plan = Annotated[str, Field(min_length=1, max_length=4000)]
 Days = Annotated[int, Field(ge=1, le=3660)]
 
 
-class Part(ClosedDocument, serialize_by_alias=True):
+class PolicyPart(ClosedDocument, serialize_by_alias=True):
     """A part of a policy; keys are written as policy files spell them."""
 
 
-class ModelFacts(Part):
-    """What the model is, for the report; it wins over what an author says."""
+class ModelFacts(PolicyPart):
+    """What the model is. The report takes these facts before those that an author states."""
 
     owner: Text | None = None
     purpose: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
@@ -104,15 +104,15 @@ class ModelFacts(Part):
     rollback: Plan | None = None
 
 
-class ClassThreshold(Part):
-    """A cut-off of a classifier: ``value`` of the probability of ``class``, from which on that class is decided for."""
+class ClassThreshold(PolicyPart):
+    """A cut-off of a classifier: a row is decided for ``class`` if its probability is at least ``value``."""
 
     value: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
     class_: ClassName = Field(alias="class")
 
 
-class PinnedReference(Part):
-    """The data that every change is judged on, and how: not the author's to choose.
+class PinnedReference(PolicyPart):
+    """The data and settings that every change is judged on, which the author cannot choose.
 
     ``threshold`` is a number where the models predict no class, and otherwise a value with its class.
     """
@@ -133,26 +133,26 @@ class PinnedReference(Part):
 
     @property
     def threshold_value(self) -> float | None:
-        """The number alone."""
+        """The threshold as a number, without its class; None if none is pinned."""
         return self.threshold.value if isinstance(self.threshold, ClassThreshold) else self.threshold
 
     @property
     def threshold_class(self) -> str | None:
-        """The class whose probability it is of; None where none is named."""
+        """The class whose probability the threshold is compared with; None if none is named."""
         return self.threshold.class_ if isinstance(self.threshold, ClassThreshold) else None
 
 
-class ApprovalRule(Part):
-    """So many people with this role."""
+class ApprovalRule(PolicyPart):
+    """``count`` people with this ``role`` have to agree."""
 
     role: Role
     count: Annotated[int, Field(ge=1, le=100)] = 1
 
 
-class MaterialityClass(Part):
+class MaterialityClass(PolicyPart):
     """A class of change. It applies when any observation in ``when`` reaches its value, or is not known.
 
-    ``full_validation``: a promotion in this class is one, and what adds up since then begins anew.
+    ``full_validation``: a promotion in this class is a full validation, from which `ChangeSinceValidation` counts anew.
     """
 
     class_: Label = Field(alias="class")
@@ -181,22 +181,22 @@ class MaterialityClass(Part):
         return self
 
 
-class WaiverTerms(Part):
-    """Who may take responsibility for a rule that is not met, and for how long; nobody unless said."""
+class WaiverTerms(PolicyPart):
+    """Which roles may waive a rule that is not met, and for how many days at most; nobody by default."""
 
     roles: Annotated[tuple[Role, ...], AfterValidator(_unique)] = ()
     longest_days: Days = 30
 
 
-class ApprovalTerms(Part):
-    """How long an approval holds, and how many more it takes if nobody vouches for the author."""
+class ApprovalTerms(PolicyPart):
+    """For how many days an approval holds at most, and how many more it takes if nobody vouches for the author."""
 
     longest_days: Days = 30
     extra_for_unverified_author: Annotated[int, Field(ge=1, le=100)] = 1
 
 
-class DeclarationTerms(Part):
-    """Who may vouch for the coefficients of a version that cannot be read; nobody unless said."""
+class DeclarationTerms(PolicyPart):
+    """Which roles may vouch for the coefficients of a version that cannot be read; nobody by default."""
 
     roles: Annotated[tuple[Role, ...], AfterValidator(_unique)] = ()
 
@@ -206,14 +206,14 @@ def _plain_class(retention: Retention) -> Retention:
     return retention
 
 
-class EmergencyTerms(Part):
-    """Who may put the previous champion back alone, and within how many days others review that."""
+class EmergencyTerms(PolicyPart):
+    """Which roles may put the previous champion back alone, and within how many days others review that."""
 
     roles: Annotated[tuple[Role, ...], Field(min_length=1), AfterValidator(_unique)]
     days: Days
 
 
-class _AnyRules(Part):
+class _AnyRules(PolicyPart):
     """At least one rule."""
 
     @model_validator(mode="after")
@@ -235,13 +235,14 @@ else:
     Rules = create_model("Rules", __base__=_AnyRules, **_FIELDS)
 
 
-class Policy(Part):
-    """The whole policy. Classes of ``materiality`` go from the most severe to the one that takes all the others.
+class Policy(PolicyPart):
+    """The whole policy.
 
-    ``formats`` lists how a version may have been read; None: in any way that our own readers read. ``retention`` is how
-    long the record of a promotion is to be kept; the ledger records it with each, and nothing is ever deleted by us.
-    ``emergency`` None: nobody rolls back alone. ``admins`` is how many policy-admins have to agree to any key or policy
-    while this policy is in force.
+    - ``materiality``: the classes of change, the most severe first; the last one takes all other changes.
+    - ``formats``: the formats in which a version may have been read; None for any that our own readers read.
+    - ``retention``: how long the record of a promotion is to be kept. The ledger records it; we delete nothing.
+    - ``emergency``: who may roll back alone; None for nobody.
+    - ``admins``: how many policy-admins have to agree to any key or policy while this policy is in force.
     """
 
     schema_: Literal["coordpath.policy/1"] = Field(alias="schema")
@@ -263,22 +264,25 @@ class Policy(Part):
     admins: Annotated[int, Field(ge=1, le=MOST_ADMINS)] = 1
 
     def matches(self, name: str) -> bool:
-        """Whether one of the patterns fits the whole name of a model; case counts."""
+        """Whether one of the patterns fits the whole ``name`` of a registered model; case counts."""
         return any(fnmatchcase(name, pattern) for pattern in self.models)
 
-    def merged_facts(self, said: ChangeFacts) -> ChangeFacts:
-        """What an author said, with what the policy knows better; that is not the author's word any more."""
-        better = self.facts.model_dump(exclude_none=True)
-        tags = {key: tuple(f for f in getattr(said, key) if f not in better) for key in ("tagged", "unusable_tags")}
-        return said.model_copy(update=better | tags)
+    def merged_facts(self, stated: ChangeFacts) -> ChangeFacts:
+        """The facts that people ``stated``, replaced by the policy's where it has them.
+
+        A fact from the policy is no longer listed as one from an author's tag.
+        """
+        own = self.facts.model_dump(exclude_none=True)
+        tags = {key: tuple(f for f in getattr(stated, key) if f not in own) for key in ("tagged", "unusable_tags")}
+        return stated.model_copy(update=own | tags)
 
     @property
     def usual_alias(self) -> str:
-        """The alias that is meant if none is named: `champion`, or the first one guarded."""
+        """The alias that is meant if nobody names one: `champion` if it is guarded, else the first guarded one."""
         return USUAL_ALIAS if USUAL_ALIAS in self.aliases else self.aliases[0]
 
     def named_rules(self) -> Iterator[tuple[str, Rule]]:
-        """The rules that are set, in the order of the table."""
+        """Each rule that is set, with its name, in the order of `RULES`."""
         for name in RULES:
             if name in self.rules.model_fields_set:
                 yield name, getattr(self.rules, name)
@@ -286,20 +290,20 @@ class Policy(Part):
     @model_validator(mode="after")
     def _classes_are_in_order(self) -> Policy:
         classes = self.materiality
-        _unique(tuple(each.class_ for each in classes))
+        _unique(tuple(materiality.class_ for materiality in classes))
         if classes[-1].conditions:
             raise ValueError(
                 f"materiality: the last class, '{classes[-1].class_}', has a 'when'; it must take all other changes"
             )
-        for each in classes[:-1]:
-            if not each.conditions:
-                raise ValueError(f"materiality: '{each.class_}' has no 'when' and would hide the classes after it")
+        for materiality in classes[:-1]:
+            if not materiality.conditions:
+                raise ValueError(f"materiality: '{materiality.class_}' has no 'when' and would hide the classes after it")
         _check_severity(classes)
         return self
 
 
 def _check_severity(classes: Sequence[MaterialityClass]) -> None:
-    """A more severe class never asks for less."""
+    """Raises `ValueError` if a class asks for less than the next milder one."""
     for severe, mild in pairwise(classes):
         if severe.people < mild.people or (mild.full_validation and not severe.full_validation):
             raise ValueError(

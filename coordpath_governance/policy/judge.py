@@ -1,4 +1,8 @@
-"""The verdict: every rule over one change report, how material the change is, and who therefore has to agree. Pure."""
+"""The verdict: every rule over one change report, the class of the change, and who therefore has to agree.
+
+Pure: no clock, no ledger. `judge` is for the gate, `judge_with` does again what the gate did when a report was made, and
+`assess` writes the verdict into the report.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,19 @@ from typing import Literal
 from coordpath_governance.errors import ReportFormatError
 from coordpath_governance.policy.built_in import BUILT_IN, DECLARED_COEFFICIENTS, built_in_results
 from coordpath_governance.policy.document import MaterialityClass, Policy
+from coordpath_governance.policy.load import policy_sha256, written_keys
 from coordpath_governance.policy.observations import OBSERVATIONS, observe
 from coordpath_governance.policy.results import Outcome, limit_text, listed, value_text
-from coordpath_governance.policy.rules import Seen
+from coordpath_governance.policy.rules import JudgedChange
 from coordpath_governance.policy.rules.base import GateFacts
-from coordpath_governance.reports.document import ChangeReportDocument, GateWord, RuleFacts
+from coordpath_governance.reports.document import (
+    Assessment,
+    ChangeReportDocument,
+    GateWord,
+    PolicyFacts,
+    RuleFacts,
+    document_digest,
+)
 from coordpath_governance.reports.editions import EDITION, Edition
 
 __all__ = [
@@ -21,6 +33,7 @@ __all__ = [
     "GateFacts",
     "Judgement",
     "RuleFacts",
+    "assess",
     "class_of",
     "judge",
     "judge_with",
@@ -35,7 +48,7 @@ _AT_GATE = "So the gate said when the report was made."
 
 @dataclass(frozen=True)
 class ApprovalNeed:
-    """So many people with this role."""
+    """``count`` people with this ``role`` have to agree."""
 
     role: str
     count: int
@@ -43,7 +56,10 @@ class ApprovalNeed:
 
 @dataclass(frozen=True)
 class Judgement:
-    """``verdict`` is before any approval; a review always names who has to agree. ``at_gate``: rules not looked at here."""
+    """What the rules say of a change before any approval; a verdict "review" always names who has to agree.
+
+    ``at_gate`` are the rules that only a gate can judge and that were left out.
+    """
 
     verdict: Verdict
     reason: str
@@ -62,51 +78,76 @@ def judge(
     waived: Collection[str] = (),
     edition: Edition | None = EDITION,
 ) -> Judgement:
-    """Look at everything. Without ``gate`` the rules that need it are left out; built-in checks cannot be ``waived``.
+    """Judge the change in ``document`` by every rule of ``policy`` and by the built-in checks.
 
-    Of whatever ``edition`` a report is, it is judged as today, unless what it said when it was made is to be told again.
+    Without ``gate`` the rules that need it are left out. ``waived`` are names of rules; built-in checks cannot be waived.
+    A report of any edition is judged by today's rules, unless ``edition`` asks for what an earlier one said.
     """
     document = document.model_copy(update={"facts": policy.merged_facts(document.facts), "edition": edition})
-    kind = class_of(policy.materiality, document)
-    seen = Seen(document, gate, kind.full_validation)
+    own_class = class_of(policy.materiality, document)
+    change = JudgedChange(document, gate, own_class.full_validation)
     rules = list(policy.named_rules())
     at_gate = tuple(name for name, rule in rules if rule.at_gate) if gate is None else ()
     results = (
         *built_in_results(policy, document, gate),
-        *(_waive(rule.judge(name, seen), waived) for name, rule in rules if name not in at_gate),
+        *(_waive(rule.judge(name, change), waived) for name, rule in rules if name not in at_gate),
     )
-    concluded = _conclude(policy.materiality, kind, results, at_gate)
-    return replace(concluded, materiality_reason=why_in_class(kind, document))
+    judgement = _conclude(policy.materiality, own_class, results, at_gate=at_gate)
+    return replace(judgement, materiality_reason=why_in_class(own_class, document))
 
 
 def judge_with(policy: Policy, document: ChangeReportDocument, word: GateWord) -> Judgement:
-    """The judgement over a report alone, concluded as the gate did that knew more: the same verdict, before any decision.
+    """The judgement of the gate that made the report, before any decision: ``word`` holds what only it knew.
 
-    Raises `ReportFormatError` if ``word`` speaks of what a report can tell itself, or leaves out what only the gate could.
+    Raises `ReportFormatError` if ``word`` is about rules that a report alone can judge, or lacks one that only a gate can.
     """
     alone = judge(policy, document, edition=document.edition)
-    outcomes = {each.rule: each.result for each in word.rules}
+    outcomes = {stated.rule: stated.result for stated in word.rules}
     missing = set(alone.at_gate) - set(outcomes)
     if missing or len(outcomes) < len(word.rules) or set(outcomes) - {*alone.at_gate, DECLARED_COEFFICIENTS}:
-        named = listed([*outcomes])
-        raise ReportFormatError(f"what the gate said is not about the rules that only a gate can check: {named}")
-    results = tuple(_said(each, outcomes.get(each.rule, each.result)) for each in alone.results)
+        rules = listed([*outcomes])
+        raise ReportFormatError(f"what the gate said is not about the rules that only a gate can check: {rules}")
+    results = tuple(_as_gate_had(result, outcomes.get(result.rule, result.result)) for result in alone.results)
     later = tuple(
         RuleFacts(rule=rule, observed="", limit="", result=outcomes[rule], reason=_AT_GATE) for rule in alone.at_gate
     )
-    kind = next(each for each in policy.materiality if each.class_ == alone.materiality)
+    own_class = next(listed_class for listed_class in policy.materiality if listed_class.class_ == alone.materiality)
     extra = 0 if word.author_known else policy.approvals.extra_for_unverified_author
-    concluded = _conclude(policy.materiality, kind, results, alone.at_gate, later, extra)
-    return replace(concluded, materiality_reason=alone.materiality_reason)
+    judgement = _conclude(policy.materiality, own_class, results, at_gate=alone.at_gate, later=later, extra=extra)
+    return replace(judgement, materiality_reason=alone.materiality_reason)
 
 
-def _said(result: RuleFacts, outcome: Outcome) -> RuleFacts:
-    """The result as the gate had it."""
+def assess(document: ChangeReportDocument, policy: Policy, gate: GateWord | None = None) -> ChangeReportDocument:
+    """``document`` with the model's facts from ``policy``, the verdict with every rule, and the digest of it all.
+
+    ``gate`` holds what only the gate knew when the report was made; without it the verdict is that of the rules alone. The
+    same report and policy give the same bytes.
+    """
+    judgement = judge(policy, document, edition=document.edition) if gate is None else judge_with(policy, document, gate)
+    assessment = Assessment(
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        materiality=judgement.materiality,
+        policy=PolicyFacts(
+            name=policy.name,
+            sha256=policy_sha256(policy),
+            document=written_keys(policy),
+        ),
+        rules=judgement.results,
+        gate=gate,
+        materiality_reason=judgement.materiality_reason,
+    )
+    assessed = document.model_copy(update={"facts": policy.merged_facts(document.facts), "assessment": assessment})
+    return assessed.model_copy(update={"digest": document_digest(assessed)})
+
+
+def _as_gate_had(result: RuleFacts, outcome: Outcome) -> RuleFacts:
+    """The result with the gate's ``outcome``."""
     return result if result.result == outcome else result.model_copy(update={"result": outcome, "reason": _AT_GATE})
 
 
 def _waive(result: RuleFacts, waived: Collection[str]) -> RuleFacts:
-    """A rule that is met needs no waiver."""
+    """The result as waived, if it is, and if the rule is not met."""
     if result.rule not in waived or result.rule in BUILT_IN or result.result == "pass":
         return result
     return result.model_copy(update={"result": "waived", "reason": f"Waived. {result.reason}"})
@@ -114,40 +155,41 @@ def _waive(result: RuleFacts, waived: Collection[str]) -> RuleFacts:
 
 def _conclude(
     classes: Sequence[MaterialityClass],
-    kind: MaterialityClass,
+    own_class: MaterialityClass,
     here: tuple[RuleFacts, ...],
+    *,
     at_gate: tuple[str, ...],
     later: tuple[RuleFacts, ...] = (),
     extra: int = 0,
 ) -> Judgement:
-    """``here`` are the results that can be looked at, ``later`` what the gate said of the others.
+    """The verdict that follows from the results ``here``, and from what the gate said ``later`` of the other rules.
 
-    ``extra``: approvals more than the class asks, by anybody who may approve, since nobody vouches for the author.
+    ``extra``: how many approvals more than the class asks for, by any role, because nobody vouches for the author.
     """
     results = (*here, *later)
     failed, doubtful = _with(results, "fail"), _with(results, "review", "unknown")
-    needs = who_decides(classes, kind) if doubtful else _as_needs(kind)
-    anybody = sorted({need.role for each in classes for need in each.approvals})
+    needs = who_decides(classes, own_class) if doubtful else _as_needs(own_class)
+    anybody = sorted({need.role for materiality in classes for need in materiality.approvals})
     verdict: Verdict = "fail" if failed else "review" if doubtful or needs or extra else "pass"
     if (doubtful and not needs) or (extra and not anybody):
         verdict = "fail"
-    sentences = _sentences(results, kind, needs, _one_more(extra, anybody) if extra else "")
+    sentences = _sentences(results, own_class, needs, _extra_approvals(extra, anybody) if extra else "")
     if later and not failed and not doubtful:
         are = "is" if len(later) == 1 else "are"
         count = f"{len(here)} of {len(results)} checks are met here; {len(later)} {are} checked at the gate"
         sentences[0] = f"{count}, met when the report was made: {listed(at_gate)}."
     elif at_gate:
         sentences.append(f"Checked at the gate: {listed(at_gate)}.")
-    return Judgement(verdict, " ".join(sentences), kind.class_, kind.full_validation, here, needs, at_gate)
+    return Judgement(verdict, " ".join(sentences), own_class.class_, own_class.full_validation, here, needs, at_gate)
 
 
-def _one_more(extra: int, roles: Sequence[str]) -> str:
+def _extra_approvals(extra: int, roles: Sequence[str]) -> str:
     who = " or ".join(roles) or "nobody that the policy names"
     return f"{extra} × {who}, since nobody vouches for who registered the version"
 
 
 def _sentences(
-    results: Sequence[RuleFacts], kind: MaterialityClass, needs: Sequence[ApprovalNeed], one_more: str
+    results: Sequence[RuleFacts], own_class: MaterialityClass, needs: Sequence[ApprovalNeed], extra_need: str
 ) -> list[str]:
     """Why the verdict is what it is."""
     failed, doubtful, waived = (
@@ -155,23 +197,23 @@ def _sentences(
         _with(results, "review", "unknown"),
         _with(results, "waived"),
     )
-    out = []
+    sentences = []
     if failed:
-        out.append(f"{len(failed)} of {len(results)} checks {_verb(failed, 'fail')}: {listed(failed)}.")
+        sentences.append(f"{len(failed)} of {len(results)} checks {_verb(failed, 'fail')}: {listed(failed)}.")
     if doubtful:
-        out.append(f"{len(doubtful)} of {len(results)} checks {_verb(doubtful, 'need')} a person: {listed(doubtful)}.")
+        sentences.append(f"{len(doubtful)} of {len(results)} checks {_verb(doubtful, 'need')} a person: {listed(doubtful)}.")
     if not failed and not doubtful:
-        out.append(f"All {len(results) - len(waived)} {'other ' if waived else ''}checks are met.")
+        sentences.append(f"All {len(results) - len(waived)} {'other ' if waived else ''}checks are met.")
     if waived:
-        out.append(f"Waived: {listed(waived)}.")
+        sentences.append(f"Waived: {listed(waived)}.")
     if doubtful and not needs:
-        out.append("The policy names nobody who could decide that.")
-    elif (needs or one_more) and not failed:
-        asked = [f"{need.count} × {need.role}" for need in needs]
-        out.append(f"Approval needed: {', '.join([*asked, one_more] if one_more else asked)}.")
+        sentences.append("The policy names nobody who could decide that.")
+    elif (needs or extra_need) and not failed:
+        approvals = [f"{need.count} × {need.role}" for need in needs]
+        sentences.append(f"Approval needed: {', '.join([*approvals, extra_need] if extra_need else approvals)}.")
     elif not failed:
-        out.append(f"Changes of class '{kind.class_}' need no approval.")
-    return out
+        sentences.append(f"Changes of class '{own_class.class_}' need no approval.")
+    return sentences
 
 
 def _verb(names: Sequence[str], verb: str) -> str:
@@ -182,33 +224,34 @@ def _with(results: Sequence[RuleFacts], *outcomes: Outcome) -> list[str]:
     return [r.rule for r in results if r.result in outcomes]
 
 
-def who_decides(classes: Sequence[MaterialityClass], kind: MaterialityClass) -> tuple[ApprovalNeed, ...]:
-    """Who decides what rules leave open: the class's own people, else those of the next more severe class that has some."""
-    at = [each.class_ for each in classes].index(kind.class_)
-    return next((_as_needs(each) for each in reversed(classes[: at + 1]) if each.approvals), ())
+def who_decides(classes: Sequence[MaterialityClass], own_class: MaterialityClass) -> tuple[ApprovalNeed, ...]:
+    """Who decides what rules leave open: the people of the class, else of the next more severe class that has some."""
+    place = [materiality.class_ for materiality in classes].index(own_class.class_)
+    severer = reversed(classes[: place + 1])
+    return next((_as_needs(materiality) for materiality in severer if materiality.approvals), ())
 
 
-def _as_needs(kind: MaterialityClass) -> tuple[ApprovalNeed, ...]:
-    return tuple(ApprovalNeed(need.role, need.count) for need in kind.approvals)
+def _as_needs(own_class: MaterialityClass) -> tuple[ApprovalNeed, ...]:
+    return tuple(ApprovalNeed(need.role, need.count) for need in own_class.approvals)
 
 
-def reached(each: MaterialityClass, document: ChangeReportDocument) -> tuple[str, ...]:
-    """The conditions of a class that a change reaches; one that is not known counts as reached."""
-    values = {name: observe(document, name) for name in each.conditions}
-    return tuple(name for name, least in each.conditions.items() if (value := values[name]) is None or value >= least)
+def reached(materiality: MaterialityClass, document: ChangeReportDocument) -> tuple[str, ...]:
+    """The names of the conditions of a class that a change reaches; a value that is not known counts as reached."""
+    values = {name: observe(document, name) for name in materiality.conditions}
+    return tuple(name for name, least in materiality.conditions.items() if (value := values[name]) is None or value >= least)
 
 
 def class_of(classes: Sequence[MaterialityClass], document: ChangeReportDocument) -> MaterialityClass:
-    """The class of a change; the last one takes what no other does."""
-    return next((each for each in classes[:-1] if reached(each, document)), classes[-1])
+    """The class of a change: the first of which a condition is reached, else the last one."""
+    return next((materiality for materiality in classes[:-1] if reached(materiality, document)), classes[-1])
 
 
-def why_in_class(kind: MaterialityClass, document: ChangeReportDocument) -> str:
-    """Which conditions put a change into its class, each with the value and where the class begins."""
-    conditions = [_condition(name, kind.conditions[name], document) for name in sorted(reached(kind, document))]
+def why_in_class(own_class: MaterialityClass, document: ChangeReportDocument) -> str:
+    """A sentence with the conditions that put a change into its class: each with its value, and where the class begins."""
+    conditions = [_condition(name, own_class.conditions[name], document) for name in sorted(reached(own_class, document))]
     if not conditions:
-        return f"Class '{kind.class_}' because no condition of another class is reached."
-    return f"Class '{kind.class_}' because {' and '.join(conditions)}."
+        return f"Class '{own_class.class_}' because no condition of another class is reached."
+    return f"Class '{own_class.class_}' because {' and '.join(conditions)}."
 
 
 def _condition(name: str, least: float, document: ChangeReportDocument) -> str:

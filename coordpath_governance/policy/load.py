@@ -1,4 +1,4 @@
-"""Read a policy: YAML or JSON in, strictly; canonical bytes and their digest out. And what changes between two of them.
+"""Read a policy strictly from YAML or JSON; write its canonical bytes and digest; list what changes between two policies.
 
 YAML as people mean it: only ``true`` and ``false`` are booleans, a date is text, 1e-3 is a number. What could make two
 readers see two policies, or one reader work for ever, is an error: a key twice, anchors and aliases, tags, too many bytes.
@@ -19,7 +19,15 @@ from coordpath_governance.canonical import canonical_bytes, read_json, sha256_he
 from coordpath_governance.errors import PolicyError
 from coordpath_governance.policy.document import POLICY_SCHEMA, Policy
 
-__all__ = ["MAX_POLICY_BYTES", "policy_bytes", "policy_changes", "policy_schema", "policy_sha256", "read_policy"]
+__all__ = [
+    "MAX_POLICY_BYTES",
+    "policy_bytes",
+    "policy_changes",
+    "policy_schema",
+    "policy_sha256",
+    "read_policy",
+    "written_keys",
+]
 
 MAX_POLICY_BYTES = 1_000_000
 _DEEPEST = 20
@@ -29,13 +37,16 @@ _MISSING = "(not set)"
 
 
 def read_policy(content: bytes | str, where: str) -> Policy:
-    """A policy from YAML or JSON; whatever is wrong is a `PolicyError` that begins with ``where`` and names the key."""
+    """The policy in ``content``, which is YAML or JSON.
+
+    Raises `PolicyError` for anything that is wrong; its message begins with ``where`` and names the key.
+    """
     raw = _parsed(content, where)
     if not isinstance(raw, dict):
         raise PolicyError(f"{where}: is not a policy but {_kind(raw)}; see `coordpath policy init`")
-    found = raw.get("schema")
-    if found != POLICY_SCHEMA:
-        raise PolicyError(f"{where}: schema: is {str(found)[:80]!r}; expected {POLICY_SCHEMA!r}")
+    schema = raw.get("schema")
+    if schema != POLICY_SCHEMA:
+        raise PolicyError(f"{where}: schema: is {str(schema)[:80]!r}; expected {POLICY_SCHEMA!r}")
     _check_plain(raw, where, ())
     try:
         return Policy.model_validate_json(canonical_bytes(raw), strict=True)
@@ -46,12 +57,17 @@ def read_policy(content: bytes | str, where: str) -> Policy:
 
 
 def policy_bytes(policy: Policy) -> bytes:
-    """The canonical JSON of what was written, without defaults: what is adopted, hashed and kept."""
-    return canonical_bytes(policy.model_dump(mode="json", by_alias=True, exclude_unset=True))
+    """The canonical JSON of the keys that were written, without defaults: what is adopted, hashed and kept."""
+    return canonical_bytes(written_keys(policy))
+
+
+def written_keys(policy: Policy) -> dict[str, Any]:
+    """The keys of a policy as they were written, without defaults, as a JSON value."""
+    return policy.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 def policy_sha256(policy: Policy) -> str:
-    """SHA-256 of `policy_bytes`."""
+    """SHA-256 of `policy_bytes`, in hexadecimal digits."""
     return sha256_hex(policy_bytes(policy))
 
 
@@ -61,7 +77,7 @@ def policy_schema() -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe, and stricter: see the module."""
+    """PyYAML's safe loader, stricter as the module's docstring says."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}  # type: ignore[misc]
 
@@ -112,8 +128,8 @@ def _parsed(content: bytes | str, where: str) -> Any:  # noqa: ANN401 - any JSON
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        found = ", ".join(filter(None, (error.context, error.problem)))
-        raise PolicyError(f"{where}: {place}{found}") from error
+        problem = ", ".join(filter(None, (error.context, error.problem)))
+        raise PolicyError(f"{where}: {place}{problem}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise PolicyError(f"{where}: is not YAML: {str(error).splitlines()[0][:200]}") from error
     except RecursionError as error:
@@ -121,7 +137,7 @@ def _parsed(content: bytes | str, where: str) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _check_plain(value: Any, where: str, place: tuple[str | int, ...]) -> None:  # noqa: ANN401 - any JSON value
-    """Only what canonical JSON can hold, and not too deep."""
+    """Raises `PolicyError` for what canonical JSON cannot hold, and for values that are nested too deeply."""
     if len(place) > _DEEPEST:
         raise PolicyError(f"{where}: {_place(place[:3])}is nested too deeply")
     if isinstance(value, dict):
@@ -147,9 +163,9 @@ def _place(place: tuple[str | int, ...]) -> str:
 
 def _message(error: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
     """What pydantic found, in our words where they are clearer."""
-    known = {"extra_forbidden": "there is no such key", "missing": "is missing"}
+    clearer = {"extra_forbidden": "there is no such key", "missing": "is missing"}
     message = str(error["msg"]).removeprefix("Value error, ")
-    return known.get(error["type"], message)
+    return clearer.get(error["type"], message)
 
 
 def _kind(value: object) -> str:
@@ -158,9 +174,9 @@ def _kind(value: object) -> str:
 
 
 def policy_changes(before: Policy | None, after: Policy) -> tuple[str, ...]:
-    """A line per key that differs, such as `rules.gap.most: 0.1 → 0.2`; with no policy ``before``, every key that is set."""
-    old = {} if before is None else dict(_leaves(_set(before), ""))
-    new = dict(_leaves(_set(after), ""))
+    """One line per key that differs, such as `rules.gap.most: 0.1 → 0.2`; without ``before`` every key that is set."""
+    old = {} if before is None else dict(_leaves(written_keys(before), ""))
+    new = dict(_leaves(written_keys(after), ""))
     return tuple(
         f"{key}: {new[key]}" if before is None else f"{key}: {old.get(key, _MISSING)} → {new.get(key, _MISSING)}"
         for key in dict.fromkeys((*old, *new))
@@ -168,12 +184,8 @@ def policy_changes(before: Policy | None, after: Policy) -> tuple[str, ...]:
     )
 
 
-def _set(policy: Policy) -> dict[str, Any]:
-    return policy.model_dump(mode="json", by_alias=True, exclude_unset=True)
-
-
 def _leaves(value: Any, where: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - any JSON value
-    """Every value with the way to it; a list of plain values is one value."""
+    """Every value with its key, such as `rules.gap.most`; a list of plain values is one value."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from _leaves(item, f"{where}.{key}" if where else str(key))

@@ -1,4 +1,4 @@
-"""The numbers that rules and materiality classes look at, each read from a change report; None where it is not known."""
+"""The numbers that rules and materiality classes compare, each read from a change report; None where it is not known."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ _OTHER_UNIT = "The score of these models is not in the target's unit: give an ab
 
 @dataclass(frozen=True)
 class Observation:
-    """One number of a report: what it is, how it is written, where it comes from, and what to do if it is not known."""
+    """One number of a report: its title and unit, how it is read, and what to do if it is not known."""
 
     title: str
     unit: Unit
     read: Callable[[ChangeReportDocument], float | None]
     remedy: str = ""
     compares: bool = False
-    """Whether it says something only where there is a champion."""
+    """Whether it is known only where there is a champion."""
 
     def text(self, value: float | None, limit: float | None = None) -> str:
-        """The number in words, told apart from ``limit``."""
+        """The number in words, with enough digits to differ from ``limit``."""
         return f"{self.title}: {'not known' if value is None else value_text(value, self.unit, limit)}"
 
 
@@ -67,7 +67,7 @@ def observe(document: ChangeReportDocument, name: str) -> float | None:
 
 
 def remedy(document: ChangeReportDocument, name: str) -> str:
-    """What to do about an observation that is not known."""
+    """What to do, as a sentence, about the observation ``name`` that is not known in this report."""
     observation = OBSERVATIONS[name]
     if observation.compares and document.subject.champion is None:
         return NEEDS_CHAMPION
@@ -82,7 +82,7 @@ def remedy(document: ChangeReportDocument, name: str) -> str:
 
 
 def _hidden_changes(document: ChangeReportDocument) -> float:
-    """Changes where the data do not reach; what a model does with levels that nobody has seen is not one of them."""
+    """Coefficients that change without being exercised, apart from "(any other)", the levels that nobody has seen."""
     return float(sum(c.changed and not c.exercised and c.kind != "other" for c in document.coordinates))
 
 
@@ -93,7 +93,7 @@ def _ratio(value: float, unit: float) -> float | None:
 
 
 def _errors(value: float, error: float | None) -> float | None:
-    """How many standard errors; without bound where something moves that the rows do not doubt at all."""
+    """``value`` in standard errors; infinite where it is not zero and its error is."""
     if error is None:
         return None
     if error > 0:
@@ -110,17 +110,16 @@ def _rest_cost(document: ChangeReportDocument) -> float:
 
 
 def _standardised(document: ChangeReportDocument) -> float | None:
-    """The largest change of score for one standard deviation; not known if a change hides where the data do not reach."""
+    """The largest change of the score for one standard deviation; None if a slope changes that is not exercised."""
     moves = [standardised_move(c) for c in document.coordinates if c.changed and c.kind != "baseline"]
-    known = [abs(move) for move in moves if move is not None]
-    return max(known, default=0.0) if len(known) == len(moves) else None
+    sizes = [abs(move) for move in moves if move is not None]
+    return max(sizes, default=0.0) if len(sizes) == len(moves) else None
 
 
 def standardised_move(c: CoordinateFacts) -> float | None:
-    """What the change of one coefficient does to the score for one standard deviation.
+    """How far the change of one coefficient moves the score, for one standard deviation of its column.
 
-    For a level without rows it is what it does to a row of that level, which is more; for a slope without variance it is
-    not known.
+    For a level without rows it is the move of a row of that level, which is more. None for a slope without variance.
     """
     if not c.exercised:
         return None if c.kind == "numeric" or c.old is None or c.new is None else c.new - c.old
@@ -130,7 +129,7 @@ def standardised_move(c: CoordinateFacts) -> float | None:
 
 
 def _relative_to_target(document: ChangeReportDocument) -> float | None:
-    """Only where score and target have one unit."""
+    """`_standardised` as a share of the target's spread; None where score and target have different units."""
     if document.glm is not None:
         return None
     largest = _standardised(document)
@@ -138,20 +137,20 @@ def _relative_to_target(document: ChangeReportDocument) -> float | None:
 
 
 def ways(function: FunctionFacts, *, new: bool) -> frozenset[int]:
-    """Which ways a version's function of a number goes between the places that the report shows: up (1), down (−1).
+    """The directions of a version's function between neighbouring places that the report shows: up (1), down (−1).
 
-    Empty if it stays where it is, and if it is one of several columns or of a category, or is not there.
+    ``new`` is for the candidate's function. Empty if the function is constant or missing, or is not one of a single number.
     """
     values = [point.new if new else point.old for point in function.points]
     places = [place for point in function.points for place in point.at]
     if len(function.columns) != 1 or any(isinstance(place, str) for place in places):
         return frozenset()
-    known = [value for value in values if value is not None]
-    return frozenset((after > before) - (after < before) for before, after in pairwise(known)) - {0}
+    finite = [value for value in values if value is not None]
+    return frozenset((after > before) - (after < before) for before, after in pairwise(finite)) - {0}
 
 
 def reversed_functions(document: ChangeReportDocument) -> list[str]:
-    """Functions of a number that rise in one version and fall in the other, wherever the report shows them."""
+    """The units of functions that rise in one version and fall in the other, at every place that the report shows."""
     opposite = ({(1,), (-1,)},)
     both = ((function.unit, [tuple(ways(function, new=new)) for new in (False, True)]) for function in document.functions)
     return [unit for unit, sides in both if set(sides) in opposite]
@@ -167,13 +166,13 @@ def _decision_flips(document: ChangeReportDocument) -> float | None:
 
 
 def _as_decided(document: ChangeReportDocument) -> bool:
-    """Whether flips were counted at the cut-off that is meant, and hide no move of the versions' own."""
+    """Whether flips were counted at a cut-off whose class is named, and hide no move of the versions' own thresholds."""
     own = own_thresholds(document.models, document.settings.threshold_class)
     return not _names_no_class(document) and not hides_a_move(document.impact.flips, own)
 
 
 def _names_no_class(document: ChangeReportDocument) -> bool:
-    """Whether the class of a classifier's threshold was guessed; reports of the first edition were judged all the same."""
+    """Whether nobody named the class of a classifier's threshold; the first edition counted flips all the same."""
     if document.edition is None or document.glm is None:
         return False
     return is_bare(document.settings, document.glm.classes)
@@ -187,7 +186,7 @@ def _segment_flips(document: ChangeReportDocument) -> float | None:
 
 
 def mean_shift(document: ChangeReportDocument) -> float | None:
-    """How far the mean score moves, up or down; several classes have no one score that could."""
+    """The move of the mean score, up or down; None for several classes, which have several scores."""
     several = document.glm is not None and document.glm.link == "softmax"
     return None if several else document.impact.shift.mean
 
@@ -249,4 +248,4 @@ OBSERVATIONS: dict[str, Observation] = {
     ),
     "first_version": Observation("first version", "count", lambda d: float(d.subject.champion is None)),
 }
-"""By the name under which a materiality class refers to it."""
+"""Every observation, by the name that the ``when`` of a materiality class uses."""

@@ -1,6 +1,6 @@
-"""What a rule says: observed, limit, result, reason; in words that are short whatever names a model has.
+"""What a rule says: observed, limit, result and reason, in words that stay short however long a model's names are.
 
-A limit is written exactly as it was set, an observed value with enough digits to tell it from that.
+A limit is written exactly as it was set, an observed value with enough digits to differ from the limit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EXACT = 15
 
 @dataclass(frozen=True)
 class Finding:
-    """One comparison within a rule; ``met`` is None where it cannot be told. ``reason`` says what is wrong or what to do."""
+    """One comparison of a rule; ``met`` is None where it is not known. ``reason`` says what is wrong, or what to do."""
 
     observed: str
     limit: str
@@ -38,7 +38,7 @@ class Finding:
 
 
 def combine(rule: str, findings: Sequence[Finding], otherwise: Literal["fail", "review"]) -> RuleFacts:
-    """The result of all findings: one that is not met decides, then one that is not known."""
+    """The result of a rule: ``otherwise`` if a finding is not met, else "unknown" if one is not known, else "pass"."""
     violated = [finding for finding in findings if finding.met is False]
     unknown = [finding for finding in findings if finding.met is None]
     result: Outcome = otherwise if violated else "unknown" if unknown else "pass"
@@ -64,7 +64,10 @@ def _sentences(reasons: Iterable[str]) -> str:
 
 
 def value_text(value: float, unit: Unit, limit: float | None = None) -> str:
-    """``value`` with as few digits as tell it from ``limit``; time in days begun, so that the text holds for a day."""
+    """``value`` in words, with as few digits as make it differ from ``limit``.
+
+    Days are rounded up, so that the text stays true for a day.
+    """
     if not math.isfinite(value):
         return "without bound"
     if unit == "count":
@@ -73,16 +76,16 @@ def value_text(value: float, unit: Unit, limit: float | None = None) -> str:
         days = max(math.ceil(value), 1)
         return f"at most {count(days)} day{'s' if days > 1 else ''}"
     scaled = value * 100 if unit == "share" else value
-    beside = None if limit is None or value == limit else limit_text(limit, unit)
+    limit_shown = None if limit is None or value == limit else limit_text(limit, unit)
     for digits in range(_FEWEST, _MOST):
         text = _with_unit(_plain(significant(scaled, digits)), unit)
-        if text != beside:
+        if text != limit_shown:
             return text
     return _with_unit(repr(scaled).replace("-", MINUS), unit)
 
 
 def limit_text(limit: float, unit: Unit) -> str:
-    """``limit`` with all the digits it was given."""
+    """``limit`` in words, with all the digits that the policy has."""
     if unit == "count":
         return count(int(limit))
     scaled = limit * 100 if unit == "share" else limit
@@ -90,7 +93,7 @@ def limit_text(limit: float, unit: Unit) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without zeros that say nothing: 2.000 is 2, and 1,200 stays."""
+    """Without zeros at the end of a decimal fraction: 2.000 is 2, and 1,200 stays."""
     return text.rstrip("0").rstrip(".") if "." in text and "×" not in text else text
 
 

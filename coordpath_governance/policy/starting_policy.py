@@ -1,25 +1,22 @@
-"""A policy to start from, for one model: valid, commented, met by an ordinary refit and not by a bad one."""
+"""A policy to start from, for one model: valid, with comments, and with limits that an ordinary refit meets."""
 
 from __future__ import annotations
 
 import yaml
 
-from coordpath_governance.errors import UsageError
+from coordpath_governance.policy.patterns import exact_pattern
 from coordpath_governance.text import shorten, visible
 
-__all__ = ["KINDS", "UNPINNED", "exact_pattern", "kind_of", "starting_policy"]
+__all__ = ["KINDS", "UNPINNED", "kind_of", "starting_policy"]
 
 UNPINNED = "0" * 64
-"""A digest that no data have: with it nothing passes."""
-
-_LONGEST = 200
-"""Characters in a policy's name and in a pattern."""
+"""The digest of no data at all: with it no report passes."""
 
 _LONGEST_REMARK = 400
 
 _TEXT = """\
 # A policy for coordpath: which changes of a model pass, which need a person, which fail.
-%(said)s#   coordpath policy check FILE [--report change_report.json]    look at it, and try it on a report
+%(comment)s#   coordpath policy check FILE [--report change_report.json]    look at it, and try it on a report
 #   coordpath policy adopt FILE --key KEY                         from then on the gate goes by it
 schema: coordpath.policy/1
 name: %(name)s
@@ -143,46 +140,29 @@ def kind_of(family: str) -> str:
 
 def starting_policy(
     model: str,
+    *,
     sha256: str | None = None,
     uri: str | None = None,
     target: str | None = None,
     kind: str = "linear",
     remark: str | None = None,
 ) -> str:
-    """The text of the policy for the registered ``model``, of one of the `KINDS`, with the data pinned if they are known.
+    """The text of a policy for the registered ``model``, which is of one of the `KINDS`.
 
+    ``sha256`` and ``uri`` of the reference data, and the column of their ``target``, are filled in where they are known.
     ``remark`` is a sentence about the policy, which becomes a comment.
 
     Raises `UsageError` if the model's name is too long, blank, or holds characters that cannot be seen.
     """
     pin = f"  sha256: {_quoted(sha256 or UNPINNED)}"
     if sha256 is None:
-        told = "Pin your data: `coordpath policy init --model NAME --data FILE --target COL` writes their SHA-256."
-        pin = f"  # {told}\n{pin}"
+        advice = "Pin your data: `coordpath policy init --model NAME --data FILE --target COL` writes their SHA-256."
+        pin = f"  # {advice}\n{pin}"
     if uri is not None:
         pin += f"\n  uri: {_quoted(uri)}"
-    named = {"models": _quoted(exact_pattern(model)), "name": _quoted(model)}
-    said = "" if remark is None else f"# {shorten(visible(remark), _LONGEST_REMARK)}\n"
-    return _TEXT % {**named, "said": said, "pin": pin, "target": _quoted(target or "target"), **KINDS[kind]}
-
-
-def exact_pattern(model: str) -> str:
-    """The pattern that matches the name ``model`` and no other: ``*``, ``?`` and ``[`` stand in brackets.
-
-    Raises `UsageError` if a policy cannot hold the name or the pattern.
-    """
-    if not model.strip() or visible(model) != model:
-        shown = shorten(visible(model), 80)
-        raise UsageError(f"--model '{shown}' is blank or holds characters that cannot be seen; give the registered name")
-    if len(model) > _LONGEST:
-        raise UsageError(f"--model has {len(model)} characters; a policy takes names of at most {_LONGEST}")
-    pattern = "".join(f"[{char}]" if char in "*?[" else char for char in model)
-    if len(pattern) > _LONGEST:
-        raise UsageError(
-            f"--model '{shorten(model, 80)}' makes a pattern of {len(pattern)} characters, since each *, ? and [ is written "
-            f"in brackets; a policy takes at most {_LONGEST}: write a shorter pattern by hand"
-        )
-    return pattern
+    names = {"models": _quoted(exact_pattern(model)), "name": _quoted(model)}
+    comment = "" if remark is None else f"# {shorten(visible(remark), _LONGEST_REMARK)}\n"
+    return _TEXT % {**names, "comment": comment, "pin": pin, "target": _quoted(target or "target"), **KINDS[kind]}
 
 
 def _quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a policy and the ledger both write: roles that are the ledger's own, how many admins there can be, and retention."""
+"""What both a policy and the ledger use: the two roles with a meaning of their own, the number of admins, and retention."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The MLflow registry, seen from a client: find versions, fetch files, lay files beside a version. It decides nothing."""
+"""The MLflow registry, seen from a client: find versions, fetch files, attach files to it. It decides nothing."""

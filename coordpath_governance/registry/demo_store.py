@@ -26,8 +26,8 @@ class DemoStore:
         self.uri = f"sqlite:///{folder / 'mlflow.db'}"
         os.environ.update(MLFLOW_TRACKING_URI=self.uri, COORDPATH_REPORTS="sweep")
         self._client = connect(self.uri, self.guarded_uri, create=True)
-        if self._client.get_experiment_by_name("demo") is None:
-            self._client.create_experiment("demo", artifact_location=(folder / "artifacts").as_uri())
+        if mlflow.get_experiment_by_name("demo") is None:
+            mlflow.create_experiment("demo", artifact_location=(folder / "artifacts").as_uri())
         mlflow.set_experiment("demo")
 
     @property
@@ -37,8 +37,8 @@ class DemoStore:
 
     def new_name(self, stem: str) -> str:
         """``stem`` as the name of a registered model, with a number if it is taken."""
-        taken = len(self._client.search_registered_models(f"name LIKE '{stem}%'"))
-        return stem if not taken else f"{stem}-{taken + 1}"
+        number = len(self._client.search_registered_models(f"name LIKE '{stem}%'"))
+        return stem if not number else f"{stem}-{number + 1}"
 
     def register(self, model: Any, name: str, run_name: str) -> None:  # noqa: ANN401 - a scikit-learn estimator
         """Log a fitted model in a run of its own and register it, as the last lines of a training script do."""

@@ -75,7 +75,7 @@ def _read(local: Path, provenance: Provenance, pointer: ModelPointer, declared: 
 def download_files(pointer: ModelPointer, folder: Path) -> Path:
     """A copy of the model's files below ``folder``.
 
-    Raises `FilesGoneError` if the files of a registered version are not there, `RegistryError` if nobody could tell.
+    Raises `FilesGoneError` if the files of a registered version are not there, `RegistryError` if that cannot be found out.
     """
     lost = f"the registry lists {pointer.uri}, but its files are gone"
     if pointer.gone is not None:
@@ -93,14 +93,14 @@ def download_files(pointer: ModelPointer, folder: Path) -> Path:
 
 
 def fetch_artifact(uri: str, folder: Path) -> Path:
-    """A copy, below ``folder``, of what lies at an artifact URI. Raises whatever MLflow raises."""
+    """A copy, below ``folder``, of the files at an artifact URI. Raises what MLflow raises."""
     import mlflow
 
     return Path(mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=str(folder)))
 
 
 def load_files(folder: Path) -> Any:  # noqa: ANN401 - mlflow.pyfunc.PyFuncModel
-    """The model in ``folder``, loaded by MLflow: this runs what the files say. Raises whatever MLflow raises."""
+    """The model in ``folder``, loaded by MLflow, which runs code of the files. Raises what MLflow raises."""
     import mlflow
 
     return mlflow.pyfunc.load_model(str(folder))
@@ -113,7 +113,7 @@ def _is_path(uri: str) -> bool:
 def way_out(name: str | None, version: str | None, *, declared: bool = False) -> str:
     """The commands by which a person vouches for a registered version; empty for any other model.
 
-    ``declared``: its author has put coefficients beside it, so that none need be written down.
+    ``declared``: its author has put coefficients beside it, so none have to be written down.
     """
     if name is None or version is None:
         return ""

@@ -1,9 +1,9 @@
 """How a version came to be: dates, training data and facts, as the registry, the run and the author's tags say.
 
-All of it is the author's to write, and none of it decides anything; a report shows it with where it comes from.
+The author can write all of it, so no decision uses it; a report shows each fact with its source.
 Nothing is loaded or followed: a dataset's source is text that whoever logged the run has chosen. A version's tag wins over
-its run's. A tag that is too long, or holds no date where one is asked for, is not used and said to be unusable: half a
-sentence could say the opposite of the whole.
+its run's. A tag that is too long, or is not a date where a date is needed, is not used, and the report says
+so: half a sentence could say the opposite of the whole.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from coordpath_governance.errors import NotFoundError, RegistryError
 from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.ports import Dataset, DatasetInput, RegistryClient, Run
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.reports.document import ChangeFacts, VersionFacts
 from coordpath_governance.reports.stated_facts import TAGGABLE_FACTS, objection_to_fact
@@ -55,7 +56,7 @@ Tags = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Origin:
-    """Times in milliseconds since 1970; ``run_remark`` says why nothing of the version's run is known."""
+    """When and how a version was made; times in ms since 1970. ``run_remark`` says why nothing is known of its run."""
 
     registered_ms: int | None = None
     run_started_ms: int | None = None
@@ -76,11 +77,11 @@ class Origin:
         )
 
 
-def origin_of(client: Any, pointer: ModelPointer) -> Origin:  # noqa: ANN401 - MlflowClient
-    """The origin of a registered version; nothing is known of a model that is not registered.
+def origin_of(client: RegistryClient, pointer: ModelPointer) -> Origin:
+    """The origin of a registered version; empty for a model that is not registered.
 
-    A run that is gone, or that one may not read, leaves its part unknown: it is no reason to have no report.
-    Raises `RegistryError` if the registry or the tracking server does not answer, `NotFoundError` if the version is gone.
+    A run that is gone, or may not be read, leaves its part unknown. Raises `RegistryError` if the registry or the tracking
+    server does not answer, `NotFoundError` if the version is gone.
     """
     if pointer.name is None or pointer.version is None:
         return Origin()
@@ -99,7 +100,7 @@ def origin_of(client: Any, pointer: ModelPointer) -> Origin:  # noqa: ANN401 - M
     )
 
 
-def _run(client: Any, pointer: ModelPointer) -> tuple[Any, Literal["not there", "not readable"] | None]:  # noqa: ANN401 - MlflowClient, Run
+def _run(client: RegistryClient, pointer: ModelPointer) -> tuple[Run | None, Literal["not there", "not readable"] | None]:
     if pointer.run_id is None:
         return None, None
     try:
@@ -114,31 +115,31 @@ def _run(client: Any, pointer: ModelPointer) -> tuple[Any, Literal["not there", 
 
 
 def _moment(value: object) -> int | None:
-    """A time that a calendar has; who logs a run may write any number."""
+    """A time in the calendar, else None: the author of a run can write any number."""
     return value if isinstance(value, int) and 0 <= value <= LAST_MOMENT else None
 
 
 def training_facts(
-    inputs: Sequence[Any],  # MLflow's DatasetInput
+    inputs: Sequence[DatasetInput],
     version_tags: Mapping[str, str],
     run_tags: Mapping[str, str],
 ) -> TrainingFacts | None:
-    """The training data of a version; None if neither its run nor a tag says anything of them.
+    """The training data of a version; None if neither its run nor a tag says anything about them.
 
-    Inputs logged for training count; if there is none, those logged without a context do, and say so. Tags name one more
-    data set: what they say replaces nothing that was logged.
+    Inputs that were logged for training count. If there are none, those without a context count, and are marked so. Tags add
+    one more data set and replace nothing that was logged.
     """
     logged = [(dataset, _context(dataset)) for dataset in inputs]
     chosen = [dataset for dataset, context in logged if context in _TRAINING_CONTEXTS]
     stated_by: StatedBy = "run input" if chosen else "run input without context"
     chosen = chosen or [dataset for dataset, context in logged if not context]
-    period, exclusions, *named = (
+    period, exclusions, *source_tags = (
         _text(author_tag(TRAINING_TAG + key, version_tags, run_tags))
         for key in ("period", "exclusions", "source", "digest", "rows")
     )
     datasets = [_dataset(each.dataset, stated_by) for each in chosen[:MOST_DATASETS]]
-    if any(named):
-        source, digest, rows = named
+    if any(source_tags):
+        source, digest, rows = source_tags
         datasets.append(
             DatasetFacts(stated_by="tags", name=None, source=_without_secrets(source), digest=digest, rows=_count(rows))
         )
@@ -152,11 +153,11 @@ def training_facts(
     )
 
 
-def _context(dataset: Any) -> str:  # noqa: ANN401 - MLflow's DatasetInput
+def _context(dataset: DatasetInput) -> str:
     return next((str(tag.value).strip().lower() for tag in dataset.tags if tag.key == _CONTEXT_TAG), "")
 
 
-def _dataset(dataset: Any, stated_by: StatedBy) -> DatasetFacts:  # noqa: ANN401 - MLflow's Dataset
+def _dataset(dataset: Dataset, stated_by: StatedBy) -> DatasetFacts:
     return DatasetFacts(
         stated_by=stated_by,
         name=_text(dataset.name),
@@ -226,16 +227,16 @@ def author_tag(key: str, version_tags: Tags, run_tags: Tags) -> str | None:
     return next((text for tags in (version_tags, run_tags) if (text := str(tags.get(key) or "")).strip()), None)
 
 
-def with_tagged_facts(said: ChangeFacts, version_tags: Tags, run_tags: Tags) -> ChangeFacts:
-    """``said`` by whoever asks for the report, and what the tags say of the rest."""
-    taken: dict[str, str] = {}
+def with_tagged_facts(facts: ChangeFacts, version_tags: Tags, run_tags: Tags) -> ChangeFacts:
+    """``facts`` of the person who asks for the report; facts that are missing there are taken from the tags."""
+    from_tags: dict[str, str] = {}
     unusable = []
     for fact in TAGGABLE_FACTS:
         text = author_tag(FACT_TAG + fact, version_tags, run_tags)
-        if text is None or (getattr(said, fact) or "").strip():
+        if text is None or (getattr(facts, fact) or "").strip():
             continue
         if objection_to_fact(fact, text):
             unusable.append(fact)
         else:
-            taken[fact] = text.strip()
-    return said.model_copy(update={**taken, "tagged": tuple(taken), "unusable_tags": tuple(unusable)})
+            from_tags[fact] = text.strip()
+    return facts.model_copy(update={**from_tags, "tagged": tuple(from_tags), "unusable_tags": tuple(unusable)})

@@ -1,6 +1,6 @@
-"""A server's own artifacts: what clients reach through it, it and its own processes reach directly.
+"""Artifacts that a server offers over HTTP: the server and its own processes read them directly.
 
-A server that asked itself over HTTP could wait for itself for ever.
+A server that asks itself over HTTP could wait for ever.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _PROXIED = ("mlflow-artifacts", "http", "https")
 
 
 def own_location(location: str) -> str:
-    """Where files really are: below the artifacts destination if this process belongs to a server that serves them."""
+    """The location of files as this process reaches them: below the artifacts destination, if its own server serves them."""
     path = _own_path(location)
     if path is None:
         return location
     return f"{os.environ[_DESTINATION].rstrip('/')}/{path}"
 
 
-def same_place(one: str, other: str) -> bool:
+def same_place(first: str, second: str) -> bool:
     """Whether two locations name the same files, however they are written."""
-    return _spelled(one) == _spelled(other)
+    return _spelled(first) == _spelled(second)
 
 
 def _spelled(location: str) -> str:

@@ -11,6 +11,7 @@ from coordpath_governance.errors import NotFoundError, ReferenceDataError, Regis
 from coordpath_governance.reference.logged import LoggedMoments, Role, moments_to_log, read_logged_moments
 from coordpath_governance.reference.sources import RowSource, open_source
 from coordpath_governance.registry.connection import connect, registry_errors
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.reports.make import ReferenceData
 
@@ -83,7 +84,7 @@ def _frame(X: Any, y: Any, target: str | None) -> tuple[Any, str]:  # noqa: ANN4
 
 
 def reference_of(
-    client: Any,  # noqa: ANN401 - MlflowClient
+    client: RegistryClient,
     candidate: ModelPointer,
     *,
     target: str | None,
@@ -94,7 +95,7 @@ def reference_of(
     offset: str | None = None,
     exposure: str | None = None,
 ) -> ReferenceData:
-    """The reference data that MLflow has for the candidate; role and period of the caller have precedence.
+    """The reference data that MLflow has for the candidate; role and period of the caller replace those that were logged.
 
     Raises `ReferenceDataError` if there are none, `UsageError` if ``target`` is missing or is not the logged one.
     """
@@ -125,7 +126,7 @@ def reference_of(
     )
 
 
-def find_reference(client: Any, candidate: ModelPointer) -> LoggedMoments | FoundRows:  # noqa: ANN401 - MlflowClient
+def find_reference(client: RegistryClient, candidate: ModelPointer) -> LoggedMoments | FoundRows:
     """The candidate's logged moments, else the first dataset input of its run that can be loaded.
 
     If there is neither, the error lists everything that was tried.
@@ -164,19 +165,20 @@ def _logged_moments(run_id: str, tried: list[str]) -> LoggedMoments | None:
         return read_logged_moments(Path(path).read_bytes())
 
 
-def _dataset_rows(client: Any, run_id: str, tried: list[str]) -> FoundRows | None:  # noqa: ANN401 - MlflowClient
+def _dataset_rows(client: RegistryClient, run_id: str, tried: list[str]) -> FoundRows | None:
     """The first dataset input that is a readable file.
 
-    Only sources that are files are loaded: those of other kinds can run code that whoever logged the run has chosen.
+    Only sources that are files are loaded: others can run code that the author of the run has chosen.
     """
     import mlflow
     from mlflow.data.filesystem_dataset_source import FileSystemDatasetSource
 
     with registry_errors(f"reading run {run_id}"):
-        inputs = client.get_run(run_id).inputs.dataset_inputs
-    if not inputs:
+        inputs = client.get_run(run_id).inputs
+    dataset_inputs = () if inputs is None else inputs.dataset_inputs
+    if not dataset_inputs:
         tried.append(f"run {run_id} has no dataset inputs (mlflow.log_input was not called)")
-    for dataset in inputs:
+    for dataset in dataset_inputs:
         name = dataset.dataset.name
         try:
             source = mlflow.data.get_source(dataset)

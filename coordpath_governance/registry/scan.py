@@ -1,4 +1,4 @@
-"""What of a registry can be read: every registered model, the version that stands under its alias, and if not, why not.
+"""What of a registry can be read: every registered model, the version that has the alias, and if it cannot be read, why not.
 
 It reads files and changes nothing.
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from coordpath_governance.errors import CoordpathError, NoVersionError, UnsupportedModelError
 from coordpath_governance.models.formats import DECLARED, DECLARED_FORMAT, format_of
 from coordpath_governance.registry.download import DeclaredModel, fetch_model, way_out
+from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer, find_champion, point_at, registered_names
 
-__all__ = ["SCAN_SCHEMA", "Scanned", "count_outcomes", "scan", "scan_document"]
+__all__ = ["SCAN_SCHEMA", "ScanResult", "count_outcomes", "scan", "scan_document"]
 
 SCAN_SCHEMA = "coordpath.scan/1"
 _FAILED = "Look into its files: they are missing, out of reach or damaged. Log the model again if they are."
@@ -24,8 +24,8 @@ OUTCOMES = ("read", "declared", "refused", "failed", "empty")
 
 
 @dataclass(frozen=True)
-class Scanned:
-    """One registered model. ``under``: the alias its version stands under, None if that is only the latest version.
+class ScanResult:
+    """One registered model. ``under``: the alias of its version; None if no version has it and the latest one was read.
 
     ``reason`` says why it is not read, ``remedy`` what to do about it.
     """
@@ -46,27 +46,27 @@ class Scanned:
         return {key: value for key, value in vars(self).items() if value not in ("", 0, ()) or key in ("version", "under")}
 
 
-def scan(client: Any, alias: str, declared: DeclaredModel | None = None) -> Iterator[Scanned]:  # noqa: ANN401 - MlflowClient
-    """All registered models by name; one that fails does not stop the others.
+def scan(client: RegistryClient, alias: str, declared: DeclaredModel | None = None) -> Iterator[ScanResult]:
+    """Read every registered model, by name; if one fails, the others are still read.
 
-    ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read.
+    ``declared`` returns the coefficients that somebody vouches for, of a version that cannot be read.
     """
     for name in registered_names(client):
         yield _look_at(client, name, alias, declared)
 
 
-def scan_document(found: list[Scanned], alias: str) -> dict[str, object]:
-    """All of it as one JSON document."""
-    models = [each.to_dict() for each in found]
-    return {"schema": SCAN_SCHEMA, "alias": alias, "models": models, "counts": count_outcomes(found)}
+def scan_document(results: list[ScanResult], alias: str) -> dict[str, object]:
+    """The results as one JSON document."""
+    models = [each.to_dict() for each in results]
+    return {"schema": SCAN_SCHEMA, "alias": alias, "models": models, "counts": count_outcomes(results)}
 
 
-def count_outcomes(found: list[Scanned]) -> dict[str, int]:
+def count_outcomes(results: list[ScanResult]) -> dict[str, int]:
     """How many models came out in each way."""
-    return {outcome: sum(each.outcome == outcome for each in found) for outcome in OUTCOMES}
+    return {outcome: sum(each.outcome == outcome for each in results) for outcome in OUTCOMES}
 
 
-def _look_at(client: Any, name: str, alias: str, declared: DeclaredModel | None) -> Scanned:  # noqa: ANN401 - MlflowClient
+def _look_at(client: RegistryClient, name: str, alias: str, declared: DeclaredModel | None) -> ScanResult:
     pointer: ModelPointer | None = None
     under: str | None = alias
     try:
@@ -75,13 +75,13 @@ def _look_at(client: Any, name: str, alias: str, declared: DeclaredModel | None)
             under, pointer = None, point_at(client, name, "latest")
         model = fetch_model(pointer, declared).model
     except NoVersionError as error:
-        return Scanned(name, None, None, "empty", reason=str(error), remedy="Register a version.")
+        return ScanResult(name, None, None, "empty", reason=str(error), remedy="Register a version.")
     except UnsupportedModelError as error:
         version = pointer.version if pointer else None
-        return Scanned(name, version, under, "refused", reason=str(error), remedy=way_out(name, version))
+        return ScanResult(name, version, under, "refused", reason=str(error), remedy=way_out(name, version))
     except CoordpathError as error:
-        return Scanned(name, pointer.version if pointer else None, under, "failed", reason=str(error), remedy=_FAILED)
+        return ScanResult(name, pointer.version if pointer else None, under, "failed", reason=str(error), remedy=_FAILED)
     outcome = "declared" if format_of(model.source) == DECLARED_FORMAT else "read"
     remedy = way_out(name, pointer.version, declared=True) if model.source == DECLARED else ""
     facts = (model.estimator, len(model.columns), model.source)
-    return Scanned(name, pointer.version, under, outcome, *facts, remarks=model.remarks, remedy=remedy)
+    return ScanResult(name, pointer.version, under, outcome, *facts, remarks=model.remarks, remedy=remedy)

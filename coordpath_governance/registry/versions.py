@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from coordpath_governance.errors import NotFoundError, NoVersionError, RefusedError, UsageError
-from coordpath_governance.registry.connection import registry_errors
+from coordpath_governance.registry.connection import in_this_store, registry_errors
 from coordpath_governance.registry.own_artifacts import own_location, same_place
-from coordpath_governance.registry.stores import in_this_store
+from coordpath_governance.registry.ports import ModelVersion, Page, RegisteredModel, RegistryClient, VersionClient
 
 __all__ = [
     "CHAMPION_ALIAS",
@@ -22,6 +22,7 @@ __all__ = [
     "ModelPointer",
     "find_champion",
     "point_at",
+    "point_at_version",
     "register_version",
     "registered_model",
     "registered_names",
@@ -35,6 +36,7 @@ _MOST_DIGITS = 9
 _MAX_COPIES = 20
 
 _PAGE = 200
+_Entity = TypeVar("_Entity")
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,15 @@ class ModelPointer:
         """How sentences call it."""
         return f"v{self.version}" if self.version is not None else self.uri
 
+    @property
+    def registered(self) -> tuple[str, str]:
+        """Name and number of a registered version. Raises `UsageError` for any other model."""
+        if self.name is None or self.version is None:
+            raise UsageError(f"'{self.uri}' is not a registered version; use models:/NAME/VERSION or models:/NAME@ALIAS")
+        return self.name, self.version
 
-def point_at(client: Any, name: str | None, which: str) -> ModelPointer:  # noqa: ANN401 - MlflowClient
+
+def point_at(client: RegistryClient, name: str | None, which: str) -> ModelPointer:
     """Resolve alias, version number, "latest" or URI; the first three are of the registered model ``name``."""
     match = _MODEL_URI.fullmatch(which)
     if match and match["version"] is None and match["alias"] is None:
@@ -81,42 +90,58 @@ def point_at(client: Any, name: str | None, which: str) -> ModelPointer:  # noqa
     return _registered(client, name, which, is_alias=not (_is_number(which) or which == "latest"))
 
 
-def register_version(model_uri: str, name: str, tags: Mapping[str, Any], seconds: int) -> str:
-    """Register what lies at ``model_uri``, waiting at most ``seconds`` for it; the number of the new version.
+def point_at_version(client: VersionClient, name: str, number: str) -> ModelPointer:
+    """The version ``number``, a decimal text, of the registered model ``name``.
 
-    Raises whatever `mlflow.register_model` raises.
+    Raises `NotFoundError` if there is no such version.
+    """
+    return _version(client, name, registered_model(client, name), number)
+
+
+def register_version(model_uri: str, name: str, tags: Mapping[str, object], seconds: int) -> str:
+    """Register the model at ``model_uri``, and wait at most ``seconds`` for it. Returns the number of the new version.
+
+    Raises what `mlflow.register_model` raises.
     """
     import mlflow
 
     return str(mlflow.register_model(model_uri, name, await_registration_for=seconds, tags=dict(tags)).version)
 
 
-def find_champion(client: Any, name: str, alias: str) -> ModelPointer | None:  # noqa: ANN401 - MlflowClient
-    """The version under the alias, None if nobody has set it yet."""
+def find_champion(client: RegistryClient, name: str, alias: str) -> ModelPointer | None:
+    """The version that has the alias; None if no version has it."""
     model = registered_model(client, name)
     version = model.aliases.get(alias)
-    return None if version is None else _registered(client, name, str(version), is_alias=False)
+    return None if version is None else _version(client, name, model, str(version))
 
 
-def registered_model(client: Any, name: str) -> Any:  # noqa: ANN401 - MlflowClient in, RegisteredModel out
+def registered_model(client: VersionClient, name: str) -> RegisteredModel:
     """The registered model; `NotFoundError` says which registry was asked."""
     with registry_errors(f"looking up the registered model '{name}'{in_this_store(client)}"):
         return client.get_registered_model(name)
 
 
-def _registered(client: Any, name: str, which: str, *, is_alias: bool) -> ModelPointer:  # noqa: ANN401 - MlflowClient
+def _registered(client: RegistryClient, name: str, which: str, *, is_alias: bool) -> ModelPointer:
     model = registered_model(client, name)
-    aliases = {str(alias): str(version) for alias, version in model.aliases.items()}
     number = which
     if is_alias:
+        aliases = _aliases(model)
         if which not in aliases:
-            known = ", ".join(sorted(aliases)) or "none"
-            raise NotFoundError(f"the registered model '{name}' has no alias '{which}'; its aliases are: {known}")
+            existing = ", ".join(sorted(aliases)) or "none"
+            raise NotFoundError(f"the registered model '{name}' has no alias '{which}'; its aliases are: {existing}")
         number = aliases[which]
     elif which == "latest":
         number = _latest(client, model)
     elif not _is_number(which):
         raise UsageError(f"'{which}' is not a version of '{name}'; give a number, 'latest' or an alias")
+    return _version(client, name, model, number)
+
+
+def _aliases(model: RegisteredModel) -> dict[str, str]:
+    return {str(alias): str(version) for alias, version in model.aliases.items()}
+
+
+def _version(client: VersionClient, name: str, model: RegisteredModel, number: str) -> ModelPointer:
     number = number.lstrip("0") or "0"
     if len(number) > _MOST_DIGITS:
         raise NotFoundError(f"the registered model '{name}' has no version {number}")
@@ -133,7 +158,7 @@ def _registered(client: Any, name: str, which: str, *, is_alias: bool) -> ModelP
         version=number,
         run_id=version.run_id or None,
         model_id=model_id,
-        aliases=tuple(sorted(alias for alias, target in aliases.items() if target == number)),
+        aliases=tuple(sorted(alias for alias, target in _aliases(model).items() if target == number)),
         description=version.description or None,
         location=location,
         gone=gone,
@@ -144,11 +169,11 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def _files(client: Any, source: str, name: str, number: str) -> tuple[str, str | None]:  # noqa: ANN401 - MlflowClient
+def _files(client: VersionClient, source: str, name: str, number: str) -> tuple[str, str | None]:
     """Where a version's files are, and the LoggedModel that holds them.
 
-    What ``source`` names can be deleted and made anew; MLflow goes on loading what it named at first. Raises
-    `NotFoundError` if what it names is not there.
+    The logged model that ``source`` names can be deleted and created again, but MLflow still loads the first one. Raises
+    `NotFoundError` if it does not exist.
     """
     model_id = _logged_model(client, source, name, number)
     with registry_errors(f"locating the files of version {number} of '{name}'"):
@@ -164,21 +189,21 @@ def _files(client: Any, source: str, name: str, number: str) -> tuple[str, str |
     return own_location(loaded), model_id
 
 
-def _latest(client: Any, model: Any) -> str:  # noqa: ANN401 - MlflowClient, RegisteredModel
+def _latest(client: RegistryClient, model: RegisteredModel) -> str:
     """The highest version number: the model knows the latest of every stage, and a registry without stages is searched."""
-    found = model.latest_versions
-    if not found:
+    newest: Iterable[ModelVersion] = model.latest_versions
+    if not newest:
         quote = "'" if '"' in model.name else '"'
         with registry_errors(f"listing the versions of '{model.name}'"):
-            found = client.search_model_versions(
+            newest = client.search_model_versions(
                 f"name = {quote}{model.name}{quote}", max_results=1, order_by=["version_number DESC"]
             )
-    if not found:
+    if not newest:
         raise NoVersionError(f"the registered model '{model.name}' has no versions yet; register one first")
-    return str(max(int(version.version) for version in found))
+    return str(max(int(version.version) for version in newest))
 
 
-def _logged_model(client: Any, source: str, name: str, number: str) -> str | None:  # noqa: ANN401 - MlflowClient
+def _logged_model(client: VersionClient, source: str, name: str, number: str) -> str | None:
     """Follow copies (models:/name/version) to the LoggedModel that holds the files, None for a 2.x-style version."""
     for _ in range(_MAX_COPIES):
         logged = _LOGGED_MODEL.fullmatch(source or "")
@@ -202,12 +227,12 @@ class ListedVersion:
     created_at: int
 
 
-def registered_names(client: Any) -> list[str]:  # noqa: ANN401 - MlflowClient
+def registered_names(client: RegistryClient) -> list[str]:
     """The names of all registered models, sorted. Raises `RegistryError` if the registry does not answer."""
     return sorted(str(model.name) for model in _pages(client.search_registered_models, "listing the registered models"))
 
 
-def registered_versions(client: Any) -> dict[str, list[ListedVersion]]:  # noqa: ANN401 - MlflowClient
+def registered_versions(client: RegistryClient) -> dict[str, list[ListedVersion]]:
     """All versions of all models, the oldest first."""
     found: defaultdict[str, list[ListedVersion]] = defaultdict(list)
     for version in _pages(client.search_model_versions, "listing the registered versions"):
@@ -215,8 +240,8 @@ def registered_versions(client: Any) -> dict[str, list[ListedVersion]]:  # noqa:
     return {name: sorted(versions) for name, versions in found.items()}
 
 
-def _pages(search: Callable[..., Any], doing: str) -> Iterator[Any]:
-    """Everything that a search of MLflow's finds."""
+def _pages(search: Callable[..., Page[_Entity]], doing: str) -> Iterator[_Entity]:
+    """All results of a search of MLflow, page by page."""
     token = None
     while True:
         with registry_errors(doing):

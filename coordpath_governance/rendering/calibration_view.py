@@ -1,18 +1,31 @@
-"""Expected against observed: by tenths of the rows for both versions, and the balance of the classes."""
+"""Expected against observed: both versions by tenths of the rows, as tables and a chart, and the balance of the classes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coordpath_governance.numbers import CostColumn, cost_column, count, pair, percent, significant
+from coordpath_governance.numbers import CostColumn, cost_column, count, fixed, pair, percent, significant
 from coordpath_governance.reference.versions import MOST_CLASSES
+from coordpath_governance.rendering import svg
 from coordpath_governance.rendering.caps import Caps, Shown
-from coordpath_governance.rendering.charts import Calibration, CalibrationPoint, Picture, calibration
+from coordpath_governance.rendering.svg import Picture, Scale, decimals_of, padded_domain, round_ticks
 from coordpath_governance.rendering.wording import by_weight_and_exposure
 from coordpath_governance.reports.document import ChangeReportDocument
 from coordpath_governance.reports.impact_parts import CalibrationBin, ClassBalance, GlmMetrics
 
-__all__ = ["BalanceRow", "CalibrationView", "ClassTenths", "TenthRow", "TenthSide", "Tenths", "calibration_view"]
+__all__ = [
+    "BalanceRow",
+    "Calibration",
+    "CalibrationPoint",
+    "CalibrationView",
+    "ClassTenths",
+    "TenthRow",
+    "TenthSide",
+    "Tenths",
+    "calibration",
+    "calibration_view",
+]
 
 FEW_CLASSES = 3
 """Up to so many have their calibration in full view."""
@@ -74,7 +87,7 @@ class BalanceRow:
 
 @dataclass(frozen=True)
 class CalibrationView:
-    """Part of section 7; ``folded``: whether the classes' own tables are hidden at first."""
+    """Part of the section "impact"; ``folded``: whether the classes' own tables are hidden at first."""
 
     tenths: Tenths
     caption: str
@@ -96,7 +109,7 @@ def calibration_view(document: ChangeReportDocument, caps: Caps) -> CalibrationV
     column = _column(old.calibration, new.calibration)
     tenths = _tenths(old.calibration, new.calibration, column, caps)
     by_class = _by_class(old.classes, new.classes, caps)
-    by, has_auc = by_weight_and_exposure(document, caps), any(each.auc is not None for each in (*old.classes, *new.classes))
+    by, has_auc = by_weight_and_exposure(document, caps), any(side.auc is not None for side in (*old.classes, *new.classes))
     return CalibrationView(
         tenths=tenths,
         caption=_caption(tenths, by, "the order of its own predictions"),
@@ -129,14 +142,14 @@ def _column(old: tuple[CalibrationBin, ...], new: tuple[CalibrationBin, ...]) ->
 
 
 def _tenths(old: tuple[CalibrationBin, ...], new: tuple[CalibrationBin, ...], column: CostColumn, caps: Caps) -> Tenths:
-    bins = max(len(old), len(new))
-    rows = [
-        TenthRow(str(index + 1), _side(old, index, column), _side(new, index, column))
-        for index in range(min(bins, caps.entries))
-    ]
+    rows = Shown.first(
+        range(max(len(old), len(new))),
+        caps.entries,
+        lambda index: TenthRow(str(index + 1), _side(old, index, column), _side(new, index, column)),
+    )
     return Tenths(
-        rows=Shown(tuple(rows), bins - len(rows)),
-        one_count=all(row.old.rows == row.new.rows for row in rows),
+        rows=rows,
+        one_count=all(row.old.rows == row.new.rows for row in rows.entries),
         suffix=column.suffix,
     )
 
@@ -162,9 +175,8 @@ def _chart(old: GlmMetrics, new: GlmMetrics, column: CostColumn, caps: Caps) -> 
 def _by_class(old: tuple[ClassBalance, ...], new: tuple[ClassBalance, ...], caps: Caps) -> Shown[ClassTenths]:
     """Classes of which there is a calibration; each class has decimals of its own."""
     before = {balance.label: balance.calibration for balance in old}
-    known = [(b.label, before.get(b.label, ()), b.calibration) for b in new if b.calibration or before.get(b.label)]
-    tables = [_class_tenths(caps.label(label), first, second, caps) for label, first, second in known[: caps.entries]]
-    return Shown(tuple(tables), len(known) - len(tables))
+    measured = [(b.label, before.get(b.label, ()), b.calibration) for b in new if b.calibration or before.get(b.label)]
+    return Shown.first(measured, caps.entries, lambda sides: _class_tenths(caps.label(sides[0]), sides[1], sides[2], caps))
 
 
 def _class_tenths(label: str, old: tuple[CalibrationBin, ...], new: tuple[CalibrationBin, ...], caps: Caps) -> ClassTenths:
@@ -175,8 +187,7 @@ def _class_tenths(label: str, old: tuple[CalibrationBin, ...], new: tuple[Calibr
 
 def _balance(old: tuple[ClassBalance, ...], new: tuple[ClassBalance, ...], caps: Caps) -> Shown[BalanceRow]:
     before = {balance.label: balance for balance in old}
-    rows = [_balance_row(before.get(b.label), b, caps) for b in new[: caps.entries]]
-    return Shown(tuple(rows), len(new) - len(rows))
+    return Shown.first(new, caps.entries, lambda balance: _balance_row(before.get(balance.label), balance, caps))
 
 
 def _balance_row(old: ClassBalance | None, new: ClassBalance, caps: Caps) -> BalanceRow:
@@ -191,3 +202,95 @@ def _aucs(old: float | None, new: float | None) -> tuple[str, str]:
         return pair(old, new)
     first, second = (NOT_DEFINED if auc is None else significant(auc) for auc in (old, new))
     return first, second
+
+
+NEAR_ZERO = 0.4
+"""The axes start at zero if the lowest value is below this part of the highest."""
+
+
+@dataclass(frozen=True)
+class CalibrationPoint:
+    """Rows with like predictions: mean prediction and mean target."""
+
+    expected: float
+    observed: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the chart shows; ``column`` is the number format, which both axes share."""
+
+    old: tuple[CalibrationPoint, ...]
+    new: tuple[CalibrationPoint, ...]
+    column: CostColumn
+    description: str
+
+    def domain(self) -> tuple[float, float]:
+        """One range for both axes, so that the diagonal is where expected and observed agree."""
+        values = [value for p in (*self.old, *self.new) for value in (p.expected, p.observed)]
+        from_zero = 0.0 <= min(values) < NEAR_ZERO * max(values)
+        return padded_domain([*values, 0.0] if from_zero else values)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things go: the square of the plot and its margins."""
+
+    name: str
+    left: float
+    side: float
+    ticks: int
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the picture."""
+        return self.left + self.side + RIGHT, TOP + self.side + BOTTOM
+
+
+WIDE = Layout("wide", 74, 400, 5)
+NARROW = Layout("narrow", 58, 268, 4)
+TOP, RIGHT, BOTTOM = 26, 14, 46
+
+
+def calibration(chart: Calibration) -> Picture:
+    """The chart as SVG text."""
+    return Picture(_draw(chart, WIDE), _draw(chart, NARROW))
+
+
+def _draw(chart: Calibration, layout: Layout) -> str:
+    low, high = chart.domain()
+    across = Scale(low, high, layout.left, layout.left + layout.side)
+    up = Scale(low, high, TOP + layout.side, TOP)
+    parts = [
+        _axes(chart, layout, across, up),
+        svg.line(across(low), up(low), across(high), up(high), "diagonal"),
+        _track(chart.old, across, up, "track-old"),
+        _track(chart.new, across, up, "track-new"),
+        *(svg.circle(across(p.expected), up(p.observed), 5, "mark-old") for p in chart.old),
+        *(svg.diamond(across(p.expected), up(p.observed), 6, "mark-new") for p in chart.new),
+    ]
+    title = "Expected against observed, by tenths of the rows"
+    return svg.document(f"calibration-{layout.name}", f"chart {layout.name}", layout.size, title, chart.description, *parts)
+
+
+def _axes(chart: Calibration, layout: Layout, across: Scale, up: Scale) -> str:
+    unit = 10.0**chart.column.exponent
+    ticks = round_ticks(chart.column.scaled(across.low), chart.column.scaled(across.high), layout.ticks)
+    decimals = decimals_of(ticks)
+    bottom, right = TOP + layout.side, layout.left + layout.side
+    parts: list[str] = []
+    for tick in ticks:
+        x, y = across(tick * unit), up(tick * unit)
+        parts += [svg.line(x, TOP, x, bottom, "grid"), svg.line(layout.left, y, right, y, "grid")]
+        parts.append(svg.text(x, bottom + 18, fixed(tick, decimals), "tick", "middle"))
+        parts.append(svg.text(layout.left - 8, y + 4, fixed(tick, decimals), "tick", "end"))
+    suffix = f" ({chart.column.suffix})" if chart.column.suffix else ""
+    parts.append(svg.text(right, bottom + 38, f"expected{suffix} →", "tick", "end"))
+    parts.append(svg.text(layout.left, TOP - 12, f"↑ observed{suffix}", "tick", "start"))
+    return svg.group("axis", *parts)
+
+
+def _track(points: Sequence[CalibrationPoint], across: Scale, up: Scale, class_: str) -> str:
+    """A line from tenth to tenth."""
+    places = [f"{svg.number(across(p.expected))} {svg.number(up(p.observed))}" for p in points]
+    return svg.path("M" + "L".join(places), class_) if places else ""

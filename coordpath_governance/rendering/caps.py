@@ -1,12 +1,12 @@
 """How much of everything a page shows, so that no document makes it too large.
 
-A page is made with the most generous caps first; if it comes out too large, with the next ones. What a cap leaves out is
-counted on the page and stands in change_report.json.
+A page is made with the largest caps first; if it is too large, with the next smaller ones. What is left out is counted on
+the page, and is in change_report.json.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -14,6 +14,7 @@ from coordpath_governance.text import shorten, visible, visible_lines
 
 __all__ = ["HTML_CAPS", "MARKDOWN_CAPS", "Caps", "Shown"]
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -57,9 +58,9 @@ class Shown(Generic[T]):
     left_out: int = 0
 
     @classmethod
-    def first(cls, entries: Sequence[T], most: int) -> Shown[T]:
-        """The first ``most`` of ``entries``."""
-        return cls(tuple(entries[:most]), max(len(entries) - most, 0))
+    def first(cls, items: Sequence[S], most: int, entry: Callable[[S], T]) -> Shown[T]:
+        """An ``entry`` for each of the first ``most`` of ``items``; the others are counted."""
+        return cls(tuple(entry(item) for item in items[:most]), max(len(items) - most, 0))
 
 
 HTML_CAPS = (

@@ -21,7 +21,7 @@ _SHOWN = 3
 
 
 class ChangeReport:
-    """A change report. ``report.document`` is the truth; everything else is laid out from it."""
+    """A change report as users hold it: ``document`` is the truth, and everything else is laid out from it."""
 
     def __init__(self, document: ChangeReportDocument) -> None:
         self.document = document
@@ -75,7 +75,7 @@ class ChangeReport:
         return render_markdown(self._as_read)
 
     def to_frame(self) -> pd.DataFrame:
-        """The steps as a pandas DataFrame, one row a step."""
+        """The steps as a pandas DataFrame, one row per step."""
         import pandas as pd
 
         columns = [
@@ -97,11 +97,11 @@ class ChangeReport:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> ChangeReport:
-        """Read back what `to_bytes` wrote; anything else is a `ReportFormatError` that says where it is wrong."""
+        """The report in ``content``; raises `ReportFormatError`, which names the place, for anything but a valid report."""
         raw = read_json(content, "the report", ReportFormatError)
         if not isinstance(raw, dict) or raw.get("schema") != REPORT_SCHEMA:
-            found = raw.get("schema") if isinstance(raw, dict) else type(raw).__name__
-            raise ReportFormatError(f"not a change report: its schema is {str(found)[:80]!r}, expected {REPORT_SCHEMA!r}")
+            schema = raw.get("schema") if isinstance(raw, dict) else type(raw).__name__
+            raise ReportFormatError(f"not a change report: its schema is {str(schema)[:80]!r}, expected {REPORT_SCHEMA!r}")
         try:
             return cls(ChangeReportDocument.model_validate(raw, strict=False))
         except ValidationError as error:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from coordpath_governance.numbers import count, pair, signed, significant
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
-from coordpath_governance.rendering.charts import Dumbbell, DumbbellRow, Picture, dumbbell
+from coordpath_governance.rendering.dumbbell import Dumbbell, DumbbellRow, dumbbell
 from coordpath_governance.rendering.family import FamilyWords, arrow, family_words, ratios, standing_for
 from coordpath_governance.rendering.functions_view import FunctionView, functions_view
 from coordpath_governance.rendering.path_view import end_label, start_label
+from coordpath_governance.rendering.svg import Picture
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts, DataFacts, RawChange
 
 __all__ = ["CoefficientRow", "CoefficientTable", "CoefficientsView", "NameList", "RawRow", "coefficients_view"]
@@ -44,7 +45,7 @@ class CoefficientRow:
 
 @dataclass(frozen=True)
 class CoefficientTable:
-    """Rows of coefficients; ``remarked``: whether there is anything to say of one, and a column for it."""
+    """Rows of coefficients; ``remarked``: whether any row has remarks, and the table a column for them."""
 
     rows: tuple[CoefficientRow, ...]
     remarked: bool
@@ -52,7 +53,7 @@ class CoefficientTable:
 
     @classmethod
     def of(cls, rows: list[CoefficientRow], left_out: int = 0) -> CoefficientTable:
-        """A table of these rows, which leaves out so many."""
+        """A table of ``rows`` that leaves out ``left_out`` others."""
         return cls(tuple(rows), any(row.remarks for row in rows), left_out)
 
 
@@ -76,7 +77,7 @@ class NameList:
 
 @dataclass(frozen=True)
 class CoefficientsView:
-    """Section 5."""
+    """The view of the section "coefficients"."""
 
     sentence: str
     lead: CoefficientTable
@@ -95,16 +96,15 @@ class CoefficientsView:
 
 
 def coefficients_view(document: ChangeReportDocument, caps: Caps) -> CoefficientsView:
-    """Section 5 of the report: largest standardised change first, the baseline before all."""
+    """The section "coefficients": the baseline first, then by the size of the standardised change."""
     counts = document.counts
-    told = [c for c in document.coordinates if not (c.exercised and c.kind in ("function", "function-change"))]
-    exercised = sorted((c for c in told if c.exercised), key=_rank)
-    idle = [c for c in told if not c.exercised]
+    single = [c for c in document.coordinates if not (c.exercised and c.kind in ("function", "function-change"))]
+    exercised = sorted((c for c in single if c.exercised), key=_rank)
+    idle = [c for c in single if not c.exercised]
     words = family_words(document, caps)
     stands_for = standing_for(document)
     rows = [_row(c, stands_for.get(c.label), caps) for c in exercised[: caps.rows]]
     chart = _chart(document, exercised, caps)
-    raw = [_raw_row(r, caps) for r in sorted(document.raw, key=lambda r: not r.differs)[: caps.rows]]
     return CoefficientsView(
         sentence=(
             f"{count(counts.changed)} of {count(counts.coefficients)} coefficients differ in the coordinates both models "
@@ -117,7 +117,7 @@ def coefficients_view(document: ChangeReportDocument, caps: Caps) -> Coefficient
         ),
         not_exercised_total=len(idle),
         lists=_lists(document, caps),
-        raw=Shown(tuple(raw), len(document.raw) - len(raw)),
+        raw=Shown.first(sorted(document.raw, key=lambda raw: not raw.differs), caps.rows, lambda raw: _raw_row(raw, caps)),
         raw_sentence=(
             f"{count(counts.raw_changed)} of {count(counts.raw_coefficients)} numbers in the models' own coefficient "
             "vectors differ. The same function can be coded in several ways, so these may differ where the common "
@@ -198,7 +198,7 @@ def _idle(row: CoefficientRow) -> CoefficientRow:
 
 
 def _not_drawn(number: int) -> str:
-    """What the chart has no room for."""
+    """A sentence on how many coefficients the chart has no room for; "" if none."""
     if not number:
         return ""
     return "The other one is in the table." if number == 1 else f"The other {count(number)} are in the table."
@@ -231,10 +231,7 @@ def _lists(document: ChangeReportDocument, caps: Caps) -> tuple[NameList, ...]:
         ("Levels added", counts.levels_added),
         ("Levels dropped", counts.levels_dropped),
     )
-    return tuple(
-        NameList(title, Shown(tuple(caps.label(n) for n in names[: caps.entries]), max(len(names) - caps.entries, 0)))
-        for title, names in named
-    )
+    return tuple(NameList(title, Shown.first(names, caps.entries, caps.label)) for title, names in named)
 
 
 def _drawable(coordinates: list[CoordinateFacts]) -> list[CoordinateFacts]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coordpath_governance.errors import CoordpathError
 from coordpath_governance.numbers import count
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.policy_view import RuleRow, rule_rows
-from coordpath_governance.rendering.templates import html_environment, markdown_environment
+from coordpath_governance.rendering.templates import (
+    HTML_BYTES,
+    MARKDOWN_BYTES,
+    first_that_fits,
+    html_environment,
+    markdown_environment,
+)
 from coordpath_governance.rendering.wording import VERDICT_WORDS
 from coordpath_governance.reports.decision import ApprovalGiven, DecisionDocument, RejectionGiven, WaiverGiven
 
 __all__ = ["DECISION_LAYOUT", "DecisionView", "decision_view", "render_decision_html", "render_decision_markdown"]
 
 DECISION_LAYOUT = 1
-"""Counts up with every change of a byte in these pages, by which the audit knows what it can lay out again."""
-HTML_BYTES = 400_000
-MARKDOWN_BYTES = 95_000
+"""Increased with every change of a byte in these pages: the audit lays out again only pages of the same number."""
 _SIZES = (
     Caps(name=120, prose=4000, rows=120, lead_rows=0, steps=0, moves=0, entries=60, chart_rows=0, problem=0),
     Caps(name=80, prose=600, rows=60, lead_rows=0, steps=0, moves=0, entries=30, chart_rows=0, problem=0),
@@ -30,12 +33,12 @@ _MINUTE = len("2026-01-31T10:20")
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One signed word: what it is about (a rule, for a waiver), who gave it, what they wrote, until when it held."""
+    """One signed statement: the rule that a waiver is about, who signed it, what they wrote, and until when it held."""
 
     about: str
     by: str
     roles: str
-    said: str
+    comment: str
     at: str
     until: str
     entry: str
@@ -84,11 +87,8 @@ def render_decision_markdown(document: DecisionDocument) -> str:
 def _render(document: DecisionDocument, name: str, most: int) -> str:
     environment = html_environment() if ".html." in name else markdown_environment()
     template = environment.get_template(name)
-    for caps in _SIZES:
-        page = template.render(decision=decision_view(document, caps))
-        if len(page.encode()) < most:
-            return page
-    raise CoordpathError("the decision's page is too large even when shortened: this is a defect of coordpath-governance")
+    pages = (template.render(decision=decision_view(document, caps)) for caps in _SIZES)
+    return first_that_fits("the decision's page", pages, lambda page: len(page.encode()) < most)
 
 
 def decision_view(document: DecisionDocument, caps: Caps) -> DecisionView:
@@ -131,8 +131,8 @@ def _sentence(document: DecisionDocument, caps: Caps) -> str:
             f"By {who} {when}, alone: without a report, without approvals, and without asking the gate. "
             f"Reason: {caps.sentence(document.emergency.reason)}. Others review it by {until}.{crash}"
         )
-    given = len(document.approvals)
-    approved = f"{count(given)} approval{'' if given == 1 else 's'}" if given else "no approval was needed"
+    approvals = len(document.approvals)
+    approved = f"{count(approvals)} approval{'' if approvals == 1 else 's'}" if approvals else "no approval was needed"
     waived = len(document.waivers)
     exceptions = f", {count(waived)} rule{'' if waived == 1 else 's'} waived" if waived else ""
     return f"By {who} {when}; {approved}{exceptions}.{crash}"
@@ -142,41 +142,38 @@ def _nobody_approved(document: DecisionDocument) -> str:
     """What the page says where there is no approval."""
     if document.emergency is not None:
         return "Nobody approved this beforehand."
-    asked = ": its policy asked for no approval" if document.decision == "promoted" else ""
-    return f"Nobody approved this change{asked}."
+    reason = ": its policy asked for no approval" if document.decision == "promoted" else ""
+    return f"Nobody approved this change{reason}."
 
 
-def _people(given: tuple[ApprovalGiven | WaiverGiven | RejectionGiven, ...], caps: Caps) -> Shown[PersonRow]:
-    rows = [_person(each, caps) for each in given[: caps.entries]]
-    return Shown(tuple(rows), len(given) - len(rows))
+def _people(statements: tuple[ApprovalGiven | WaiverGiven | RejectionGiven, ...], caps: Caps) -> Shown[PersonRow]:
+    return Shown.first(statements, caps.entries, lambda statement: _person(statement, caps))
 
 
-def _person(given: ApprovalGiven | WaiverGiven | RejectionGiven, caps: Caps) -> PersonRow:
-    said = given.reason if isinstance(given, WaiverGiven) else given.comment
+def _person(statement: ApprovalGiven | WaiverGiven | RejectionGiven, caps: Caps) -> PersonRow:
+    comment = statement.reason if isinstance(statement, WaiverGiven) else statement.comment
     return PersonRow(
-        about=caps.label(given.rule) if isinstance(given, WaiverGiven) else "",
-        by=caps.label(given.by),
-        roles=", ".join(caps.label(role) for role in given.roles[: caps.entries]),
-        said=caps.sentence(said) if said else "",
-        at=given.at[:_MINUTE].replace("T", " "),
-        until="" if isinstance(given, RejectionGiven) else given.expires[:_MINUTE].replace("T", " "),
-        entry=str(given.entry),
-        key=given.key[:_DIGITS],
+        about=caps.label(statement.rule) if isinstance(statement, WaiverGiven) else "",
+        by=caps.label(statement.by),
+        roles=", ".join(caps.label(role) for role in statement.roles[: caps.entries]),
+        comment=caps.sentence(comment) if comment else "",
+        at=statement.at[:_MINUTE].replace("T", " "),
+        until="" if isinstance(statement, RejectionGiven) else statement.expires[:_MINUTE].replace("T", " "),
+        entry=str(statement.entry),
+        key=statement.key[:_DIGITS],
     )
 
 
 def _verdict(document: DecisionDocument, caps: Caps) -> str:
-    said = document.verdict
+    verdict = document.verdict
     if document.emergency is not None:
         return "The gate was not asked."
-    if said is None:
+    if verdict is None:
         return "What the gate said then is not on record."
-    kind = f", class “{caps.label(said.materiality)}”" if said.materiality else ""
-    met = sum(rule.result == "pass" for rule in said.rules)
-    return (
-        f"Before this decision the gate said: {VERDICT_WORDS[said.verdict]}{kind}; {count(met)} of {count(len(said.rules))} "
-        f"checks were met (entry {said.entry})."
-    )
+    kind = f", class “{caps.label(verdict.materiality)}”" if verdict.materiality else ""
+    met = sum(rule.result == "pass" for rule in verdict.rules)
+    checks = f"{count(met)} of {count(len(verdict.rules))} checks were met (entry {verdict.entry})"
+    return f"Before this decision the gate said: {VERDICT_WORDS[verdict.verdict]}{kind}; {checks}."
 
 
 def _facts(document: DecisionDocument, caps: Caps) -> tuple[Fact, ...]:

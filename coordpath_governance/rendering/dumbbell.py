@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from coordpath_governance.numbers import fixed, pair
 from coordpath_governance.rendering import svg
-from coordpath_governance.rendering.svg import Scale, decimals_of, padded_domain, round_ticks
+from coordpath_governance.rendering.svg import Picture, Scale, decimals_of, padded_domain, round_ticks
 from coordpath_governance.text import fit
 
-__all__ = ["Dumbbell", "DumbbellRow", "draw_dumbbell"]
+__all__ = ["Dumbbell", "DumbbellRow", "dumbbell"]
 
 SIZE = 13.5
 
@@ -60,9 +60,12 @@ NARROW = Layout("narrow", 340, 190, 14, 326, 44, 3, stacked=True)
 TOP = 30
 
 
-def draw_dumbbell(chart: Dumbbell, *, narrow: bool = False) -> str:
-    """The chart as SVG text, in the wide or in the narrow layout."""
-    layout = NARROW if narrow else WIDE
+def dumbbell(chart: Dumbbell) -> Picture:
+    """The chart as SVG text."""
+    return Picture(_draw(chart, WIDE), _draw(chart, NARROW))
+
+
+def _draw(chart: Dumbbell, layout: Layout) -> str:
     scale = Scale(*chart.domain(), layout.left, layout.right)
     bottom = TOP + len(chart.rows) * layout.row
     parts = [_axis(layout, scale, bottom)]
@@ -105,5 +108,5 @@ def _row(row: DumbbellRow, layout: Layout, scale: Scale, top: float) -> str:
 def _one_sided(row: DumbbellRow) -> str:
     """Words for a coefficient that only one model has."""
     value = row.new if row.old is None else row.old
-    shown = pair(value, value, 3)[0] if value is not None else "none"
-    return f"new only: {shown}" if row.old is None else f"old only: {shown}"
+    text = pair(value, value, 3)[0] if value is not None else "none"
+    return f"new only: {text}" if row.old is None else f"old only: {text}"

@@ -36,7 +36,7 @@ class FamilyWords:
 
 
 def family_words(document: ChangeReportDocument, caps: Caps) -> FamilyWords | None:
-    """The words for a document's family; None where the cost is the squared error."""
+    """The words for the family of a document's models; None where the cost is the squared error."""
     glm = document.glm
     if glm is None:
         return None
@@ -63,11 +63,10 @@ def arrow(old: str, new: str) -> str:
 
 
 def ratios(c: CoordinateFacts) -> tuple[str, str]:
-    """e^β old → new, for one unit and for one standard deviation; neither is defined for the baseline.
+    """e^β, old → new, for one unit and for one standard deviation; "–" where it is not defined.
 
-    A missing value's effect is told against the value 0, which may not occur: a ratio of it would be misread.
-
-    Of levels merged as one version scores them, the coefficient is a share of that score: it has no unit.
+    It is not defined for the baseline, nor for a missing value: its effect is relative to the value 0, and would be misread.
+    The coefficient of levels that are merged as one version scores them is a share of that score, and has no unit.
     """
     if c.kind in ("baseline", "missing"):
         return NOT_DEFINED, NOT_DEFINED

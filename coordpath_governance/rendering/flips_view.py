@@ -25,7 +25,7 @@ MOST_MOVES = 10
 
 @dataclass(frozen=True)
 class FlipRow:
-    """One step: shares of the rows whose decision flips, a share for each of the view's sides."""
+    """One step: the share of the rows whose decision flips, for each of the view's sides."""
 
     number: str
     label: str
@@ -43,10 +43,10 @@ class ClassFlipRow:
 
 @dataclass(frozen=True)
 class FlipsView:
-    """Sentences, and the steps of a path along which flips were counted, with their total and a note on it.
+    """Sentences on flips, and the flips at each step of the path with their total and a note on it.
 
-    No sentence: there is nothing that these models decide. ``classes``: which of several become which, the most frequent
-    first.
+    There is no sentence if these models decide nothing. ``classes`` are the changes from one of several classes to another,
+    the most frequent first.
     """
 
     known: bool
@@ -61,9 +61,9 @@ class FlipsView:
 
 
 def flips_view(document: ChangeReportDocument, caps: Caps) -> FlipsView:
-    """How decisions flip; a version's own threshold is named where the two differ.
+    """How decisions flip, in all and step by step; where the versions' thresholds differ, both are named.
 
-    Of several classes the most probable one is decided for, and every decision that changes is counted as up.
+    Models of several classes decide for the most probable one; every decision that changes counts as up.
     """
     flips, glm = document.impact.flips, document.glm
     if flips is None:
@@ -98,17 +98,17 @@ def flips_view(document: ChangeReportDocument, caps: Caps) -> FlipsView:
 
 
 def _why_not(document: ChangeReportDocument) -> tuple[str, ...]:
-    """Why nothing was counted; not a word where neither version decides anything, as of counts and amounts."""
+    """Why no flips were counted; nothing if neither version decides anything, as models of counts and amounts."""
     if document.glm is None:
         return (NOT_COUNTED,)
     settings = document.settings
-    known = [who for who in ("champion", "candidate") if (document.models.get(who) or {}).get("threshold") is not None]
-    asked = settings.threshold is not None or settings.champion_threshold is not None
-    if not (document.glm.classes or known or asked):
+    own = [who for who in ("champion", "candidate") if (document.models.get(who) or {}).get("threshold") is not None]
+    is_requested = settings.threshold is not None or settings.champion_threshold is not None
+    if not (document.glm.classes or own or is_requested):
         return ()
     if document.subject.champion is None:
         return (NO_CHAMPION,)
-    return (ONE_THRESHOLD.format(known[0]) if len(known) == 1 else NO_THRESHOLD,)
+    return (ONE_THRESHOLD.format(own[0]) if len(own) == 1 else NO_THRESHOLD,)
 
 
 def _sides(words: DecisionWords) -> tuple[tuple[str, ...], str]:
@@ -125,11 +125,12 @@ def _shares(flips: FlipStep | Flips, several: bool) -> tuple[str, ...]:
 
 def _class_flips(flips: Flips, caps: Caps) -> Shown[ClassFlipRow]:
     """The most frequent changes of class."""
-    ranked = sorted(flips.classes, key=lambda each: -each.flips)
-    rows = [
-        ClassFlipRow(caps.label(each.before), caps.label(each.after), percent(each.flips, 2)) for each in ranked[:MOST_MOVES]
-    ]
-    return Shown(tuple(rows), len(ranked) - len(rows))
+    ranked = sorted(flips.classes, key=lambda flip: -flip.flips)
+    return Shown.first(
+        ranked,
+        MOST_MOVES,
+        lambda flip: ClassFlipRow(caps.label(flip.before), caps.label(flip.after), percent(flip.flips, 2)),
+    )
 
 
 def _move(flips: Flips) -> str:
@@ -149,8 +150,8 @@ def _sentences(words: DecisionWords) -> tuple[str, ...]:
         where = (
             f"The champion {does} {_at(words, old)}, the candidate {_at(words, new)}; each is taken at its own threshold."
         )
-    told = [f"{each[0].upper()}{each[1:]}." for each in words.directions()]
-    return (where, *told, *words.is_it_in_use())
+    directions = [f"{text[0].upper()}{text[1:]}." for text in words.directions()]
+    return (where, *directions, *words.is_it_in_use())
 
 
 def _at(words: DecisionWords, cut_off: str) -> str:

@@ -57,9 +57,9 @@ def _axes(across: Scale, up: Scale) -> str:
 
 
 def _line(places: Sequence[float], values: Sequence[float | None], across: Scale, up: Scale, class_: str) -> str:
-    known = [(place, value) for place, value in zip(places, values, strict=True) if value is not None]
-    commands = [f"{'L' if i else 'M'}{svg.number(across(x))} {svg.number(up(y))}" for i, (x, y) in enumerate(known)]
-    return svg.path("".join(commands), class_) if len(known) > 1 else ""
+    points = [(place, value) for place, value in zip(places, values, strict=True) if value is not None]
+    commands = [f"{'L' if i else 'M'}{svg.number(across(x))} {svg.number(up(y))}" for i, (x, y) in enumerate(points)]
+    return svg.path("".join(commands), class_) if len(points) > 1 else ""
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,8 @@ class FunctionView:
 
 def functions_view(document: ChangeReportDocument, caps: Caps) -> Shown[FunctionView]:
     """Changed functions first, as many as there is room for."""
-    ordered = sorted(enumerate(document.functions), key=lambda each: not each[1].changed)
-    views = [_view(facts, number, caps) for number, facts in ordered[: caps.entries]]
-    return Shown(tuple(views), len(ordered) - len(views))
+    numbered = sorted(enumerate(document.functions), key=lambda pair: not pair[1].changed)
+    return Shown.first(numbered, caps.entries, lambda pair: _view(pair[1], pair[0], caps))
 
 
 def _view(facts: FunctionFacts, number: int, caps: Caps) -> FunctionView:
@@ -98,7 +97,7 @@ def _view(facts: FunctionFacts, number: int, caps: Caps) -> FunctionView:
         kind="function" if facts.kind == "function" else "interaction",
         places=caps.label(", ".join(facts.columns)),
         remark=_remark(facts),
-        rows=Shown.first([_row(point, caps) for point in facts.points[: caps.rows]], caps.rows),
+        rows=Shown.first(facts.points, caps.rows, lambda point: _row(point, caps)),
         picture=_picture(facts, number, caps) if caps.chart_rows else None,
     )
 
@@ -112,7 +111,7 @@ def _remark(facts: FunctionFacts) -> str:
 
 
 def _row(point: FunctionPoint, caps: Caps) -> FunctionRow:
-    at = ", ".join(significant(each, 4) if isinstance(each, float) else caps.label(each) for each in point.at)
+    at = ", ".join(significant(place, 4) if isinstance(place, float) else caps.label(place) for place in point.at)
     if point.old is None or point.new is None:
         old = NONE if point.old is None else significant(point.old)
         return FunctionRow(at, old, NONE if point.new is None else significant(point.new), NONE)

@@ -1,6 +1,6 @@
-"""What the change does to predictions, and how other orders would have told it.
+"""What the change does to predictions, and the other orders in which it can be told.
 
-A figure of accuracy is better or worse only where the standard error allows it.
+A figure of accuracy is called better or worse only where the standard error allows that.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from coordpath_governance.rendering.calibration_view import CalibrationView, cal
 from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.family import family_words
 from coordpath_governance.rendering.flips_view import FlipsView, flips_view
+from coordpath_governance.rendering.path_view import path_column
 from coordpath_governance.rendering.wording import by_weight, rate_unit
 from coordpath_governance.reports.document import ChangeReportDocument, ComparedOrder
 from coordpath_governance.reports.impact_parts import GlmMetrics, Impact, ModelMetrics, ScoreShift, SegmentImpact
@@ -26,8 +27,8 @@ __all__ = [
     "OrderColumn",
     "OrdersView",
     "SegmentRow",
+    "cost_direction",
     "impact_view",
-    "judge",
     "metric_rows",
     "orders_view",
 ]
@@ -57,34 +58,34 @@ class MetricRow:
 
 
 def metric_rows(impact: Impact, loss: str, per: str = "", predicted: str = "") -> tuple[MetricRow, ...]:
-    """The table of section 7; ``loss`` is what the cost is called, ``per`` what predictions are told for one unit of.
+    """The table of accuracy; ``loss`` is the name of the cost, ``per`` the exposure that rates are per unit of.
 
     ``predicted`` is the function of the target that errors are of, "" for the target itself.
     """
     old, new = impact.champion, impact.candidate
-    judged = judge(impact.delta, impact.delta_se)
-    rows = [_metric(loss, old.cost, new.cost, judged, impact.delta_se)]
+    direction = cost_direction(impact.delta, impact.delta_se)
+    rows = [_metric(loss, old.cost, new.cost, direction, impact.delta_se)]
     if isinstance(old, ModelMetrics) and isinstance(new, ModelMetrics):
-        rows += _of_squared_errors(old, new, judged, predicted)
+        rows += _of_squared_errors(old, new, direction, predicted)
     if isinstance(old, GlmMetrics) and isinstance(new, GlmMetrics):
-        rows += _of_predictions(old, new, judged, per)
+        rows += _of_predictions(old, new, direction, per)
     return tuple(rows)
 
 
-def _of_squared_errors(old: ModelMetrics, new: ModelMetrics, judged: str, predicted: str) -> list[MetricRow]:
-    """Figures without a standard error are just smaller or larger."""
+def _of_squared_errors(old: ModelMetrics, new: ModelMetrics, direction: str, predicted: str) -> list[MetricRow]:
+    """The figures of errors; those without a standard error are only called smaller or larger."""
     of = f" of {predicted}" if predicted else ""
     bias = _size(abs(old.bias), abs(new.bias)) + " in size"
     return [
-        _metric(f"Root mean squared error{of}", old.rmse, new.rmse, judged),
-        _metric(f"R²{of}", old.r2, new.r2, judged),
+        _metric(f"Root mean squared error{of}", old.rmse, new.rmse, direction),
+        _metric(f"R²{of}", old.r2, new.r2, direction),
         _metric(f"Mean absolute error{of}", old.mae, new.mae, _size(old.mae, new.mae), absent=NEEDS_ROWS),
         _metric(f"Bias (average {predicted or 'target'} minus average score)", old.bias, new.bias, bias),
     ]
 
 
-def _of_predictions(old: GlmMetrics, new: GlmMetrics, judged: str, per: str) -> list[MetricRow]:
-    """What there is besides the cost; a figure that neither version has is left out.
+def _of_predictions(old: GlmMetrics, new: GlmMetrics, direction: str, per: str) -> list[MetricRow]:
+    """The figures besides the cost; one that neither version has is left out.
 
     So is the mean absolute error of a classifier: it measures something else than what log loss and AUC do.
     """
@@ -98,7 +99,7 @@ def _of_predictions(old: GlmMetrics, new: GlmMetrics, judged: str, per: str) -> 
         (f"Expected: {mean}", old.expected, new.expected),
         (f"Observed: {target}", old.observed, new.observed),
     )
-    rows = [_metric("Share of deviance explained", old.explained, new.explained, judged)]
+    rows = [_metric("Share of deviance explained", old.explained, new.explained, direction)]
     rows += [_metric(name, a, b, _size(a, b)) for name, a, b in figures if (a, b) != (None, None)]
     return rows if balance == (None, None) else [*rows, _metric("Expected ÷ observed", *balance, _nearer(*balance))]
 
@@ -112,12 +113,12 @@ def _metric(
     absent: str = NOT_DEFINED,
 ) -> MetricRow:
     if old is None or new is None:
-        shown = (absent if old is None else significant(old)), (absent if new is None else significant(new))
-        return MetricRow(name, *shown, "–", "not known")
+        texts = (absent if old is None else significant(old)), (absent if new is None else significant(new))
+        return MetricRow(name, *texts, "–", "not known")
     return MetricRow(name, *pair(old, new), with_error(new - old, error), direction)
 
 
-def judge(delta: float, error: float | None) -> str:
+def cost_direction(delta: float, error: float | None) -> str:
     """What a difference of costs says about the candidate, given its standard error."""
     if not delta:
         return "the same"
@@ -129,13 +130,13 @@ def judge(delta: float, error: float | None) -> str:
 
 
 def _size(old: float | None, new: float | None) -> str:
-    """Smaller or larger, which is arithmetic and no judgement."""
+    """Whether the new figure is smaller or larger; that alone is neither better nor worse."""
     before, after = old or 0.0, new or 0.0
     return "smaller" if after < before else "larger" if after > before else "the same"
 
 
 def _balance(metrics: GlmMetrics) -> float | None:
-    """What is expected for one that is observed."""
+    """Expected ÷ observed; None where that is not defined."""
     if metrics.expected is None or not metrics.observed:
         return None
     return metrics.expected / metrics.observed
@@ -164,7 +165,7 @@ class SegmentRow:
 
 @dataclass(frozen=True)
 class ImpactView:
-    """Section 7; ``weighted``: by what shares and means are, if not by rows."""
+    """The view of the section "impact"; ``weighted`` names the weights of shares and means, "" if every row counts once."""
 
     metrics: tuple[MetricRow, ...]
     weighted: str
@@ -199,7 +200,7 @@ class OrderColumn:
 
 @dataclass(frozen=True)
 class OrdersView:
-    """Section 6."""
+    """The view of the section "orders"."""
 
     columns: tuple[OrderColumn, ...]
     places: tuple[int, ...]
@@ -208,14 +209,13 @@ class OrdersView:
 
 
 def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
-    """Section 7 of the report."""
+    """The section "impact": accuracy, calibration, shift of scores, flips and segments."""
     impact = document.impact
     words = family_words(document, caps)
     predicted = wording.predicted(document)
     of = f" of {predicted}" if predicted else ""
     title = f"{SQUARED_ERROR}{of}" if words is None else wording.sentence_start(wording.cost_name(document))
     column = _segment_column(impact.segments)
-    known = impact.segments[: caps.entries]
     return ImpactView(
         metrics=metric_rows(impact, title, rate_unit(document, caps), predicted),
         weighted=by_weight(document, caps),
@@ -223,7 +223,7 @@ def impact_view(document: ChangeReportDocument, caps: Caps) -> ImpactView:
         score=predicted if words is None else words.own_score,
         shift=_shift(impact.shift, moments=document.glm is None or document.glm.link != "softmax"),
         flips=flips_view(document, caps),
-        segments=Shown(tuple(_segment(s, column, caps) for s in known), len(impact.segments) - len(known)),
+        segments=Shown.first(impact.segments, caps.entries, lambda segment: _segment(segment, column, caps)),
         no_segments=NO_SEGMENTS if document.rows is not None or document.settings.segments == () else NO_ROWS,
         cost_title=title,
         error="error" if words is None else words.loss,
@@ -263,14 +263,15 @@ def _segment(s: SegmentImpact, column: CostColumn, caps: Caps) -> SegmentRow:
         old=column.cost(s.champion_cost),
         new=column.cost(s.candidate_cost),
         difference=column.delta_with_error(s.delta, s.delta_se),
-        direction=judge(s.delta, s.delta_se),
+        direction=cost_direction(s.delta, s.delta_se),
         shift=signed(significant(s.mean_shift, 3)),
         flips="–" if s.flips is None else percent(s.flips, 2),
     )
 
 
-def orders_view(document: ChangeReportDocument, caps: Caps, column: CostColumn) -> OrdersView:
-    """Section 6 of the report: the orders side by side, place by place."""
+def orders_view(document: ChangeReportDocument, caps: Caps) -> OrdersView:
+    """The section "orders": the orders side by side, place by place."""
+    column = path_column(document)
     orders = document.comparison
     names = {BASELINE: wording.coefficient_name(BASELINE)}
     names |= {step.feature: wording.step_name(step) for step in document.path.steps}

@@ -1,4 +1,4 @@
-"""When both versions and their runs were made, and what they were trained on; what nobody recorded is missing."""
+"""When both versions and their runs were made, and what they were trained on; what nobody recorded is shown as missing."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def origin_rows(champion: VersionFacts | None, candidate: VersionFacts, caps: Ca
     facts: tuple[tuple[str, Callable[[VersionFacts], str | None]], ...] = (
         ("Registered", lambda side: moment_text(side.registered_ms)),
         ("Run started", lambda side: _of_run(side, side.run_started_ms)),
-        ("Training data", lambda side: _each(side, caps, _called)),
-        ("Training data, source", lambda side: _each(side, caps, lambda dataset: dataset.source)),
-        ("Training data, digest", lambda side: _each(side, caps, lambda dataset: dataset.digest)),
-        ("Training data, rows", lambda side: _each(side, caps, _rows)),
+        ("Training data", lambda side: _per_dataset(side, caps, _called)),
+        ("Training data, source", lambda side: _per_dataset(side, caps, lambda dataset: dataset.source)),
+        ("Training data, digest", lambda side: _per_dataset(side, caps, lambda dataset: dataset.digest)),
+        ("Training data, rows", lambda side: _per_dataset(side, caps, _rows)),
         ("Training data, period", lambda side: _label(side.training.period if side.training else None, caps)),
         ("Training data, exclusions", lambda side: _label(side.training.exclusions if side.training else None, caps)),
     )
@@ -54,8 +54,8 @@ def origin_rows(champion: VersionFacts | None, candidate: VersionFacts, caps: Ca
 
 def has_mlflow_digest(*sides: VersionFacts | None) -> bool:
     """Whether a digest is shown that MLflow computed."""
-    known = [side.training for side in sides if side is not None and side.training is not None]
-    return any(dataset.digest and dataset.stated_by != "tags" for training in known for dataset in training.datasets)
+    trainings = [side.training for side in sides if side is not None and side.training is not None]
+    return any(dataset.digest and dataset.stated_by != "tags" for training in trainings for dataset in training.datasets)
 
 
 def _of_run(side: VersionFacts, moment: int | None) -> str | None:
@@ -66,33 +66,33 @@ def _label(text: str | None, caps: Caps) -> str | None:
     return caps.label(text) if text else None
 
 
-def _each(side: VersionFacts, caps: Caps, read: Callable[[DatasetFacts], str | None]) -> str | None:
-    """One entry for each data set, numbered where there are several."""
+def _per_dataset(side: VersionFacts, caps: Caps, read: Callable[[DatasetFacts], str | None]) -> str | None:
+    """What ``read`` finds in each data set; numbered if there are several."""
     training = side.training
     if training is None:
         return None
-    shown = training.datasets[: caps.entries]
-    values = [(number, value) for number, dataset in enumerate(shown, 1) if (value := read(dataset))]
+    datasets = training.datasets[: caps.entries]
+    values = [(number, value) for number, dataset in enumerate(datasets, 1) if (value := read(dataset))]
     if not values:
         return None
-    several = len(shown) > 1
+    several = len(datasets) > 1
     texts = [f"({number}) {caps.label(value)}" if several else caps.label(value) for number, value in values]
-    return "; ".join([*texts, *_left_out(training, len(shown))])
+    return "; ".join([*texts, *_left_out(training, len(datasets))])
 
 
-def _left_out(training: TrainingFacts, shown: int) -> list[str]:
-    more = training.more_datasets + len(training.datasets) - shown
+def _left_out(training: TrainingFacts, listed: int) -> list[str]:
+    more = training.more_datasets + len(training.datasets) - listed
     return [f"and {count(more)} more"] if more else []
 
 
 def _called(dataset: DatasetFacts) -> str:
-    """The name, and on whose word it is training data."""
-    said = {
+    """The name of a data set, and who says that it is training data."""
+    source = {
         "run input": "logged by the run for training",
         "run input without context": "logged by the run; whether for training is not said",
         "tags": "the author's words, from tags",
     }[dataset.stated_by]
-    return f"{dataset.name} ({said})" if dataset.name else said
+    return f"{dataset.name} ({source})" if dataset.name else source
 
 
 def _rows(dataset: DatasetFacts) -> str | None:

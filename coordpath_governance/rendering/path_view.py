@@ -7,11 +7,22 @@ from dataclasses import dataclass
 from coordpath_governance.numbers import CostColumn, cost_column, count, is_within_noise, pair, percent
 from coordpath_governance.rendering import wording
 from coordpath_governance.rendering.caps import Caps, Shown
-from coordpath_governance.rendering.charts import Picture, Waterfall, WaterfallStep, waterfall
+from coordpath_governance.rendering.svg import Picture
 from coordpath_governance.rendering.templates import bar
-from coordpath_governance.reports.document import ChangeReportDocument, Move, StepFacts
+from coordpath_governance.rendering.waterfall import Waterfall, WaterfallStep, waterfall
+from coordpath_governance.reports.document import ChangeReportDocument, StepFacts
 
-__all__ = ["BracketView", "MoveView", "PathView", "StepView", "end_label", "path_column", "path_view", "start_label"]
+__all__ = [
+    "BracketView",
+    "MoveView",
+    "PathView",
+    "StepView",
+    "end_label",
+    "path_column",
+    "path_view",
+    "start_label",
+    "unexercised",
+]
 
 TIES = {"none": "", "only": "", "first": "┌ ", "middle": "│ ", "last": "└ "}
 """A bracket in plain characters, for Markdown."""
@@ -37,6 +48,7 @@ class StepView:
     move: MoveView | None
     moves: Shown[MoveView]
     moves_count: str
+    is_function: bool
     cost: str
     delta: str
     direction: str
@@ -60,11 +72,10 @@ class BracketView:
 
 @dataclass(frozen=True)
 class PathView:
-    """Section 3."""
+    """The view of the section "path"."""
 
     empty: bool
     empty_text: str
-    unexercised: str
     cost_name: str
     cost_title: str
     order_free: str
@@ -109,30 +120,29 @@ def path_column(document: ChangeReportDocument) -> CostColumn:
 
 
 def path_view(document: ChangeReportDocument, caps: Caps) -> PathView:
-    """Section 3 of the report."""
+    """The section "path": every step with its cost, and the waterfall."""
     path = document.path
     column = path_column(document)
     cost = wording.cost_name(document)
-    shown = path.steps[: caps.steps]
+    drawn = path.steps[: caps.steps]
     chart = _chart(document, caps, column)
     low, high = chart.domain() if chart else (0.0, 0.0)
     end = path.steps[-1].cost if path.steps else path.start_cost
     views: list[StepView] = []
     before = path.start_cost
-    for index, step in enumerate(shown):
+    for index, step in enumerate(drawn):
         text_bar = bar(before, step.cost, low, high)
-        views.append(_step_view(step, _place(shown, index), text_bar, caps, column))
+        views.append(_step_view(step, _place(drawn, index), text_bar, caps, column))
         before = step.cost
     return PathView(
         empty=not path.steps,
         empty_text=wording.EMPTY_PATH,
-        unexercised=_unexercised(document),
         cost_name=cost,
         cost_title=wording.sentence_start(cost),
         order_free=wording.order_free(document)[0],
         suffix=column.suffix,
         steps=tuple(views),
-        left_out=len(path.steps) - len(shown),
+        left_out=len(path.steps) - len(drawn),
         start_label=start_label(document, caps),
         start_cost=column.cost(path.start_cost),
         end_label=end_label(document, caps),
@@ -149,13 +159,13 @@ def path_view(document: ChangeReportDocument, caps: Caps) -> PathView:
     )
 
 
-def _unexercised(document: ChangeReportDocument) -> str:
-    """A warning where coefficients changed that the data cannot judge; empty if there are none."""
+def unexercised(document: ChangeReportDocument, section: int) -> str:
+    """A warning where coefficients changed that the data cannot judge, "" if there are none; ``section`` lists them."""
     changed = sum(c.changed and not c.exercised for c in document.coordinates)
     if not changed:
         return ""
     some = "One coefficient changed that is" if changed == 1 else f"{count(changed)} coefficients changed that are"
-    return f"{some} not exercised by this data (listed in section 5): what that change does is not known."
+    return f"{some} not exercised by this data (listed in section {section}): what that change does is not known."
 
 
 def _axis_note(chart: Waterfall | None) -> str:
@@ -173,18 +183,17 @@ def _axis_note(chart: Waterfall | None) -> str:
 
 def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: CostColumn) -> StepView:
     single = step.from_ is not None and step.to is not None
-    replaced = step.kind in ("function", "interaction")
-    moves = Shown.first([] if single or replaced else [_move(move, caps) for move in step.moves[: caps.moves]], caps.moves)
-    left_out = 0 if single or replaced else max(len(step.moves) - caps.moves, 0)
-    plain = len(step.moves) == 1
+    is_function = step.kind in ("function", "interaction")
+    listed = () if single or is_function else step.moves
     return StepView(
         number=str(step.k),
         label=caps.label(wording.step_name(step)),
         kind=wording.KIND_WORDS[step.kind],
         slug=step.kind,
         move=_texts(step.feature, step.from_, step.to, caps) if single else None,
-        moves=Shown(moves.entries, left_out),
-        moves_count="old → new, section 5" if replaced else f"{count(len(step.moves))} coefficient{'' if plain else 's'}",
+        moves=Shown.first(listed, caps.moves, lambda move: _texts(move.feature, move.from_, move.to, caps)),
+        moves_count=f"{count(len(step.moves))} coefficient{'' if len(step.moves) == 1 else 's'}",
+        is_function=is_function,
         cost=column.cost(step.cost),
         delta=column.delta_with_error(step.delta, step.delta_se),
         direction="worse" if step.delta > 0 else "better" if step.delta < 0 else "same",
@@ -202,10 +211,6 @@ def _step_view(step: StepFacts, place: str, text_bar: str, caps: Caps, column: C
 def _texts(label: str, old: float | None, new: float | None, caps: Caps) -> MoveView:
     texts = pair(old or 0.0, new or 0.0)
     return MoveView(caps.label(label), *texts)
-
-
-def _move(move: Move, caps: Caps) -> MoveView:
-    return _texts(move.feature, move.from_, move.to, caps)
 
 
 def _letter(bracket: int | None) -> str | None:

@@ -40,7 +40,7 @@ class RuleRow:
 
 @dataclass(frozen=True)
 class PolicyView:
-    """Section 8. ``has_reasons``: whether any row says why."""
+    """The view of the section "policy"; ``has_reasons``: whether any row says why."""
 
     sentence: str
     sha256: str | None
@@ -53,7 +53,7 @@ class PolicyView:
 
 
 def policy_view(document: ChangeReportDocument, caps: Caps) -> PolicyView:
-    """Section 8 of the report; what is not met comes first. The policy is shown as ASCII, so that nothing hides in it."""
+    """The section "policy": what is not met comes first; the policy is shown as ASCII, so that no character is hidden."""
     assessment = document.assessment
     if assessment.policy is None:
         return PolicyView(wording.NO_POLICY, None, "", Shown(()), has_reasons=False, note=None, waivers=None, text=None)
@@ -105,15 +105,14 @@ def _said_at_gate(assessment: Assessment, caps: Caps) -> str | None:
     later = _later(assessment)
     if not later:
         return None
-    said = ", ".join(f"{caps.label(rule.rule)} ({RESULT_WORDS[rule.result]})" for rule in later)
-    return f"The gate checks these each time it is asked; when the report was made it said: {said}."
+    results = ", ".join(f"{caps.label(rule.rule)} ({RESULT_WORDS[rule.result]})" for rule in later)
+    return f"The gate checks these each time it is asked; when the report was made it said: {results}."
 
 
 def rule_rows(rules: Iterable[RuleFacts], caps: Caps) -> Shown[RuleRow]:
     """The rules as a table shows them: what is not met comes first."""
     ordered = sorted(rules, key=lambda rule: _URGENCY.index(rule.result))
-    rows = [_row(rule, caps) for rule in ordered[: caps.rows]]
-    return Shown(tuple(rows), len(ordered) - len(rows))
+    return Shown.first(ordered, caps.rows, lambda rule: _row(rule, caps))
 
 
 def _row(rule: RuleFacts, caps: Caps) -> RuleRow:

@@ -1,4 +1,4 @@
-"""Where everything came from, and how to do it again. What nobody told is missing, and shown so."""
+"""Where everything came from, and how to do it again. What nobody stated is shown as missing."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from coordpath_governance.rendering.caps import Caps, Shown
 from coordpath_governance.rendering.origin_view import DIGEST_NOTE, SideRow, has_mlflow_digest, origin_rows
 from coordpath_governance.reports.document import ChangeReportDocument, DataFacts, VersionFacts
 from coordpath_governance.reports.impact_parts import GlmFacts
+from coordpath_governance.reports.limits import training_remarks
 from coordpath_governance.reports.stated_facts import ASKED_FACTS, DATE_FACTS
-from coordpath_governance.reports.training_remarks import training_remarks
-from coordpath_governance.reports.version_parts import EnvironmentFacts, pin_changes
+from coordpath_governance.reports.version_parts import EnvironmentFacts, PinChange, pin_changes
 
 __all__ = [
     "EnvironmentView",
@@ -62,7 +62,7 @@ class EnvironmentView:
 
 @dataclass(frozen=True)
 class ProvenanceView:
-    """Section 9; ``environment`` is None where the versions have no files."""
+    """The view of the section "provenance"; ``environment`` is None where the versions have no files."""
 
     has_champion: bool
     old_label: str
@@ -78,7 +78,7 @@ class ProvenanceView:
 
 @dataclass(frozen=True)
 class RecheckView:
-    """Section 11."""
+    """The view of the section "recheck"."""
 
     command: str
     versions: Shown[tuple[str, str]]
@@ -89,7 +89,7 @@ class RecheckView:
 
 
 def provenance_view(document: ChangeReportDocument, caps: Caps) -> ProvenanceView:
-    """Section 9 of the report."""
+    """The section "provenance": both versions, the data, what people state, and the environment."""
     champion, candidate = document.subject.champion, document.subject.candidate
     people = _people(document, caps)
     return ProvenanceView(
@@ -105,7 +105,7 @@ def provenance_view(document: ChangeReportDocument, caps: Caps) -> ProvenanceVie
         people=people,
         people_sentence=_filled_in(people),
         training_note=DIGEST_NOTE if has_mlflow_digest(champion, candidate) else "",
-        training_remarks=tuple(caps.sentence(each) for each in training_remarks(document.subject, document.data)),
+        training_remarks=tuple(caps.sentence(remark) for remark in training_remarks(document.subject, document.data)),
         environment=_environment(document, caps),
     )
 
@@ -115,28 +115,29 @@ def _environment(document: ChangeReportDocument, caps: Caps) -> EnvironmentView 
     if both is None or both.candidate is None:
         return None
     changes = pin_changes(both)
-    rows = [
-        SideRow(caps.label(each.package), _asked(each.old, caps), _asked(each.new, caps), code=False) for each in changes
-    ]
     remarks = [
         *(f"{damage}." for damage in both.candidate.damaged),
         *(
-            f"{each.file}{'' if each.line is None else f', line {each.line}'}: {each.what}"
-            for each in both.candidate.remarks
+            f"{remark.file}{'' if remark.line is None else f', line {remark.line}'}: {remark.what}"
+            for remark in both.candidate.remarks
         ),
     ]
     return EnvironmentView(
-        sentence=caps.sentence(_told(both.champion, both.candidate, len(changes))),
-        changes=Shown.first(rows, caps.entries),
-        remarks=Shown.first([caps.sentence(remark) for remark in remarks], caps.entries),
+        sentence=caps.sentence(_environment_sentence(both.champion, both.candidate, len(changes))),
+        changes=Shown.first(changes, caps.entries, lambda change: _pin_row(change, caps)),
+        remarks=Shown.first(remarks, caps.entries, caps.sentence),
     )
 
 
-def _asked(version: str | None, caps: Caps) -> str:
+def _pin_row(change: PinChange, caps: Caps) -> SideRow:
+    return SideRow(caps.label(change.package), _version_text(change.old, caps), _version_text(change.new, caps), code=False)
+
+
+def _version_text(version: str | None, caps: Caps) -> str:
     return "not asked for" if version is None else caps.label(version)
 
 
-def _told(old: EnvironmentFacts | None, new: EnvironmentFacts, changed: int) -> str:
+def _environment_sentence(old: EnvironmentFacts | None, new: EnvironmentFacts, changed: int) -> str:
     """What the candidate's files ask for, and whether that is what the champion's ask for."""
     if not new.files:
         return "The candidate has no environment files: nothing says which packages serve it."
@@ -176,8 +177,8 @@ def _training(document: ChangeReportDocument, caps: Caps) -> tuple[SideRow, ...]
     def rows(names: Mapping[str, str]) -> list[SideRow]:
         return [SideRow(name, _fact(old, key, caps), _fact(new, key, caps), code=False) for key, name in names.items()]
 
-    known = [] if document.glm is None else [row for row in rows(wording.GLM_MODEL_WORDS) if row.old or row.new]
-    return (*rows(wording.MODEL_WORDS), *known)
+    of_family = [] if document.glm is None else [row for row in rows(wording.GLM_MODEL_WORDS) if row.old or row.new]
+    return (*rows(wording.MODEL_WORDS), *of_family)
 
 
 def _fact(model: Mapping[str, object] | None, key: str, caps: Caps) -> str | None:
@@ -185,8 +186,8 @@ def _fact(model: Mapping[str, object] | None, key: str, caps: Caps) -> str | Non
     if value is None or value in ("", {}, [], ()):
         return None
     if isinstance(value, Mapping):
-        told = sorted(value.items(), key=lambda item: item[0] != "kind")
-        return caps.label(", ".join(f"{name} = {_plain(item)}" for name, item in told))
+        items = sorted(value.items(), key=lambda item: item[0] != "kind")
+        return caps.label(", ".join(f"{name} = {_plain(item)}" for name, item in items))
     if isinstance(value, (list, tuple)):
         return caps.label(", ".join(_plain(item) for item in value))
     return caps.label(_plain(value))
@@ -246,15 +247,15 @@ def _cost(glm: GlmFacts, data: DataFacts, caps: Caps) -> tuple[FactRow, ...]:
 
 def _people(document: ChangeReportDocument, caps: Caps) -> tuple[PersonFact, ...]:
     facts = document.facts
-    out = []
+    people = []
     for key, name in ASKED_FACTS.items():
         value = getattr(facts, key)
         filled = bool(value and value.strip())
         remark = AUTHORS_WORDS if filled and key in facts.tagged else ""
         if not filled and key in facts.unusable_tags:
             remark = f"the tag coordpath.{key} was not used: it is too long" + (", or no date" if key in DATE_FACTS else "")
-        out.append(PersonFact(name, caps.lines(value) if filled else None, remark))
-    return tuple(out)
+        people.append(PersonFact(name, caps.lines(value) if filled else None, remark))
+    return tuple(people)
 
 
 def _filled_in(people: Sequence[PersonFact]) -> str:
@@ -268,13 +269,13 @@ def _filled_in(people: Sequence[PersonFact]) -> str:
 
 
 def recheck_view(document: ChangeReportDocument, caps: Caps) -> RecheckView:
-    """Section 11 of the report; the problem stands here only while it is small."""
+    """The section "recheck": command, settings and versions, and the problem itself if it is small."""
     problem = problem_text(document.problem)
     settings = document.settings
-    versions = [(caps.label(name), caps.label(value)) for name, value in sorted(document.recheck.versions.items())]
+    versions = sorted(document.recheck.versions.items())
     return RecheckView(
         command=caps.sentence(document.recheck.command),
-        versions=Shown.first(versions, caps.entries),
+        versions=Shown.first(versions, caps.entries, lambda version: (caps.label(version[0]), caps.label(version[1]))),
         settings=(
             FactRow("Digest of this report", caps.label(document.digest), code=True),
             FactRow("Seed", str(document.recheck.seed)),
@@ -294,20 +295,20 @@ def recheck_view(document: ChangeReportDocument, caps: Caps) -> RecheckView:
 
 def _evaluations(problem: Mapping[str, object]) -> int:
     """How many evaluations of its cost a problem records."""
-    found: object = problem
+    value: object = problem
     for key in ("cost", "record", "evaluations"):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return len(found) if isinstance(found, (list, tuple)) else 0
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return len(value) if isinstance(value, (list, tuple)) else 0
 
 
 def problem_text(problem: Mapping[str, object]) -> str:
-    """The problem as JSON, a line for each key and for each row of a matrix; ASCII, so that nothing hides in it."""
+    """The problem as JSON, one line for each key and for each row of a matrix; ASCII, so that nothing hides in it."""
     lines = [f" {json.dumps(key)}: {_laid_out(value, 2)}" for key, value in problem.items()]
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def _laid_out(value: object, depth: int) -> str:
-    """Keys, and rows below the first level, ``depth`` spaces in and one to a line."""
+    """A value as JSON: each key, and each row below the first level, on a line of its own, ``depth`` spaces in."""
     indent = " " * depth
     if isinstance(value, dict) and value:
         lines = [f"{indent}{json.dumps(key)}: {_laid_out(item, depth + 1)}" for key, item in value.items()]

@@ -10,6 +10,7 @@ from html import escape
 from coordpath_governance.text import visible
 
 __all__ = [
+    "Picture",
     "Scale",
     "attributes",
     "circle",
@@ -83,7 +84,7 @@ def group(class_: str, *parts: str) -> str:
 
 
 def hatch(identifier: str, class_: str) -> str:
-    """A pattern of slanting lines, so that a worsening bar is told apart without colour."""
+    """A pattern of slanting lines, so that a worsening bar differs without colour."""
     stripe = f'<rect width="6" height="6" class="{class_}-ground"/><line x1="0" y1="0" x2="0" y2="6" class="{class_}"/>'
     return (
         f'<defs><pattern id="{escape(identifier)}" width="6" height="6" patternUnits="userSpaceOnUse" '
@@ -101,6 +102,14 @@ def document(identifier: str, class_: str, size: tuple[float, float], title: str
         f'<title id="{escape(identifier)}-title">{escape(visible(title))}</title>'
         f'<desc id="{escape(identifier)}-desc">{escape(visible(desc))}</desc>{"".join(parts)}</svg>'
     )
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One chart in a wide and in a narrow layout; the style sheet shows the one that fits."""
+
+    wide: str
+    narrow: str
 
 
 @dataclass(frozen=True)

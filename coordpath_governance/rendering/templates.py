@@ -6,7 +6,7 @@ User text stays text in GitHub Markdown; code spans, fenced blocks and bars made
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -17,11 +17,14 @@ from coordpath_governance.errors import CoordpathError
 from coordpath_governance.text import visible
 
 __all__ = [
+    "HTML_BYTES",
+    "MARKDOWN_BYTES",
     "MarkdownText",
     "bar",
     "code_block",
     "code_span",
     "escape_markdown",
+    "first_that_fits",
     "html_environment",
     "markdown_environment",
     "template_folder",
@@ -47,20 +50,24 @@ ESCAPES = str.maketrans(
         "$": "<span>$</span>",
     }
 )
-"""``@`` would call people, ``$`` opens a formula, both after Markdown's own escapes are gone: so they get company."""
+"""``@`` calls people and ``$`` opens a formula even where they are escaped, so both are kept apart from their neighbours."""
 
 REFERENCES = re.compile(r"(?i)(#|\bgh-)(?=\d)")
 EMOJI = re.compile(r":(?=[a-z0-9_+-]{1,40}:)", re.IGNORECASE)
 LINK_STARTS = re.compile(r"(?i)(\w:|\bwww)(?=//|\.)")
 LINE_STARTS = re.compile(r"^(\s*)(=|[-+](?=[\s+-]|$))|^(\s*\d+)([.)](?=\s|$))")
 BREAK = "\ue000"
-"""Stands for a zero-width space while escaping; `visible` leaves none of these in user text."""
+"""Stands for a zero-width space while text is escaped; `visible` removes it from user text."""
 
 BREAKS = re.compile(r"(?<=\w[_/=])(?=\w)|(?<=[^\W\d]\.)(?=[^\W\d])")
 """Where a long name may go on to the next line."""
 UNBROKEN = 14
 
 PACKAGE = Path(__file__).resolve().parents[1]
+
+HTML_BYTES = 400_000
+MARKDOWN_BYTES = 95_000
+"""MLflow renders Markdown artifacts below 100 kB."""
 
 
 class MarkdownText(str):
@@ -142,6 +149,17 @@ def markdown_environment() -> Environment:
     environment.filters["block"] = code_block
     environment.filters["br"] = join_markdown
     return environment
+
+
+def first_that_fits(name: str, pages: Iterable[str], fits: Callable[[str], bool]) -> str:
+    """The first of ``pages``, which come from the largest to the shortest, that ``fits``; ``name`` is for the error.
+
+    Raises `CoordpathError` if even the last one does not fit, which our own caps rule out.
+    """
+    for page in pages:
+        if fits(page):
+            return page
+    raise CoordpathError(f"{name} is too large even when shortened: this is a defect of coordpath-governance")
 
 
 def _environment() -> Environment:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from coordpath_governance.numbers import CostColumn, fixed
 from coordpath_governance.rendering import svg
-from coordpath_governance.rendering.svg import Scale, decimals_of, padded_domain, round_ticks
+from coordpath_governance.rendering.svg import Picture, Scale, decimals_of, padded_domain, round_ticks
 from coordpath_governance.text import fit, text_width
 
-__all__ = ["Waterfall", "WaterfallStep", "draw_waterfall"]
+__all__ = ["Waterfall", "WaterfallStep", "waterfall"]
 
 BREAK = 8.0
 """A first step this many times longer than all the others together spread is cut at the edge of the axis."""
@@ -94,9 +94,12 @@ NARROW = Layout("narrow", 340, 250, 14, 332, 46, 13, 28, 3, stacked=True)
 SIZE = 13.5
 
 
-def draw_waterfall(chart: Waterfall, *, narrow: bool = False) -> str:
-    """The chart as SVG text, in the wide or in the narrow layout."""
-    layout = NARROW if narrow else WIDE
+def waterfall(chart: Waterfall) -> Picture:
+    """The chart as SVG text."""
+    return Picture(_draw(chart, WIDE), _draw(chart, NARROW))
+
+
+def _draw(chart: Waterfall, layout: Layout) -> str:
     low, high = chart.domain()
     scale = Scale(low, high, layout.left, layout.right)
     rows = len(chart.steps) + 2

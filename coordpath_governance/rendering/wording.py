@@ -1,4 +1,4 @@
-"""The sentences that do not change from report to report, and the few that follow from a status or from weights."""
+"""The sentences that are the same in every report, and the few that follow from a status or from weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ __all__ = [
     "MODEL_WORDS",
     "NO_POLICY",
     "ROLE_WORDS",
-    "SECTIONS",
     "VERDICT_MARKS",
     "VERDICT_WORDS",
     "by_weight",
@@ -34,20 +33,6 @@ __all__ = [
     "version_label",
 ]
 
-SECTIONS = (
-    ("verdict", "Verdict"),
-    ("summary", "Summary"),
-    ("path", "The path, step by step"),
-    ("reading", "How to read this"),
-    ("coefficients", "Coefficients, old and new"),
-    ("orders", "Other orders beside ours"),
-    ("impact", "Impact on the reference data"),
-    ("policy", "Policy rules"),
-    ("provenance", "Provenance"),
-    ("limits", "What this cannot tell you"),
-    ("recheck", "How to recheck"),
-)
-
 VERDICT_WORDS = {"not assessed": "Not assessed", "pass": "Pass", "review": "Needs review", "fail": "Fail"}
 
 VERDICT_MARKS = {"not assessed": "○", "pass": "✔", "review": "◆", "fail": "✖"}
@@ -56,7 +41,7 @@ BEFORE_ANY_DECISION = (
     "This is what the gate said when the report was made, before any decision. What was decided about it is in the files "
     "decision.html and decision.md beside this page, once somebody has decided; coordpath gate says what counts now."
 )
-"""Beside the verdict of a report that a gate has judged: the page is never changed, whatever is decided."""
+"""Stands by the verdict of a report that a gate has judged: a page is never changed, whatever is decided later."""
 
 ROLE_WORDS = {
     "training": "training data: at least one version has seen these rows",
@@ -163,12 +148,12 @@ ORDER_OF_AMOUNTS = (
 
 
 def order_free(document: ChangeReportDocument) -> tuple[str, str]:
-    """What the figure beside a step that knows no order is called, and what it is."""
+    """The name and the meaning of a step's figure that does not depend on the order."""
     return ORDER_FREE if document.glm is None else TOGETHER
 
 
 def reading(document: ChangeReportDocument, words: FamilyWords | None) -> tuple[tuple[str, str], ...]:
-    """Section 4: terms and what they mean."""
+    """The section "reading": terms and what they mean."""
     entries = (*READING_STEPS, order_free(document), MARKS)
     if words is None:
         return (*entries, _transformed(document)) if predicted(document) else entries
@@ -186,7 +171,7 @@ def reading(document: ChangeReportDocument, words: FamilyWords | None) -> tuple[
 
 
 def _transformed(document: ChangeReportDocument) -> tuple[str, str]:
-    """What score and prediction are where models predict a function of the target."""
+    """The meaning of score and prediction where models predict a function of the target."""
     return (
         "Score and prediction",
         (
@@ -197,7 +182,7 @@ def _transformed(document: ChangeReportDocument) -> tuple[str, str]:
 
 
 def _order_of_rows(document: ChangeReportDocument) -> tuple[str, str]:
-    """What the figures are that tell how well predictions put rows in order."""
+    """The name and the meaning of the figures for how well predictions put rows in order."""
     if document.glm is None or not document.glm.classes:
         return ORDER_OF_AMOUNTS
     return ORDER_OF_CLASSES if document.glm.link == "softmax" else ORDER_OF_TWO_CLASSES
@@ -235,7 +220,7 @@ def coefficient_name(label: str) -> str:
 
 
 def slopes_that_flip(document: ChangeReportDocument, caps: Caps) -> str:
-    """Which slopes change sign; effects of levels are told against an average, and have no sign of their own."""
+    """Which slopes change sign, in words; effects of levels are relative to an average, and have no sign of their own."""
     names = [c.label for c in document.coordinates if c.flips]
     if not names:
         return "no slope changes sign"
@@ -260,7 +245,7 @@ def predicted(document: ChangeReportDocument) -> str:
 
 
 def certificate(document: ChangeReportDocument, column: CostColumn) -> str:
-    """How good the order is, in words; "proved" is kept for an optimal one."""
+    """How good the order is, as a sentence; only an optimal one is called proved."""
     path = document.path
     if path.status == "optimal":
         return "This order is proved to be the best one on these rows."
@@ -272,7 +257,7 @@ def certificate(document: ChangeReportDocument, column: CostColumn) -> str:
 
 
 def by_weight(document: ChangeReportDocument, caps: Caps) -> str:
-    """The weight of a row; "" where every row counts once."""
+    """How rows are weighted, such as "by weight w"; "" where every row counts once."""
     weight = document.data.weight
     return "" if weight is None else f"by weight {caps.label(weight)}"
 
@@ -287,6 +272,6 @@ def by_weight_and_exposure(document: ChangeReportDocument, caps: Caps) -> str:
 
 
 def rate_unit(document: ChangeReportDocument, caps: Caps) -> str:
-    """What rates are told for one unit of; "" where predictions are told as they are."""
+    """The exposure that rates are per unit of; "" where predictions are no rates."""
     exposure, glm = document.data.exposure, document.glm
     return "" if exposure is None or glm is None or glm.classes else caps.label(exposure)

@@ -5,26 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from coordpath_governance.models.sklearn_calibration import CALIBRATED
+from coordpath_governance.models.sklearn_wrappers import CALIBRATED
 from coordpath_governance.numbers import percent
 from coordpath_governance.reports.document import DataFacts
 from coordpath_governance.reports.editions import EDITION, Edition, is_before
 from coordpath_governance.reports.impact_parts import GlmFacts, GlmMetrics, Impact
 from coordpath_governance.text import shorten
 
-__all__ = ["UNWEIGHTED", "ClassWeights", "class_calibration", "class_weights", "trained_with"]
+__all__ = [
+    "LEAST_RATIO",
+    "MOST_RATIO",
+    "UNWEIGHTED",
+    "ClassWeights",
+    "class_calibration",
+    "class_weights",
+    "trained_with",
+]
 
 ClassWeights = tuple[str | None, str | None]
 """The champion's and the candidate's class weights in words; None where a version was trained without any."""
 
 UNWEIGHTED: ClassWeights = (None, None)
 
-_LEAST_RATIO, _MOST_RATIO = 0.8, 1.25
-"""Expected over observed, within which nobody has to be asked."""
+LEAST_RATIO, MOST_RATIO = 0.8, 1.25
+"""Expected ÷ observed: within this range there is nothing to ask."""
 _ERRORS = 2.0
 _TWO = 2
 _HALF = 0.5
 _LABEL = 40
+_SIDES = ("champion", "candidate")
+_BALANCED = "class_weight='balanced'"
 
 
 def class_weights(models: Mapping[Any, Mapping[str, Any] | None], edition: Edition | None = EDITION) -> ClassWeights:
@@ -34,10 +44,6 @@ def class_weights(models: Mapping[Any, Mapping[str, Any] | None], edition: Editi
     """
     champion, candidate = (models.get(who) or {} for who in _SIDES)
     return _shifting_weight(champion, edition), _shifting_weight(candidate, edition)
-
-
-_SIDES = ("champion", "candidate")
-_BALANCED = "class_weight='balanced'"
 
 
 def _shifting_weight(model: Mapping[str, Any], edition: Edition | None) -> str | None:
@@ -80,7 +86,7 @@ def class_calibration(
     if glm is None or len(glm.classes) != _TWO:
         return []
     sides = zip(versions, (impact.champion, impact.candidate), weights, strict=True)
-    told, blamed = [], list(UNWEIGHTED)
+    sentences, blamed = [], list(UNWEIGHTED)
     for place, (version, side, weight) in enumerate(sides):
         if version is None or not isinstance(side, GlmMetrics) or not side.classes:
             continue
@@ -89,17 +95,17 @@ def class_calibration(
             continue
         who = f"The {version}" if version in _SIDES else version
         expected, observed = percent(rare.expected), percent(rare.observed)
-        told.append(f"{who} expected {expected}, observed {observed} ({shorten(rare.label, _LABEL)}).")
+        sentences.append(f"{who} expected {expected}, observed {observed} ({shorten(rare.label, _LABEL)}).")
         if is_before(edition, 3) or weight != _BALANCED or abs(rare.expected - _HALF) < abs(rare.observed - _HALF):
             blamed[place] = weight
     if not any(blamed):
-        return told
+        return sentences
     cause = trained_with((blamed[0], blamed[1]), versions)
-    return [*told, f"The likely cause: {cause}."]
+    return [*sentences, f"The likely cause: {cause}."]
 
 
 def _is_far(expected: float, observed: float, data: DataFacts) -> bool:
-    if not observed or _LEAST_RATIO <= expected / observed <= _MOST_RATIO:
+    if not observed or LEAST_RATIO <= expected / observed <= MOST_RATIO:
         return False
     rows = data.weight_sum**2 / data.weight_square_sum if data.weight_square_sum else 0.0
     error = (observed * (1.0 - observed) / rows) ** 0.5 if rows else 0.0

@@ -37,7 +37,7 @@ _MOST_LEVELS = 12
 
 
 def coordinate_facts(change: Change) -> tuple[CoordinateFacts, ...]:
-    """One line per coordinate, in the order of the change."""
+    """The facts of each coordinate, in the order of ``change``."""
     return tuple(_facts(c) for c in change.coordinates)
 
 
@@ -64,7 +64,7 @@ def _facts(c: Coordinate) -> CoordinateFacts:
 
 
 def merged_levels(change: Change) -> tuple[str, ...]:
-    """The levels that stand together because one of them has too few rows, by column."""
+    """The levels that are merged because one of them has too few rows, as "column (level, level)"."""
     sources = [c.source for c in change.coordinates if c.source is not None and c.source.kind == "rare"]
     return tuple(dict.fromkeys(f"{source.column} ({', '.join(source.merged)})" for source in sources))
 
@@ -100,7 +100,7 @@ def _raw_change(name: str, old: float | None, new: float | None) -> RawChange:
 
 
 def count_changes(pair: ModelPair, change: Change, raw: tuple[RawChange, ...]) -> Counts:
-    """How much differs; columns and levels added and dropped are told against the champion, if there is one."""
+    """How many coefficients differ; columns and levels count as added or dropped only if there is a champion."""
     old, new = pair.champion, pair.candidate
     added = [c for c in new.columns if c not in old.columns] if pair.has_champion else []
     dropped = [c for c in old.columns if c not in new.columns]
@@ -130,9 +130,9 @@ def _levels(model: LinearModel) -> dict[tuple[str, str], None]:
 
 
 def function_facts(pair: ModelPair, change: Change, inputs: Sequence[InputFacts]) -> tuple[FunctionFacts, ...]:
-    """One entry a function, and a class where there are several."""
-    ranges = {each.column: each for each in inputs}
-    out = []
+    """One entry per function, and per class where there are several."""
+    ranges = {column.column: column for column in inputs}
+    facts = []
     for scores in pair.scores:
         for name, functions in scores.functions.items():
             own = [c for c in change.coordinates if c.source and c.source.is_function and c.source.column == name]
@@ -140,7 +140,7 @@ def function_facts(pair: ModelPair, change: Change, inputs: Sequence[InputFacts]
             means = {c.source.kind: c.mean for c in own if c.source}
             old_mean = means.get("function", 0.0) if change.centred else 0.0
             new_mean = old_mean + means.get("function-change", 0.0) if change.centred else 0.0
-            out.append(
+            facts.append(
                 FunctionFacts(
                     unit=name,
                     label=scores.label,
@@ -152,7 +152,7 @@ def function_facts(pair: ModelPair, change: Change, inputs: Sequence[InputFacts]
                     points=tuple(_points(functions, ranges, (old_mean, new_mean))),
                 )
             )
-    return tuple(out)
+    return tuple(facts)
 
 
 def _points(functions: FunctionPair, ranges: dict[str, InputFacts], means: tuple[float, float]) -> Iterator[FunctionPoint]:
@@ -171,7 +171,7 @@ def _values(pieces: Sequence[Piece], rows: _Rows, mean: float) -> list[float | N
 
 
 def _places(functions: FunctionPair, column: str, ranges: dict[str, InputFacts]) -> Sequence[float | str]:
-    """Where to look: the levels of a category; of a number evenly over its range, or once between two steps."""
+    """Where the function is shown: at a category's levels; evenly over a number's range; once between two steps."""
     own = [shape for shape in functions.shapes if shape.column == column]
     tables = [shape for shape in own if isinstance(shape, CategoricalTerm)]
     if tables:
@@ -187,7 +187,7 @@ def _places(functions: FunctionPair, column: str, ranges: dict[str, InputFacts])
 
 
 def _is_steps(curve: Curve) -> bool:
-    return any(isinstance(each, Steps) for each in curve.maps)
+    return any(isinstance(step_map, Steps) for step_map in curve.maps)
 
 
 def _between(curves: Iterable[Curve], low: float, high: float) -> Sequence[float]:
@@ -198,7 +198,7 @@ def _between(curves: Iterable[Curve], low: float, high: float) -> Sequence[float
 
 
 class _Rows:
-    """Places as rows that functions can look at."""
+    """Places as the rows that functions are computed on."""
 
     def __init__(self, columns: Sequence[str], places: Sequence[tuple[float | str, ...]]) -> None:
         self.places = places

@@ -1,4 +1,4 @@
-"""The record of a decision, as a document: who decided what about which change, when, on which word of the gate."""
+"""The record of a decision, as a document: who decided what about which change, when, and what the gate had said."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class _Signed(Part):
 
 
 class ApprovalGiven(_Signed):
-    """A yes, and until when it would have held."""
+    """An approval, and until when it would have held."""
 
     comment: str
     expires: str
 
 
 class RejectionGiven(_Signed):
-    """A no, and why."""
+    """A rejection, and why."""
 
     comment: str
 
 
 class WaiverGiven(_Signed):
-    """Somebody's responsibility for one rule that was not met."""
+    """A waiver: somebody takes responsibility for one rule that was not met."""
 
     rule: str
     reason: str
@@ -122,7 +122,7 @@ class DecisionDocument(Part):
 
     @classmethod
     def from_bytes(cls, content: bytes) -> DecisionDocument:
-        """Read back what `to_bytes` wrote; anything else is a `ReportFormatError`."""
+        """The document in ``content``; raises `ReportFormatError` for anything that `to_bytes` does not write."""
         raw = read_json(content, "the decision", ReportFormatError, max_bytes=_MAX_BYTES)
         try:
             return cls.model_validate(raw)

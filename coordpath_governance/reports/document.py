@@ -1,7 +1,7 @@
-"""ChangeReport: the document that is the truth, from which HTML and Markdown are laid out.
+"""The document of a change report: the truth, from which HTML and Markdown are laid out.
 
-Evidence (models, data facts, problem, coordinates' means and counts, row evidence) and what follows from it stand in one
-immutable document. It holds no clock, no timing and no approval, so the same input gives the same bytes. ``digest`` is the
+It holds the evidence (models, data facts, problem, means and counts of coordinates, row evidence) and what follows from it,
+and is immutable. It holds no clock, no timing and no approval, so the same input gives the same bytes. ``digest`` is the
 SHA-256 of the canonical JSON of everything else.
 """
 
@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.paths.certificate import Status
 from coordpath_governance.paths.path import StepKind
 from coordpath_governance.reference.design import ColumnKind
@@ -48,6 +49,7 @@ __all__ = [
     "Summary",
     "Tool",
     "VersionFacts",
+    "document_digest",
 ]
 
 REPORT_SCHEMA = "coordpath.change_report/1"
@@ -64,10 +66,10 @@ class Tool(Part):
 
 
 class VersionFacts(Sparse):
-    """One side of the change: which model, from where, byte for byte; when it and its run were made, and from which data.
+    """One side of the change: which model it is, where it came from, when it was made, and from which training data.
 
-    Times are MLflow's, in milliseconds since 1970 (UTC); None is not known. The end of a run is left
-    out: a report made before it would differ from one made after it. ``run_remark`` says why nothing of the run is known.
+    Times are MLflow's, in milliseconds since 1970 (UTC); None is not known. The end of a run is left out: a report made
+    before it would differ from one made after it. ``run_remark`` says why nothing of the run is known.
     """
 
     left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("registered_ms", "run_started_ms", "run_remark", "training"))
@@ -86,7 +88,7 @@ class VersionFacts(Sparse):
 
 
 class Subject(Part):
-    """What changed into what; no champion means the candidate is explained from zero."""
+    """The two versions; without a champion the candidate is explained from zero."""
 
     name: str
     champion: VersionFacts | None
@@ -94,10 +96,10 @@ class Subject(Part):
 
 
 class ChangeFacts(Sparse):
-    """What only people know. None is shown as missing, never as a placeholder. Dates are written YYYY-MM-DD.
+    """Facts that people state. None is shown as missing, never as a placeholder. Dates are written YYYY-MM-DD.
 
-    ``tagged``: the facts that are the author's words, from tags of the version or of its run. ``unusable_tags``: the facts
-    whose tag was not used, since it is too long, or holds no date where a date is asked for.
+    ``tagged`` names the facts that come from the author's tags on the version or its run; ``unusable_tags`` those whose tag
+    was not used, because it is too long, or is no date where a date is needed.
     """
 
     left_out_when_blank: ClassVar[frozenset[str]] = frozenset(
@@ -129,7 +131,7 @@ class PolicyFacts(Part):
 
 
 class RuleFacts(Part):
-    """One rule: what was observed, its limit, what came of it and why."""
+    """One rule: what was observed, the limit, the result and the reason."""
 
     rule: str
     observed: str
@@ -139,7 +141,7 @@ class RuleFacts(Part):
 
 
 class GateRule(Part):
-    """What the gate found of a rule that a report alone cannot judge."""
+    """The gate's result for a rule that a report alone cannot judge."""
 
     rule: str
     result: Literal["pass", "review", "fail", "unknown"]
@@ -216,10 +218,10 @@ class DataFacts(Sparse):
 
 
 class Settings(Sparse):
-    """What was asked of the solver and of the impact section.
+    """The settings of the solver and of the impact section.
 
-    ``threshold`` is for both versions, unless ``champion_threshold`` says another one for the champion; None: each
-    version's own, if it has one. ``threshold_class``: whose probability both are of; None: the last of two classes.
+    ``threshold`` is for both versions, unless ``champion_threshold`` gives another one for the champion; None stands for
+    each version's own. Both are compared with the probability of ``threshold_class``, by default the last of two classes.
     """
 
     left_out_when_blank: ClassVar[frozenset[str]] = frozenset(("champion_threshold", "threshold_class"))
@@ -272,9 +274,9 @@ class FunctionPoint(Part):
 
 
 class FunctionFacts(Part):
-    """A function of one column, or the interaction of several: what a step replaces as a whole.
+    """A function of one column, or an interaction of several, which a step replaces as a whole.
 
-    ``label`` is the class whose score it is part of, where there are several.
+    ``label`` is the class whose score it belongs to, where there are several classes.
     """
 
     unit: str
@@ -288,7 +290,7 @@ class FunctionFacts(Part):
 
 
 class RawChange(Part):
-    """One number of the models' own coefficient vectors, unscaled; None where a model does not have it."""
+    """One number of the models' own coefficient vectors, without scaling; None where a model does not have it."""
 
     name: str
     old: Finite | None
@@ -357,7 +359,7 @@ class PathFacts(Part, serialize_by_alias=True):
 
 
 class ComparedOrder(Part):
-    """Another way of telling the same change, for comparison: its order, its costs, how much worse on average a step."""
+    """One order of the same change: its steps, their costs, and how much worse than ours it is per step on average."""
 
     name: Literal["ours", "greedy", "direct"]
     title: str
@@ -368,7 +370,7 @@ class ComparedOrder(Part):
 
 
 class Summary(Part):
-    """The reviewer's minute, in sentences."""
+    """What a reviewer reads first: a headline and sentences."""
 
     direction: Literal["better", "worse", "no difference", "not known", "no change"]
     headline: str
@@ -376,7 +378,7 @@ class Summary(Part):
 
 
 class Recheck(Part):
-    """How to do it again."""
+    """How to recheck the report: the command, the versions and the seed."""
 
     command: str
     versions: dict[str, str]
@@ -415,3 +417,10 @@ class ChangeReportDocument(Sparse, serialize_by_alias=True):
     functions: tuple[FunctionFacts, ...] = ()
     environments: Environments | None = None
     edition: Edition | None = None
+
+
+def document_digest(document: ChangeReportDocument) -> str:
+    """SHA-256 of the canonical JSON of everything but the digest itself."""
+    content = document.model_dump(mode="json", by_alias=True)
+    content.pop("digest")
+    return sha256_hex(canonical_bytes(content))

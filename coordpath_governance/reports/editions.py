@@ -1,7 +1,7 @@
-"""Which wording of its sentences and which judgement of its rules a report was made with.
+"""Editions: which sentences, and which judgement of the rules, a report was made with.
 
-A report is verified by composing it again. Its figures are the same in every edition; its sentences are not, and neither is
-what a rule says where an earlier edition took more for granted than it knew. So a document names its edition.
+A report is verified by composing it again. Its figures are the same in every edition, but its sentences are not. Nor is the
+result of a rule that an earlier edition judged without knowing enough. So a document names its edition.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["EDITION", "Edition", "is_before", "later_fields"]
 Edition = Literal[2, 3]
 
 EDITION: Edition = 3
-"""Of the reports that are made now. The first edition is the absence of the key: reports of 0.1 from before there were two.
+"""The edition of reports that are made now. Reports of the first edition, by early versions of 0.1, do not have the key.
 
-Since 2: a cut-off names its class, and `decision_flips` is not known where it does not; flips are counted in rows.
-Since 3: class weights are named as a cause only where they can be one, and a first version is not called both versions.
+Since 2 a cut-off names its class, `decision_flips` is not known where it does not, and flips are counted in rows.
+Since 3 class weights are named as a cause only where they can be one, and a first version is not called both versions.
 """
 
 
@@ -39,11 +39,11 @@ _LATER = {
     "impact.flips": ("threshold_class", "rows_up", "rows_down", "champion_yes", "candidate_yes"),
     "rows.flips": ("threshold_class", "rows_up", "rows_down", "champion_yes", "candidate_yes"),
 }
-"""Fields by the part they are in that no report of the first edition has: whoever drops the edition leaves them behind."""
+"""Fields that no report of the first edition has, by the part they are in: they betray a document that drops its edition."""
 
 
 def later_fields(document: ChangeReportDocument) -> Iterator[str]:
-    """The fields that a document has though no report of the edition it names, or does not name, could have them."""
+    """The fields that ``document`` has and that no report of its edition can have, as "part.field"."""
     if document.edition is not None:
         return
     for place, names in _LATER.items():

@@ -1,4 +1,4 @@
-"""Reports on generalised linear models: their cost on the rows, the facts told of it, where each version decides."""
+"""Reports on generalised linear models: their cost on the rows, its facts, and the thresholds where versions decide."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KINDS = {"binomial": "logistic"}
 """Families whose cost has another name."""
 
 _ANY = CutOff(0.5)
-"""Given where classes are decided for, and not looked at."""
+"""Where models decide for the most probable class, a cut-off is needed in form, and its value is not used."""
 
 _TWO = 2
 """Classes, of which one is decided for by its probability."""
@@ -48,12 +48,12 @@ _NAME = 60
 
 
 def is_glm(pair: ModelPair) -> bool:
-    """Whether the cost is something else than the squared error."""
+    """Whether the cost is another one than the squared error."""
     return pair.candidate.family != "gaussian"
 
 
 def family_of_models(pair: ModelPair) -> Family:
-    """The family of both models; of a Tweedie family the candidate's power is the yardstick."""
+    """The family of both models; both versions of a Tweedie model are judged by the candidate's power."""
     model = pair.candidate
     return family_of(_KINDS.get(model.family, model.family), power=model.power, classes=len(model.classes))
 
@@ -69,7 +69,7 @@ def cost_on_rows(pair: ModelPair, change: Change, rows: RowPasses, target: str) 
 
 
 def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[float]]) -> GlmFacts:
-    """What the cost is, from the models; ``constant_cost`` and ``gram`` are what the rows say."""
+    """The facts of the cost, from the models; ``constant_cost`` and ``gram`` are measured on the rows."""
     model = pair.candidate
     facts: dict[str, Any] = {
         "family": model.family,
@@ -84,15 +84,16 @@ def glm_facts(pair: ModelPair, constant_cost: float, gram: Sequence[Sequence[flo
 
 
 def check_thresholds(pair: ModelPair, settings: Settings) -> None:
-    """A threshold of a probability is one; the champion's own is for models with one score, and the candidate needs one too.
+    """Raises `UsageError` if the thresholds and the class in ``settings`` do not fit the models.
 
-    A model of several classes decides for the most probable one. A class that is named must be one of the models' two.
+    A threshold of a classifier is a probability of one of its two classes. A model of several classes has none: it decides
+    for the most probable class. If the champion has a threshold of its own, the candidate needs one too.
     """
     _check_class(pair, settings)
-    given = [t for t in (settings.threshold, settings.champion_threshold) if t is not None]
-    if pair.candidate.family == "multinomial" and given:
+    requested = [t for t in (settings.threshold, settings.champion_threshold) if t is not None]
+    if pair.candidate.family == "multinomial" and requested:
         raise UsageError("a model of several classes decides for the most probable one; leave the threshold out")
-    for threshold in given if pair.candidate.family == "binomial" else ():
+    for threshold in requested if pair.candidate.family == "binomial" else ():
         if not 0.0 < threshold < 1.0:
             raise UsageError(f"the threshold {threshold:g} is no probability between 0 and 1, which these models predict")
     if settings.champion_threshold is None:
@@ -120,21 +121,24 @@ def _check_class(pair: ModelPair, settings: Settings) -> None:
             f"these models predict no class's probability, so the threshold cannot be one of '{shown}'; leave the class out"
         )
     if named not in classes:
-        names = " and ".join(f"'{shorten(each, _NAME)}'" for each in classes)
+        names = " and ".join(f"'{shorten(label, _NAME)}'" for label in classes)
         raise UsageError(f"the threshold is of the class '{shown}', but the models' classes are {names}; name one of them")
 
 
 def thresholds(pair: ModelPair, settings: Settings) -> tuple[float | None, float | None]:
-    """Where champion and candidate decide: as the settings say, else each at its own threshold; no champion, nowhere.
+    """The thresholds of champion and candidate: those of the ``settings``, else each version's own; None if there is none.
 
-    Both are of the class that the settings name, or of the last one.
+    Both are compared with the probability of the class that the settings name, or of the last class.
     """
-    given = settings.threshold
-    champion = given if settings.champion_threshold is None else settings.champion_threshold
-    own = [each.threshold for each in (pair.champion, pair.candidate)]
+    requested = settings.threshold
+    champion = requested if settings.champion_threshold is None else settings.champion_threshold
+    own = [model.threshold for model in (pair.champion, pair.candidate)]
     if _is_about_first(pair, settings):
-        own = [None if each is None else complement(each) for each in own]
-    return (own[0] if champion is None else champion) if pair.has_champion else None, own[1] if given is None else given
+        own = [None if threshold is None else complement(threshold) for threshold in own]
+    candidate = own[1] if requested is None else requested
+    if not pair.has_champion:
+        return None, candidate
+    return own[0] if champion is None else champion, candidate
 
 
 def _is_about_first(pair: ModelPair, settings: Settings) -> bool:
@@ -143,20 +147,20 @@ def _is_about_first(pair: ModelPair, settings: Settings) -> bool:
 
 
 def _cut_offs(pair: ModelPair, settings: Settings) -> tuple[CutOff | None, CutOff | None]:
-    """Where champion and candidate decide: a cut-off that is asked for is of the class it names, their own of the last."""
+    """The cut-offs of both: requested ones are of the class that the settings name, the versions' own of the last class."""
     of_first = _is_about_first(pair, settings)
-    asked = settings.threshold if settings.champion_threshold is None else settings.champion_threshold
-    sides = ((asked, pair.champion.threshold), (settings.threshold, pair.candidate.threshold))
-    champion, candidate = (_cut_off(given, own, of_first=of_first) for given, own in sides)
+    for_champion = settings.threshold if settings.champion_threshold is None else settings.champion_threshold
+    sides = ((for_champion, pair.champion.threshold), (settings.threshold, pair.candidate.threshold))
+    champion, candidate = (_cut_off(requested, own, of_first=of_first) for requested, own in sides)
     if not pair.has_champion:
         return None, candidate
     before, after = thresholds(pair, settings)
     return champion, champion if before == after else candidate
 
 
-def _cut_off(given: float | None, own: float | None, *, of_first: bool) -> CutOff | None:
-    if given is not None:
-        return CutOff(given, of_first)
+def _cut_off(requested: float | None, own: float | None, *, of_first: bool) -> CutOff | None:
+    if requested is not None:
+        return CutOff(requested, of_first)
     return None if own is None else CutOff(own)
 
 

@@ -113,7 +113,7 @@ def _metrics(cost: float, bias: float, target_mean: float, target_sd: float, mae
 
 
 def _glm_sides(costs: tuple[float, float], glm: GlmFacts, rows: RowEvidence | None) -> tuple[GlmMetrics, GlmMetrics]:
-    """What the rows tell of each version, with its cost beside that of the best constant."""
+    """The figures of each version on the rows, and the share of the deviance that it explains."""
     if rows is None or rows.champion_metrics is None or rows.candidate_metrics is None:
         raise ReportFormatError("the report says nothing of the rows, which the accuracy of such models is measured on")
     measured = (rows.champion_metrics, rows.candidate_metrics)

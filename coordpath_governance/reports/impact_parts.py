@@ -1,4 +1,4 @@
-"""The document's parts on what a change does on the reference data: accuracy of both versions, shift, flips, segments."""
+"""The parts of the document on the reference data: accuracy of both versions, shift of scores, flips and segments."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from importlib.metadata import version as installed_version
 from typing import Literal
 
@@ -30,7 +30,7 @@ from coordpath_governance.reference.moments import Moments
 from coordpath_governance.reference.plan import ReadingPlan
 from coordpath_governance.reference.row_passes import RowPasses
 from coordpath_governance.reference.sources import RowSource
-from coordpath_governance.reports.compose import ReportFacts, compose
+from coordpath_governance.reports.compose import ReportInputs, compose
 from coordpath_governance.reports.document import (
     ChangeFacts,
     ChangeReportDocument,
@@ -52,7 +52,6 @@ from coordpath_governance.reports.glm import (
 from coordpath_governance.reports.impact import shift_moments
 from coordpath_governance.reports.impact_parts import GlmFacts, RowEvidence
 from coordpath_governance.reports.problem import problem_on_moments, problem_on_rows
-from coordpath_governance.reports.replay import Replay
 from coordpath_governance.reports.row_evidence import row_evidence
 from coordpath_governance.reports.steps import Labels, steps_as_units
 from coordpath_governance.reports.transformed_target import predicted_function, score_threshold
@@ -63,13 +62,17 @@ __all__ = [
     "Progress",
     "ReferenceData",
     "Request",
+    "Search",
     "make_report",
     "settings_for",
     "version_facts",
 ]
 
 Progress = Callable[[str, int | str], None]
-"""Told a stage and how many rows, or how far."""
+"""Called with the name of a stage and the number of rows so far, or with a text on how far the search is."""
+
+Search = Callable[[PathProblem, Labels], Solution]
+"""What finds the order of a problem on rows."""
 
 DEFAULT_MAX_STEPS = 10
 
@@ -95,9 +98,9 @@ class ReferenceData:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked: the subject, what people said about the change, settings, and the versions' environment files.
+    """What is asked for: the subject, the facts that people state, the settings, and the versions' environment files.
 
-    ``edition``: None for a report as the first edition was, to compare with one.
+    ``edition`` None is for a report as the first edition made it, to compare with one.
     """
 
     subject: Subject
@@ -117,7 +120,11 @@ def settings_for(
     segments: Sequence[str] = (),
     seed: int = 0,
 ) -> Settings:
-    """Settings with the report's defaults; `UsageError` if a value is not a finite number, or a class without a name."""
+    """Settings with the report's defaults.
+
+    ``max_steps`` None makes every coefficient a step of its own; ``gamma`` is the weight of a step relative to the one
+    before. Raises `UsageError` if a value is not a finite number, or if the class has no name.
+    """
     for name, value in (("gamma", gamma), ("threshold", threshold), ("champion_threshold", champion_threshold)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)):
             raise UsageError(f"{name}: {value!r} is not a finite number")
@@ -139,7 +146,7 @@ def settings_for(
 
 
 def version_facts(model: LinearModel, label: str, aliases: Sequence[str] = ()) -> VersionFacts:
-    """One side of the subject, from where the model came."""
+    """One side of the subject: where ``model`` came from, and how it is called."""
     origin = model.provenance
     return VersionFacts(
         label=label,
@@ -158,35 +165,39 @@ def make_report(
     reference: ReferenceData,
     request: Request,
     progress: Progress | None = None,
-    replay: Replay | None = None,
+    search: Search | None = None,
 ) -> ChangeReportDocument:
-    """Align, solve, measure, compose. ``progress`` is told a stage and a count as rows go by.
+    """The report on a change: align the models, solve, measure on the rows, compose.
 
-    ``replay``: a search that need not be done again; for costs that only rows can tell.
+    Without ``champion`` the candidate is explained from zero. ``progress`` is called as rows go by and while the solver
+    works. ``search`` finds the order in place of the solver, for costs that only rows can tell.
+
+    Raises `UsageError` where settings, reference data and models do not fit, `ReferenceDataError` for rows that cannot be
+    used, and `ProblemError` if figures overflow double precision.
     """
     pair = ModelPair(champion, candidate)
     check_thresholds(pair, request.settings)
-    told = progress or (lambda _stage, _count: None)
+    report_progress = progress or (lambda _stage, _count: None)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            return _make(reference, request, _Flow(pair, reference, request, told), replay)
+            return _make(reference, request, _Flow(pair, reference, request, report_progress), search)
     except (ValidationError, OverflowError) as error:
-        if isinstance(error, ValidationError) and any(each["type"] != "finite_number" for each in error.errors()):
+        if isinstance(error, ValidationError) and any(detail["type"] != "finite_number" for detail in error.errors()):
             raise
         raise ProblemError(
             "figures of this report overflow double precision: check the coefficients and the scale of the columns"
         ) from error
 
 
-def _make(reference: ReferenceData, request: Request, flow: _Flow, replay: Replay | None) -> ChangeReportDocument:
+def _make(reference: ReferenceData, request: Request, flow: _Flow, search: Search | None) -> ChangeReportDocument:
     if isinstance(reference.data, LoggedMoments):
-        findings = flow.on_logged_moments(reference.data)
+        measured = flow.on_logged_moments(reference.data)
     else:
-        findings = flow.on_rows(reference.data, replay)
-    facts = ReportFacts(
+        measured = flow.on_rows(reference.data, search)
+    inputs = ReportInputs(
         subject=request.subject,
         facts=request.facts,
-        data=_data_facts(reference, findings, flow.pair.candidate),
+        data=_data_facts(reference, measured, flow.pair.candidate),
         settings=request.settings,
         versions={
             "coordpath-governance": __version__,
@@ -194,15 +205,22 @@ def _make(reference: ReferenceData, request: Request, flow: _Flow, replay: Repla
             "numpy": installed_version("numpy"),
             "scipy": installed_version("scipy"),
         },
-        glm=findings.glm,
+        glm=measured.glm,
         environments=request.environments,
         edition=request.edition,
     )
-    return compose(facts, flow.pair, findings.change, findings.problem, findings.solution, findings.rows)
+    return compose(
+        inputs,
+        pair=flow.pair,
+        change=measured.change,
+        problem=measured.problem,
+        solution=measured.solution,
+        rows=measured.rows,
+    )
 
 
 @dataclass(frozen=True)
-class _Findings:
+class _Measured:
     """What the reference data say of the change."""
 
     moments: Moments
@@ -218,14 +236,14 @@ class _Findings:
 class _Flow:
     """Align, solve, measure: on rows, or on moments that somebody logged."""
 
-    def __init__(self, pair: ModelPair, reference: ReferenceData, request: Request, told: Progress) -> None:
-        self.pair, self.reference, self.settings, self.told = pair, reference, request.settings, told
+    def __init__(self, pair: ModelPair, reference: ReferenceData, request: Request, progress: Progress) -> None:
+        self.pair, self.reference, self.settings, self.progress = pair, reference, request.settings, progress
         self._counted = request.edition is not None
 
-    def on_logged_moments(self, logged: LoggedMoments) -> _Findings:
-        """A quadratic cost needs nothing else, but says nothing of rows."""
-        named = (self.settings.threshold, self.settings.segments, self.reference.offset, self.reference.exposure)
-        if any(each not in (None, ()) for each in named):
+    def on_logged_moments(self, logged: LoggedMoments) -> _Measured:
+        """Everything that moments tell under the squared error; raises `UsageError` for what needs rows."""
+        needing_rows = (self.settings.threshold, self.settings.segments, self.reference.offset, self.reference.exposure)
+        if any(value not in (None, ()) for value in needing_rows):
             raise UsageError(
                 "a threshold, segments, an offset or an exposure need rows; the reference data are logged moments only: "
                 "give --data"
@@ -249,10 +267,10 @@ class _Flow:
         moments = moments_for_design(logged, design)
         change = align(self.pair, merge_rare_levels(self.pair, moments))
         problem = problem_on_moments(change, self.settings)
-        return _Findings(moments, logged.document.rows_dropped, change, problem, self._solve(problem))
+        return _Measured(moments, logged.document.rows_dropped, change, problem, self._solve(problem))
 
-    def on_rows(self, source: RowSource, replay: Replay | None) -> _Findings:
-        """Two passes under the squared error; under other losses as many as the proof takes."""
+    def on_rows(self, source: RowSource, search: Search | None) -> _Measured:
+        """Two passes over the rows under the squared error; under other losses as many as the proof takes."""
         reference, model = self.reference, self.pair.candidate
         plan = ReadingPlan(
             lay_out(self.pair),
@@ -266,49 +284,49 @@ class _Flow:
             exposure=reference.exposure,
             target_map=model.target_map,
         )
-        collected = collect_moments(source, plan, lambda n: self.told("reading rows", n))
+        collected = collect_moments(source, plan, lambda n: self.progress("reading rows", n))
         weighted = self.pair.weighted(merge_rare_levels(self.pair, collected.moments))
         if weighted is not self.pair:
             self.pair = weighted
             plan = replace(plan, design=lay_out(weighted))
-            collected = collect_moments(source, plan, lambda n: self.told("reading rows once more", n))
+            collected = collect_moments(source, plan, lambda n: self.progress("reading rows once more", n))
         change = align(self.pair, merge_rare_levels(self.pair, collected.moments))
         if is_glm(self.pair):
-            return self._generalised(source, plan, collected, change, replay)
+            return self._generalised(source, plan, collected, change, search)
         problem = problem_on_moments(change, self.settings)
         solution = self._solve(problem)
         columns = UnitColumns.of(self.pair, collected.moments, change)
         rows = RowPasses(source, plan, columns, collected.kept, once=True)
         path = _path_of_units(change, problem, solution, columns.units, score_threshold(self.pair, self.settings))
-        measures = measure_path(rows, SquaredError(), path, lambda n: self.told("measuring rows", n))
+        measures = measure_path(rows, SquaredError(), path, lambda n: self.progress("measuring rows", n))
         threshold = self.settings.threshold
         evidence = row_evidence(measures, path, (threshold, threshold), counted=self._counted)
-        return _Findings(
+        return _Measured(
             collected.moments, collected.rows_dropped, change, problem, solution, evidence, inputs=collected.inputs
         )
 
     def _generalised(
-        self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, replay: Replay | None
-    ) -> _Findings:
+        self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, search: Search | None
+    ) -> _Measured:
         pair, settings = self.pair, self.settings
         rows = RowPasses(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
         cost = cost_on_rows(pair, change, rows, plan.target)
         problem = problem_on_rows(change, settings, cost)
         labels = Labels.of(change)
-        solution = self._solve(problem) if replay is None else replay.solution(problem, labels)
+        solution = self._solve(problem) if search is None else search(problem, labels)
         path = glm_path_on_rows(pair, problem, solution, labels, settings)
-        measures = measure_path(rows, cost.family, path, lambda n: self.told("measuring rows", n))
+        measures = measure_path(rows, cost.family, path, lambda n: self.progress("measuring rows", n))
         glm = glm_facts(pair, cost.constant_cost(), change.gram.tolist())
         evidence = row_evidence(measures, path, thresholds(pair, settings), settings.threshold_class, counted=self._counted)
-        return _Findings(
+        return _Measured(
             collected.moments, collected.rows_dropped, change, problem, solution, evidence, glm, collected.inputs
         )
 
     def _solve(self, problem: PathProblem) -> Solution:
-        self.told("finding the best order", len(problem.changed))
+        self.progress("finding the best order", len(problem.changed))
         return solve_problem(
             problem,
-            progress=lambda stage, best, bound: self.told(f"finding the best order, {stage}", how_far(best, bound)),
+            progress=lambda stage, best, bound: self.progress(f"finding the best order, {stage}", how_far(best, bound)),
         )
 
 
@@ -331,8 +349,8 @@ def _path_of_units(
     )
 
 
-def _data_facts(reference: ReferenceData, findings: _Findings, model: LinearModel) -> DataFacts:
-    source, moments = reference.data, findings.moments
+def _data_facts(reference: ReferenceData, measured: _Measured, model: LinearModel) -> DataFacts:
+    source, moments = reference.data, measured.moments
     logged = isinstance(source, LoggedMoments)
     return DataFacts(
         kind="moments" if isinstance(source, LoggedMoments) else source.kind,
@@ -343,7 +361,7 @@ def _data_facts(reference: ReferenceData, findings: _Findings, model: LinearMode
         role=reference.role,
         period=reference.period,
         rows=moments.rows,
-        rows_dropped=findings.rows_dropped,
+        rows_dropped=measured.rows_dropped,
         missing="fail" if logged else reference.missing,
         weight_sum=moments.weight_sum,
         weight_square_sum=moments.weight_square_sum,
@@ -352,5 +370,5 @@ def _data_facts(reference: ReferenceData, findings: _Findings, model: LinearMode
         offset=reference.offset,
         exposure=reference.exposure,
         predicted=predicted_function(model, reference.target),
-        inputs=tuple(InputFacts(column=each.column, p05=each.p05, p50=each.p50, p95=each.p95) for each in findings.inputs),
+        inputs=tuple(InputFacts(**asdict(column)) for column in measured.inputs),
     )

@@ -26,7 +26,7 @@ MAX_COORDINATES = 1000
 """Most coordinates whose Gram matrix a report can hold."""
 
 _DROWNED = 1e-7
-"""Of the candidate's cost: what changes that count as none may make of it."""
+"""The part of the candidate's cost that changes which count as none may amount to."""
 
 
 def moving_units(change: Change) -> set[str]:
@@ -36,27 +36,27 @@ def moving_units(change: Change) -> set[str]:
 
 def problem_on_moments(change: Change, settings: Settings) -> PathProblem:
     """The problem under the squared error, whose cost is the change's own moments."""
-    asked = _question(change)
-    size = len(asked.features)
+    question = _question(change)
+    size = len(question.features)
     cost = read_quadratic(gram=change.gram, linear=change.linear, constant=change.constant, size=size)
-    return _problem(asked, settings, cost)
+    return _problem(question, settings, cost)
 
 
 def problem_on_rows(change: Change, settings: Settings, cost: GlmCost) -> PathProblem:
     """The problem under a cost that only rows can tell."""
-    asked = _question(change)
-    _check_unchanged(change, cost, np.array(asked.target))
-    return _problem(asked, settings, cost)
+    question = _question(change)
+    _check_unchanged(change, cost, np.array(question.target))
+    return _problem(question, settings, cost)
 
 
-def _problem(asked: _Question, settings: Settings, cost: QuadraticCost | GlmCost) -> PathProblem:
+def _problem(question: _Question, settings: Settings, cost: QuadraticCost | GlmCost) -> PathProblem:
     return PathProblem(
-        features=asked.features,
+        features=question.features,
         cost=cost,
-        start=as_vector(asked.start, "start", len(asked.features)),
-        target=as_vector(asked.target, "target", len(asked.features)),
+        start=as_vector(question.start, "start", len(question.features)),
+        target=as_vector(question.target, "target", len(question.features)),
         max_steps=settings.max_steps,
-        groups=asked.groups,
+        groups=question.groups,
         weights=GeometricWeights(settings.gamma),
         solver=settings.solver,
         time_limit=settings.time_limit,
@@ -65,14 +65,17 @@ def _problem(asked: _Question, settings: Settings, cost: QuadraticCost | GlmCost
 
 
 def _check_unchanged(change: Change, cost: GlmCost, target: NDArray[np.float64]) -> None:
-    """What counts as unchanged must not change the cost, as it does where a version's scores drown all of normal size."""
+    """Raises `AlignmentError` if leaving out a change that counts as none changes the cost.
+
+    That happens where a version's scores are so large that changes of normal size are lost in their rounding.
+    """
     new = np.array([c.new for c in change.exercised], dtype=np.float64)
     drowned = [c.label for c, value, end in zip(change.exercised, new, target, strict=True) if value != end]
     if not drowned:
         return
     old = np.array([c.old for c in change.exercised], dtype=np.float64)
-    told, true = cost.values(np.stack([target, new]))
-    if abs(told - true) > _DROWNED * true:
+    without, with_change = cost.values(np.stack([target, new]))
+    if abs(without - with_change) > _DROWNED * with_change:
         who, reach = max(("champion", cost.reach(old)), ("candidate", cost.reach(new)), key=lambda side: side[1])
         raise AlignmentError(
             f"the change of {drowned[0]!r} is lost in the rounding of the {who}'s scores, which reach {reach:.1g}: "
@@ -81,23 +84,23 @@ def _check_unchanged(change: Change, cost: GlmCost, target: NDArray[np.float64])
 
 
 def stored_problem(change: Change, settings: Settings, problem: PathProblem) -> dict[str, Any]:
-    """The document that a report stores: with the moments, or with the record of all that was asked of the rows.
+    """The problem document that a report stores, with the moments, or with the record of all evaluations on the rows.
 
-    It says what ``change`` and ``settings`` ask, whatever ``problem`` does; only the record is taken from there.
+    It is written from ``change`` and ``settings``; only the record is taken from ``problem``.
     """
     cost = problem.cost
     if isinstance(cost, QuadraticCost):
         cost_entry = quadratic_to_dict(change.gram, change.linear, change.constant)
     else:
         cost_entry = cost_to_dict(cost if isinstance(cost, RecordedCost) else recorded(problem, cost))
-    asked = _question(change)
+    question = _question(change)
     return write_problem(
-        features=asked.features,
+        features=question.features,
         cost=cost_entry,
-        start=asked.start,
-        target=asked.target,
+        start=question.start,
+        target=question.target,
         max_steps=settings.max_steps,
-        groups=asked.groups,
+        groups=question.groups,
         weights=GeometricWeights(settings.gamma),
         solver=settings.solver,
         time_limit=settings.time_limit,
@@ -107,7 +110,7 @@ def stored_problem(change: Change, settings: Settings, problem: PathProblem) -> 
 
 @dataclass(frozen=True)
 class _Question:
-    """What a change asks, over its exercised coordinates; a unit that does not move has target = start."""
+    """The question that a change poses, over its exercised coordinates; a unit that does not move has target = start."""
 
     features: tuple[str, ...]
     start: tuple[float | None, ...]

@@ -35,8 +35,8 @@ def row_evidence(
             champion_threshold=champion if champion != candidate else None,
             steps=tuple(FlipStep(**asdict(step)) for step in measures.flips.steps) if path.by_version else (),
             classes=tuple(
-                ClassFlip(before=path.classes[each.before], after=path.classes[each.after], flips=each.flips)
-                for each in measures.flips.classes
+                ClassFlip(before=path.classes[flip.before], after=path.classes[flip.after], flips=flip.flips)
+                for flip in measures.flips.classes
             ),
             threshold_class=threshold_class,
         )

@@ -1,4 +1,4 @@
-"""What people state about a change: which facts a report asks for, and what it accepts as one."""
+"""The facts that people state about a change: which ones a report asks for, and which texts it accepts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def is_date(text: str) -> bool:
 
 
 def objection_to_fact(fact: str, text: str) -> str | None:
-    """Why ``text`` cannot be the fact; None if it can."""
+    """Why ``text`` cannot be used as the ``fact``, as the end of a sentence; None if it can."""
     if fact in DATE_FACTS and not is_date(text.strip()):
         return "is not a date such as 2026-12-31"
     if any("\ud800" <= char <= "\udfff" for char in text):

@@ -17,7 +17,7 @@ __all__ = ["Labels", "compare_orders", "path_facts", "steps_as_units"]
 
 TWO_ERRORS = 2.0
 _SUMMED = 1e-12
-"""Of the largest cost: what a sum over rows may be off by, which is no change for the worse."""
+"""The part of the largest cost by which a sum over rows may be off; no step counts as worse by less."""
 OrderName = Literal["ours", "greedy", "direct"]
 FunctionKind = Literal["function", "interaction"]
 _TITLES: dict[OrderName, str] = {
@@ -118,11 +118,11 @@ def _order_free(problem: PathProblem, labels: Labels) -> dict[str, float]:
 
 
 def _brackets(costs: Sequence[float], rounding: float = 0.0) -> list[int | None]:
-    """Number the runs of steps that belong together: from one that worsens to the one that makes up for it.
+    """A number per step for the runs of steps that belong together: from one that worsens to the one that makes up for it.
 
-    A step that nothing makes up for stands alone, with its ▲ and no bracket. What differs by ``rounding`` is the same.
+    A step that no later step makes up for has no bracket. Costs that differ by at most ``rounding`` count as equal.
     """
-    out: list[int | None] = [None] * (len(costs) - 1)
+    brackets: list[int | None] = [None] * (len(costs) - 1)
     number, k = 0, 1
     while k < len(costs):
         before = costs[k - 1]
@@ -132,14 +132,14 @@ def _brackets(costs: Sequence[float], rounding: float = 0.0) -> list[int | None]
             k += 1
             continue
         number += 1
-        out[k - 1 : end] = [number] * (end - k + 1)
+        brackets[k - 1 : end] = [number] * (end - k + 1)
         k = end + 1
-    return out
+    return brackets
 
 
 def compare_orders(problem: PathProblem, solution: Solution, labels: Labels) -> tuple[ComparedOrder, ...]:
-    """Ours, greedy and direct, with how much worse an average step of the others is."""
-    told: dict[OrderName, Solution] = {
+    """Our order, the greedy and the direct one, each with how much worse it is per step on average."""
+    solutions: dict[OrderName, Solution] = {
         "ours": solution,
         "greedy": evaluate_order(problem, greedy_order(problem)),
         "direct": evaluate_order(problem, range(len(problem.changed))),
@@ -149,10 +149,10 @@ def compare_orders(problem: PathProblem, solution: Solution, labels: Labels) -> 
         ComparedOrder(
             name=name,
             title=_TITLES[name],
-            order=tuple(labels.title(step) for step in other.path.steps),
-            costs=tuple(step.cost for step in other.path.steps),
-            objective=other.certificate.objective,
-            worse_per_step=(other.certificate.objective - solution.certificate.objective) / weight,
+            order=tuple(labels.title(step) for step in compared.path.steps),
+            costs=tuple(step.cost for step in compared.path.steps),
+            objective=compared.certificate.objective,
+            worse_per_step=(compared.certificate.objective - solution.certificate.objective) / weight,
         )
-        for name, other in told.items()
+        for name, compared in solutions.items()
     )

@@ -51,7 +51,7 @@ def own_thresholds(models: Mapping[Any, Mapping[str, Any] | None], threshold_cla
     own = (champion.get("threshold"), candidate.get("threshold"))
     if threshold_class is None or threshold_class != next(iter(candidate.get("classes") or ()), None):
         return own
-    return tuple(None if each is None else complement(each) for each in own)  # type: ignore[return-value]
+    return tuple(None if threshold is None else complement(threshold) for threshold in own)  # type: ignore[return-value]
 
 
 def threshold_texts(flips: Flips) -> tuple[str, str]:
@@ -61,14 +61,14 @@ def threshold_texts(flips: Flips) -> tuple[str, str]:
 
 
 def hides_a_move(flips: Flips | None, own: OwnThresholds) -> bool:
-    """Whether both versions were taken to decide at one threshold, while their own moves and one of them is another."""
+    """Whether decisions were counted at one threshold for both versions, although their own thresholds differ."""
     if flips is None or flips.champion_threshold is not None or own[0] == own[1]:
         return False
     return {threshold for threshold in own if threshold is not None} != {flips.threshold}
 
 
 def counted_elsewhere(flips: Flips | None, own: OwnThresholds) -> list[str]:
-    """A warning where that is so; a remark where both decide elsewhere, and that does not move."""
+    """A warning if a move of the own thresholds is hidden; a remark if both versions' own threshold is another one."""
     if flips is None or flips.threshold is None or flips.champion_threshold is not None:
         return []
     _, counted = threshold_texts(flips)
@@ -77,13 +77,13 @@ def counted_elsewhere(flips: Flips | None, own: OwnThresholds) -> list[str]:
         return [f"{move[0].upper()}{move[1:]}: decisions counted at {counted} do not show that."]
     theirs, _ = own
     if theirs is not None and own == (theirs, theirs) and theirs != flips.threshold:
-        told, _ = _texts(theirs, theirs)
-        return [f"The versions' own threshold is {told}; decisions were counted at {counted}, as asked."]
+        threshold, _ = _texts(theirs, theirs)
+        return [f"The versions' own threshold is {threshold}; decisions were counted at {counted}, as asked."]
     return []
 
 
 def moved_threshold(flips: Flips | None, own: OwnThresholds) -> str:
-    """What to add where nothing else moves."""
+    """What to add to the headline of an empty path: the move of the threshold, or ""."""
     if flips is not None and flips.champion_threshold is not None:
         return ", but the threshold moves from {} to {}".format(*threshold_texts(flips))
     return "" if own[0] == own[1] else f", but {_move(own)}"
@@ -104,8 +104,8 @@ def _texts(old: float, new: float) -> tuple[str, str]:
 
 def is_bare(settings: Settings, classes: Sequence[str]) -> bool:
     """Whether a threshold of one of two classes was asked for without saying of which."""
-    asked = settings.threshold is not None or settings.champion_threshold is not None
-    return asked and settings.threshold_class is None and len(classes) == _TWO
+    is_requested = settings.threshold is not None or settings.champion_threshold is not None
+    return is_requested and settings.threshold_class is None and len(classes) == _TWO
 
 
 def short_label(label: str) -> str:
@@ -152,7 +152,7 @@ class DecisionWords:
         return " of the rows" if self.flips.rows_up is None else f" of {count(self.rows)}"
 
     def number(self, rows: int | None, share: float) -> str:
-        """So many of all rows, with their share where rows weigh; reports of the first edition know the share alone."""
+        """So many of all rows, with their share if rows have weights; the first edition knows the share alone."""
         if rows is None:
             return f"{percent(share, 2)}{self._of_all}"
         if not rows:
@@ -207,15 +207,15 @@ def decision_words(
     *,
     with_shares: bool = False,
 ) -> DecisionWords:
-    """The words for ``flips``; ``name`` writes the name of a class for where the words will stand."""
+    """The words for ``flips`` of ``rows`` rows; ``name`` writes the name of a class as the place of the words needs it."""
     classes = () if glm is None or flips.threshold is None else glm.classes
     yes, no = (None, None) if len(classes) != _TWO else (classes[1], classes[0])
     if flips.threshold_class is not None and flips.threshold_class == no:
         yes, no = no, yes
-    yes, no = (None if each is None else _quoted(each, name) for each in (yes, no))
+    yes, no = (None if label is None else _quoted(label, name) for label in (yes, no))
     return DecisionWords(flips, rows, weight is not None, yes, no, with_shares)
 
 
 def _quoted(label: str, name: Callable[[str], str]) -> str:
-    """One word as it is; anything else, such as a number, in quotes."""
+    """A label that is one word as it is; any other, such as a number, in quotes."""
     return name(label) if label.isidentifier() else f"“{name(label)}”"

@@ -119,7 +119,7 @@ def _facts(environment: Environment | None) -> EnvironmentFacts | None:
         python=environment.python,
         pins=tuple(PinFacts(package=pin.package, version=pin.version) for pin in environment.pins),
         channels=environment.channels,
-        remarks=tuple(RemarkFacts(file=each.file, line=each.line, what=each.what) for each in environment.remarks),
+        remarks=tuple(RemarkFacts(file=remark.file, line=remark.line, what=remark.what) for remark in environment.remarks),
         damaged=environment.damaged,
     )
 
@@ -132,20 +132,20 @@ def pin_changes(environments: Environments) -> tuple[PinChange, ...]:
     before, after = _versions(old), _versions(new)
     return tuple(
         PinChange(package, before.get(package), after.get(package))
-        for package in sorted({*before, *after}, key=lambda each: (each != _PYTHON, each))
+        for package in sorted({*before, *after}, key=lambda package: (package != _PYTHON, package))
         if before.get(package) != after.get(package)
     )
 
 
 def _versions(environment: EnvironmentFacts) -> dict[str, str]:
-    """What is asked of each package: a bare number for an exact version."""
-    asked: dict[str, list[str]] = {} if environment.python is None else {_PYTHON: [environment.python]}
+    """The versions that are versions_by_package for, in words, by package; an exact version is a bare number."""
+    versions_by_package: dict[str, list[str]] = {} if environment.python is None else {_PYTHON: [environment.python]}
     for pin in environment.pins:
-        asked.setdefault(pin.package, []).append(pin.version)
-    return {package: _told(versions) for package, versions in asked.items()}
+        versions_by_package.setdefault(pin.package, []).append(pin.version)
+    return {package: _version_words(versions) for package, versions in versions_by_package.items()}
 
 
-def _told(versions: Sequence[str]) -> str:
+def _version_words(versions: Sequence[str]) -> str:
     if len(versions) == 1:
         version = versions[0]
         number = version.removeprefix("==") if version.startswith("==") and not version.startswith("===") else version

@@ -24,7 +24,7 @@ __all__ = ["Tally", "objection_to", "tally"]
 
 @dataclass(frozen=True)
 class Tally:
-    """Approvals that fill places, further ones that nobody had to wait for, and the places still open."""
+    """Approvals that fill places, further valid approvals, the places still open, and why others do not count (``void``)."""
 
     counted: tuple[Entry, ...]
     further: tuple[Entry, ...]
@@ -33,16 +33,16 @@ class Tally:
 
     @property
     def given(self) -> tuple[Entry, ...]:
-        """Every approval that holds, in the order of the ledger."""
+        """Every valid approval, in the order of the ledger."""
         return tuple(sorted((*self.counted, *self.further), key=lambda entry: entry.seq))
 
 
 def objection_to(
-    entry: Entry, facts: Approval | Waiver, known: KnownKey, history: ModelHistory, now: str, longest_days: float
+    entry: Entry, facts: Approval | Waiver, signer: KnownKey, history: ModelHistory, now: str, longest_days: float
 ) -> str | None:
-    """Why a decision does not count now; None if it does."""
-    who = known.facts.owner
-    if known.revoked is not None:
+    """Why an approval or a waiver does not count now; None if it does. ``longest_days`` is the policy's limit in days."""
+    who = signer.facts.owner
+    if signer.revoked is not None:
         return f"the key of {who} was revoked"
     if entry.hash in history.consumed:
         return f"that of {who} was used by an earlier promotion"
@@ -58,23 +58,25 @@ def objection_to(
 def tally(
     places: Sequence[Place],
     approvals: Sequence[tuple[Entry, KnownKey]],
+    *,
     involved: Mapping[str, str],
     void: Sequence[str],
     approvers: frozenset[str],
 ) -> Tally:
-    """As many places filled as there can be, each by another person; who is ``involved`` (name → how) fills none.
+    """Fill as many places as possible, each by another person.
 
-    Approvals beyond those are kept too, if their signer has a role of ``approvers``, who approve changes of some class.
+    ``involved`` are people who may fill none, with the reason (name → reason). Approvals beyond the places are kept too, if
+    their signer has one of the roles ``approvers``, which may approve changes of some class.
     """
     people: dict[str, tuple[Entry, frozenset[str]]] = {}
     excluded = list(void)
-    barred = {person(name): how for name, how in involved.items()}
-    for entry, known in approvals:
-        owner = person(known.facts.owner)
+    barred = {person(name): involvement for name, involvement in involved.items()}
+    for entry, signer in approvals:
+        owner = person(signer.facts.owner)
         if owner in barred:
-            excluded.append(f"{known.facts.owner} {barred[owner]} and cannot approve it")
+            excluded.append(f"{signer.facts.owner} {barred[owner]} and cannot approve it")
             continue
-        people[owner] = (entry, frozenset(known.facts.roles))
+        people[owner] = (entry, frozenset(signer.facts.roles))
     filled = fill(places, {owner: roles for owner, (_, roles) in people.items()})
     counted = tuple(people[owner][0] for owner in filled.values())
     further = tuple(entry for entry, roles in people.values() if entry not in counted and not roles.isdisjoint(approvers))

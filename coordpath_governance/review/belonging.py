@@ -48,8 +48,8 @@ def check_belongs(ledger: Ledger, registry: AliasRegistry, name: str | None = No
 def is_own_registry(ledger: Ledger, registry: AliasRegistry) -> bool:
     """Whether the registry has a model on record that was created when the ledger says.
 
-    Where `check_belongs` objects to one model, this tells a model that was created again from the registry of somebody else.
-    If the only model on record was created again, nothing tells.
+    `check_belongs` objects to a model that was created again, and to another registry. This function tells the two apart,
+    unless the only model on record was created again.
     """
     for name, record in creations_on_record(ledger.entries()).items():
         created = registry.created(name)
@@ -59,7 +59,7 @@ def is_own_registry(ledger: Ledger, registry: AliasRegistry) -> bool:
 
 
 def _difference(record: CreationOnRecord, created: Created) -> str | None:
-    """How what the registry says differs from what is on record; None if it does not, or one of them does not say."""
+    """How the registry's times differ from those on record; None if they do not, or one of them is not known."""
     if record.created_at is not None and created.model is not None and record.created_at != created.model:
         here, recorded = shown_milliseconds(created.model), shown_milliseconds(record.created_at)
         return f"was created at {here}, and the one in the ledger at {recorded}"

@@ -43,22 +43,24 @@ if TYPE_CHECKING:
 __all__ = ["adopt_standing", "approve", "check_declarer", "declare", "reject", "retire", "waive"]
 
 
-def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, comment: str, days: int | None) -> Entry:
+def approve(
+    ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, *, comment: str, days: int | None
+) -> Entry:
     """Approve exactly this change, for so many days (default: as long as the policy allows).
 
     Raises `RefusedError` for the author, and while the attached report is not the recorded one: nobody approves what they
     were not shown.
     """
-    known = _signer(ledger, key)
-    wanted = {need.role for each in policy.materiality for need in each.approvals}
-    if wanted.isdisjoint(known.facts.roles):
-        roles = ", ".join(sorted(wanted)) or "none"
+    signer = _signer(ledger, key)
+    roles_asked = {need.role for each in policy.materiality for need in each.approvals}
+    if roles_asked.isdisjoint(signer.facts.roles):
+        roles = ", ".join(sorted(roles_asked)) or "none"
         raise SigningKeyError(
-            f"the key of {known.facts.owner} has none of the roles that policy '{policy.name}' asks: {roles}"
+            f"the key of {signer.facts.owner} has none of the roles that policy '{policy.name}' asks: {roles}"
         )
     author = readiness.author
-    if author is not None and person(author) == person(known.facts.owner):
-        raise RefusedError(f"{known.facts.owner} registered this version; somebody else has to approve it")
+    if author is not None and person(author) == person(signer.facts.owner):
+        raise RefusedError(f"{signer.facts.owner} registered this version; somebody else has to approve it")
     shown = next((each for each in readiness.judgement.results if each.rule == PAGES), None)
     if shown is not None and shown.result == "fail":
         raise RefusedError(f"the attached report is not the one that would be approved ({shown.observed}). {shown.reason}")
@@ -72,7 +74,7 @@ def approve(ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKe
 
 
 def reject(ledger: Ledger, binding: Binding, key: PrivateKey, comment: str) -> Entry:
-    """Say no to exactly this change."""
+    """Reject exactly this change. Raises `UsageError` without a comment."""
     if not comment.strip():
         raise UsageError("a rejection needs a --comment that says why")
     _signer(ledger, key)
@@ -80,13 +82,16 @@ def reject(ledger: Ledger, binding: Binding, key: PrivateKey, comment: str) -> E
 
 
 def waive(
-    ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, rule: str, reason: str, days: int | None
+    ledger: Ledger, readiness: Readiness, policy: Policy, key: PrivateKey, *, rule: str, reason: str, days: int | None
 ) -> Entry:
-    """Take responsibility for one rule that is not met."""
-    known = _signer(ledger, key)
-    if set(known.facts.roles).isdisjoint(policy.waivers.roles):
+    """Waive one rule that is not met, for this change.
+
+    Raises `SigningKeyError` if the policy does not let this person, `UsageError` without a reason or for another rule.
+    """
+    signer = _signer(ledger, key)
+    if set(signer.facts.roles).isdisjoint(policy.waivers.roles):
         roles = ", ".join(policy.waivers.roles) or "nobody"
-        raise SigningKeyError(f"policy '{policy.name}' lets only {roles} waive rules; {known.facts.owner} is none of them")
+        raise SigningKeyError(f"policy '{policy.name}' lets only {roles} waive rules; {signer.facts.owner} has no such role")
     if not reason.strip():
         raise UsageError("a waiver needs a --reason")
     open_rules = [each.rule for each in readiness.judgement.results if each.result in ("fail", "review", "unknown")]
@@ -109,8 +114,8 @@ def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key:
 
     Where nobody knows who registered the version, anybody of the roles may, but one person is not enough (`vouched`).
     """
-    known = _signer(ledger, key)
-    if set(known.facts.roles).isdisjoint(policy.declarations.roles):
+    signer = _signer(ledger, key)
+    if set(signer.facts.roles).isdisjoint(policy.declarations.roles):
         roles = ", ".join(policy.declarations.roles)
         if not roles:
             raise SigningKeyError(
@@ -119,22 +124,22 @@ def check_declarer(ledger: Ledger, policy: Policy, name: str, version: str, key:
             )
         raise SigningKeyError(
             f"policy '{policy.name}' lets only {roles} vouch for declared coefficients (declarations.roles); "
-            f"{known.facts.owner} is none of them"
+            f"{signer.facts.owner} has no such role"
         )
     author = ModelHistory(ledger.entries(name)).author(version)
-    if author is not None and person(author) == person(known.facts.owner):
-        raise RefusedError(f"{known.facts.owner} registered this version; somebody else has to vouch for it")
-    return known
+    if author is not None and person(author) == person(signer.facts.owner):
+        raise RefusedError(f"{signer.facts.owner} registered this version; somebody else has to vouch for it")
+    return signer
 
 
 def declare(
-    ledger: Ledger, policy: Policy, key: PrivateKey, name: str, version: str, digest: str, content: bytes, reason: str
+    ledger: Ledger, policy: Policy, key: PrivateKey, *, name: str, version: str, digest: str, content: bytes, reason: str
 ) -> tuple[Entry, bool]:
     """Vouch that a version with files of this digest predicts by the coefficients ``content`` (`declared_bytes`).
 
-    Returns the entry, and whether it is new: what the same person said last of the same files is not said again.
+    Returns the entry, and whether it is new: a person who declares the same again gets the earlier entry.
     """
-    known = check_declarer(ledger, policy, name, version, key)
+    signer = check_declarer(ledger, policy, name, version, key)
     body = Declaration(
         registry=ledger.id,
         name=name,
@@ -143,10 +148,18 @@ def declare(
         coefficients=sha256_hex(content),
         reason=reason,
     )
-    standing = vouched(ledger.entries(name), ledger.keyring(), policy.declarations.roles, ledger.id, name, version, digest)
+    standing = vouched(
+        ledger.entries(name),
+        ledger.keyring(),
+        policy.declarations.roles,
+        registry=ledger.id,
+        name=name,
+        version=version,
+        digest=digest,
+    )
     if standing is not None and standing.coefficients == body.coefficients:
         for owner, entry in standing.signed:
-            if person(owner) == person(known.facts.owner):
+            if person(owner) == person(signer.facts.owner):
                 return entry, False
     return ledger.append("declaration", body, key, model=name, blob=content), True
 
@@ -157,18 +170,18 @@ def adopt_standing(
     name: str,
     alias: str,
     key: PrivateKey,
-    reason: str,
     *,
+    reason: str,
     created_again: bool = False,
 ) -> Entry:
-    """Take what the registry has under an alias as it is, so that the next change can be explained from it.
+    """Accept the version that has an alias in the registry as it is, so that the next change is explained from it.
 
     Where its files are gone, it is taken for what the newest report in the ledger says it was; without one, for something
     unknown (no digest), so that the next change is explained from zero. With ``created_again`` the person vouches that the
     model is to be taken although it was created at another time than the ledger says, or that it is gone; otherwise that
     raises `ForeignRegistryError`.
     """
-    seen = ledger.head()
+    head = ledger.head()
     if not created_again:
         check_belongs(ledger, registry, name)
     version = registry.aliases(name).get(alias)
@@ -189,15 +202,15 @@ def adopt_standing(
         version_created_at=created.version,
     )
     try:
-        return ledger.append("adoption", body, key, model=name, since=seen)
+        return ledger.append("adoption", body, key, model=name, since=head)
     except LedgerConflictError as error:
         raise RefusedError(f"something else was recorded for '{name}' meanwhile; look again, then adopt") from error
 
 
 def _last_known(ledger: Ledger, name: str, version: str, standing: Standing) -> str | None:
-    """The digest of a version whose files are gone: what was promoted or adopted, else reported; None if nothing tells more.
+    """The digest of a version whose files are gone: as promoted or adopted, else as reported; None if it is not known.
 
-    A digest alone is no use: the next change is explained from the coefficients that go with it.
+    Only a digest with recorded coefficients helps: the next change is explained from those.
     """
     chain = ledger.entries(name)
     promoted = [standing.digest] if standing.version == version else []
@@ -211,9 +224,9 @@ def _last_known(ledger: Ledger, name: str, version: str, standing: Standing) -> 
 def retire(ledger: Ledger, registry: AliasRegistry, name: str, version: str, key: PrivateKey, reason: str) -> Entry:
     """Let a version that was promoted once be deleted from the registry, and its tags with it; signed by a policy-admin.
 
-    Raises `RefusedError` if the version has a guarded alias now a promotion of it was begun, or an emergency rollback to
-    it is not settled, and `UsageError` if nothing
-    keeps it from being deleted, or without a reason; `ForeignRegistryError` if the ledger belongs to another registry.
+    Raises `RefusedError` if the version has a guarded alias, a promotion of it was begun, or an emergency rollback to it is
+    not settled; `UsageError` without a reason, or if nothing keeps the version from being deleted; `ForeignRegistryError`
+    if the ledger belongs to another registry.
     """
     if not reason.strip():
         raise UsageError("retiring a version needs a --reason")
@@ -241,14 +254,14 @@ def retire(ledger: Ledger, registry: AliasRegistry, name: str, version: str, key
 
 
 def _signer(ledger: Ledger, key: PrivateKey) -> KnownKey:
-    known = ledger.keyring().keys.get(key.public.id)
-    if known is None:
+    signer = ledger.keyring().keys.get(key.public.id)
+    if signer is None:
         raise SigningKeyError(
             f"the key {key.public.id[:12]} is not in this ledger; a policy-admin adds it with `coordpath key new`"
         )
-    if known.revoked is not None:
-        raise SigningKeyError(f"the key {key.public.id[:12]} of {known.facts.owner} was revoked")
-    return known
+    if signer.revoked is not None:
+        raise SigningKeyError(f"the key {key.public.id[:12]} of {signer.facts.owner} was revoked")
+    return signer
 
 
 def _expiry(ledger: Ledger, days: int | None, longest: float) -> str:

@@ -33,7 +33,7 @@ _FRESH = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Answer:
-    """The gate's answer. Without ``readiness`` there was nothing to judge: it stands there, or something is in the way."""
+    """The gate's answer. ``readiness`` is None if nothing was judged: the alias is set, or something is in the way."""
 
     verdict: Literal["pass", "review", "fail"]
     reason: str
@@ -50,10 +50,10 @@ def ask_gate(
     ledger: Ledger,
     registry: AliasRegistry,
     adopted: AdoptedPolicy,
+    *,
     name: str,
     alias: str,
     version: str,
-    *,
     record: bool = True,
 ) -> Answer:
     """Judge a version for an alias and ``record`` the verdict, unless the newest one on this change says the same.
@@ -67,7 +67,7 @@ def ask_gate(
         history = look(ledger, registry, name, alias)
         if stands_already(registry, history, name, alias, version):
             return _standing(ledger, registry, history, name, alias, version)
-        bound = bind(ledger, registry, adopted, name, alias, version, history)
+        bound = bind(ledger, registry, adopted, name=name, alias=alias, version=version, history=history)
         readiness = assess_readiness(ledger, bound, adopted.policy, history)
     except RefusedError as error:
         return Answer("fail", _sentence(str(error)), alias)
@@ -77,16 +77,16 @@ def ask_gate(
 
 
 def _standing(ledger: Ledger, registry: AliasRegistry, history: ModelHistory, name: str, alias: str, version: str) -> Answer:
-    """Of what stands already: whether an emergency rollback waits for its review, and whether its report was changed.
+    """The answer about the version that has the alias: its report may be changed, or an emergency rollback open.
 
-    What was promoted through the gate since is not red itself; the answer names the review that is still open.
+    A version that was promoted through the gate since does not fail for an open review; the answer names that review.
     """
-    made = history.decided_on(alias, version)
-    changed = changed_pages(page_states(registry, name, made)) if made is not None else {}
-    if made is not None and changed:
+    report = history.decided_on(alias, version)
+    changed = changed_pages(page_states(registry, name, report)) if report is not None else {}
+    if report is not None and changed:
         files = ", ".join(f"{file}: {state}" for file, state in changed.items())
-        again = f"coordpath report {quote(name)} --candidate {version} --champion {made.champion or 'none'}"
-        reason = f"its report is not the recorded one (pages: {files}); `{again}` attaches it again"
+        command = f"coordpath report {quote(name)} --candidate {version} --champion {report.champion or 'none'}"
+        reason = f"its report is not the recorded one (pages: {files}); `{command}` attaches it again"
         return Answer("fail", f"Version {version} is '{alias}', but {reason}.", alias)
     states = open_under(ledger, name, alias)
     words = [each.words(ledger.now()) for each in states]
@@ -101,10 +101,10 @@ def _sentence(text: str) -> str:
 
 
 def record_report(ledger: Ledger, report: ChangeReport) -> dict[str, bytes]:
-    """Record a report with the bytes of its files, unless the newest one on the same change is the same and of this hour.
+    """Record a report with its files, unless the newest one on this change is the same and less than an hour old.
 
     Returns the files by name, to be attached. A report that was recorded before keeps the pages that were recorded with it,
-    and the decisions about it: what they bind is the digest of the report.
+    and its decisions: these bind the digest of the report.
     """
     subject = report.document.subject
     candidate, champion = subject.candidate, subject.champion
@@ -113,11 +113,11 @@ def record_report(ledger: Ledger, report: ChangeReport) -> dict[str, bytes]:
     if champion is not None and champion.name != candidate.name:
         return {REPORT_FILE: report.to_bytes(), **rendered_pages(report)}
     before = champion.version if champion else None
-    known = ModelHistory(ledger.entries(subject.name)).report(candidate.version, before)
-    same = known is not None and (known[1].champion, known[1].report) == (before, report.sha256)
-    files = recorded_files(ledger, known[1]) if known is not None and same else None
+    newest = ModelHistory(ledger.entries(subject.name)).report(candidate.version, before)
+    same = newest is not None and (newest[1].champion, newest[1].report) == (before, report.sha256)
+    files = recorded_files(ledger, newest[1]) if newest is not None and same else None
     files = files or {REPORT_FILE: report.to_bytes(), **rendered_pages(report)}
-    made = ReportMade(
+    facts = ReportMade(
         version=candidate.version,
         champion=before,
         champion_digest=champion.digest if champion else None,
@@ -125,6 +125,6 @@ def record_report(ledger: Ledger, report: ChangeReport) -> dict[str, bytes]:
         report=report.sha256,
         pages={file: sha256_hex(content) for file, content in files.items() if file != REPORT_FILE},
     )
-    if known is None or known[1] != made or moment(ledger.now()) - moment(known[0].at) > _FRESH:
-        ledger.record("report", made, model=subject.name, blob=tuple(files.values()))
+    if newest is None or newest[1] != facts or moment(ledger.now()) - moment(newest[0].at) > _FRESH:
+        ledger.record("report", facts, model=subject.name, blob=tuple(files.values()))
     return files

@@ -1,4 +1,4 @@
-"""The guard: what may happen to the aliases, versions and names of models under a policy, and a record of what may not."""
+"""The guard: what may happen to the aliases, versions and names of models under a policy. What it refuses is recorded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from coordpath_governance.review.lookalikes import looks_like, same_to_a_databas
 from coordpath_governance.review.policies import guarding_policies, policy_for
 from coordpath_governance.review.ports import Created
 from coordpath_governance.review.promotion import promote
-from coordpath_governance.review.requests import Requested, asks_for_emergency, requested_by
+from coordpath_governance.review.requests import SignedRequest, asks_for_emergency, requested_by
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
@@ -41,10 +41,11 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Guard:
-    """Decides over one registry by one ledger.
+    """Decides what may happen in one registry, by one ledger.
 
-    ``report`` makes the report of a new version, if reports are made at once. ``after`` is called with each version whose
-    standing a promotion changed, and those explained from one of them; whatever it raises, the promotion holds.
+    ``report`` makes the report of a new version, if reports are made at once. ``after`` is called with each version
+    that a promotion gave an alias or took it from, and with those explained from one of them. If it fails, the promotion
+    still holds.
     """
 
     ledger: Ledger
@@ -74,17 +75,17 @@ class Guard:
             return
         check_belongs(self.ledger, registry, name)
         request = take_request() if take_request is not None else None
-        asked: Requested | None = None
+        signed: SignedRequest | None = None
         if request is not None and (actor.name is None or asks_for_emergency(self.ledger, request)):
             with self._refusals("set alias", name, actor, alias, version):
-                asked = requested_by(self.ledger, request, name, version, alias)
-                actor = asked.actor
+                signed = requested_by(self.ledger, request, name=name, version=version, alias=alias)
+                actor = signed.actor
         with self._refusals("set alias", name, actor, alias, version):
             if alias not in guarded:
                 raise RefusedError(f"'{alias}' looks like a guarded alias of '{name}'; choose another name")
             before = ModelHistory(self.ledger.entries(name)).standing(alias).version
-            if asked is not None and asked.request.emergency is not None:
-                roll_back(self.ledger, registry, asked, asked.request.emergency)
+            if signed is not None and signed.request.emergency is not None:
+                roll_back(self.ledger, registry, signed, signed.request.emergency)
             else:
                 promote(self.ledger, registry, name, alias, version, actor)
         others: tuple[str, ...] = ()
@@ -106,31 +107,34 @@ class Guard:
         new_name: str | None = None,
         tag: str | None = None,
     ) -> None:
-        """`RefusedError`, recorded, if the operation would bypass the gate.
+        """Raise `RefusedError`, and record that, if the operation would bypass the gate.
 
-        Raises `ForeignRegistryError`, unrecorded, if a guarded name is concerned and the ledger belongs to another registry.
+        Raises `ForeignRegistryError`, and records nothing, if a guarded name is concerned and the ledger belongs to another
+        registry.
         """
         if any(self.is_guarded(each) for each in (name, new_name) if each is not None):
             check_belongs(self.ledger, registry, name)
         with self._refusals(operation, name, actor, alias, version):
-            reason = self._objection(registry, operation, name, alias, version, new_name, tag)
+            reason = self._objection(registry, operation, name, alias=alias, version=version, new_name=new_name, tag=tag)
             if reason is not None:
                 raise RefusedError(reason)
 
     def registered(self, registry: AliasRegistry, name: str, version: str, actor: Actor) -> None:
-        """Record a new version and, if so configured, make its report. Never fails: it just cannot be promoted then.
+        """Record a new version and, if so configured, make its report. Never fails.
 
-        Of a model that was created again, which no policy-admin has adopted yet, it is recorded who registered a version:
-        otherwise a registration of the old model would seem to be about it. Of another registry nothing is recorded.
+        If anything goes wrong, the version just cannot be promoted.
+
+        A version of a model that was created again is recorded even before a policy-admin has adopted the new model:
+        otherwise a registration of the old model would seem to be about it. For another registry nothing is recorded.
         """
         try:
-            again: ForeignRegistryError | None = None
+            created_again: ForeignRegistryError | None = None
             try:
                 check_belongs(self.ledger, registry, name)
             except ForeignRegistryError as error:
                 if not is_own_registry(self.ledger, registry):
                     raise
-                again = error
+                created_again = error
             created = registry.created(name, version) or Created(None)
             digest = None
             if self.is_guarded(name):
@@ -145,8 +149,8 @@ class Guard:
                 version_created_at=created.version,
             )
             self.ledger.record("registration", facts, model=name)
-            if again is not None:
-                _LOG.warning("coordpath: version %s of %r was registered without report: %s", version, name, again)
+            if created_again is not None:
+                _LOG.warning("coordpath: version %s of %r was registered without report: %s", version, name, created_again)
             elif self.report is not None:
                 self.report(name, version)
         except Exception as error:  # noqa: BLE001 - creating a version must not fail because of what we do about it
@@ -185,6 +189,7 @@ class Guard:
         registry: AliasRegistry,
         operation: str,
         name: str,
+        *,
         alias: str | None,
         version: str | None,
         new_name: str | None,
@@ -197,23 +202,23 @@ class Guard:
         standing = {each: registry.aliases(name).get(each) for each in self.guarded_aliases(name)}
         match operation:
             case "delete alias":
-                wanted = {same_to_a_database(each) for each in standing}
-                guarded = alias is not None and same_to_a_database(alias) in wanted
+                spellings = {same_to_a_database(each) for each in standing}
+                guarded = alias is not None and same_to_a_database(alias) in spellings
                 return f"'{alias}' of '{name}' is guarded; promote another version instead" if guarded else None
             case "transition stage":
                 return f"'{name}' is guarded, and stages would bypass its gate; use `coordpath promote`"
             case "delete version":
                 begun = {each: self._begun(name, each) for each in standing}
-                held = sorted(each for each, found in standing.items() if version in (found, begun[each]))
+                held = sorted(each for each, number in standing.items() if version in (number, begun[each]))
                 if held:
-                    return f"version {version} of '{name}' stands under '{held[0]}'; promote another first"
+                    return f"version {version} of '{name}' has the alias '{held[0]}'; promote another first"
                 return self._promoted_once(name, version)
             case "rename model":
                 return f"'{name}' is guarded; under another name it would leave its policy and its ledger behind"
             case "delete model":
-                held = sorted(each for each, found in standing.items() if found)
+                held = sorted(each for each, number in standing.items() if number)
                 if held:
-                    return f"'{name}' has a version under '{held[0]}'; a guarded model is not deleted"
+                    return f"'{name}' has a version with the alias '{held[0]}'; a guarded model is not deleted"
                 return self._promoted_ever(name)
             case "delete tag" if tag is not None and tag.startswith(OWN_TAGS):
                 return self._own_tag(name, version, tag)
@@ -223,21 +228,21 @@ class Guard:
                 return f"'{operation}' of the guarded model '{name}' is not known to be harmless"
 
     def _promoted_once(self, name: str, version: str | None) -> str | None:
-        """Why a version that was under a guarded alias is not deleted: what was served must be there to be looked at."""
-        kept = ModelHistory(self.ledger.entries(name)).kept(version or "")
-        if kept is None:
+        """Why a version that had a guarded alias is not deleted: what was served must remain available."""
+        entry = ModelHistory(self.ledger.entries(name)).kept(version or "")
+        if entry is None:
             return None
         return (
-            f"version {version} of '{name}' was promoted or adopted (entry {kept.seq} of the ledger); "
+            f"version {version} of '{name}' was promoted or adopted (entry {entry.seq} of the ledger); "
             f"`coordpath retire {quote(name)} {version} --reason …` lets it be deleted, on record"
         )
 
     def _promoted_ever(self, name: str) -> str | None:
-        """Why a model that nothing stands under is not deleted: its versions would be deleted with it."""
-        kept = ModelHistory(self.ledger.entries(name)).kept_versions
-        if not kept:
+        """Why a model without a guarded alias is not deleted: its versions would be deleted with it."""
+        numbers = ModelHistory(self.ledger.entries(name)).kept_versions
+        if not numbers:
             return None
-        versions = f"version {kept[0]}, which was" if len(kept) == 1 else f"versions {', '.join(kept)}, which were"
+        versions = f"version {numbers[0]}, which was" if len(numbers) == 1 else f"versions {', '.join(numbers)}, which were"
         return (
             f"deleting '{name}' would delete with it {versions} promoted or adopted; "
             f"`coordpath retire {quote(name)} VERSION --reason …` lets each be deleted, on record"
@@ -263,9 +268,9 @@ class Guard:
 
 @dataclass(frozen=True)
 class _Recorded:
-    """Whatever is refused inside is recorded on its way out, and so is a fault if somebody signed a request for this.
+    """Records a refusal that is raised inside; and any other error, if somebody signed a request for the operation.
 
-    A request is used by one entry: by this one, unless there is an intent already.
+    Each request is used by one entry: by this one, unless an intent has used it already.
     """
 
     ledger: Ledger

@@ -1,4 +1,4 @@
-"""What the ledger says about one model: who registered, what was reported and decided, and what stands under an alias."""
+"""What the ledger says about one model: who registered, what was reported and decided, and which version has an alias."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Facts = TypeVar("Facts", bound=Body)
 
 @dataclass(frozen=True)
 class Standing:
-    """What the ledger says stands under an alias. ``doubt`` is why that is not to be relied on.
+    """The version that has an alias by the ledger. ``doubt`` is why that may be wrong; None if there is no doubt.
 
-    A version without ``digest`` was adopted after its files and all that was known of it were gone.
+    A version without ``digest`` was adopted after its files, and all that was known about them, were gone.
     """
 
     version: str | None
@@ -42,7 +42,7 @@ class Standing:
 
     @property
     def explained_from(self) -> str | None:
-        """The version from which the next change is explained; None: from zero, as nothing is known of what stands."""
+        """The version from which the next change is explained; None: from zero, because nothing is known about it."""
         return None if self.digest is None else self.version
 
 
@@ -76,15 +76,15 @@ class ModelHistory:
 
     def report(self, version: str, champion: str | None) -> tuple[Entry, ReportMade] | None:
         """The newest report on a version, if there is one on the change from this champion rather than another."""
-        found = [(entry, facts) for entry, facts in self.of(ReportMade) if facts.version == version]
-        fitting = [each for each in found if each[1].champion == champion] or found
+        reports = [(entry, facts) for entry, facts in self.of(ReportMade) if facts.version == version]
+        fitting = [each for each in reports if each[1].champion == champion] or reports
         return fitting[-1] if fitting else None
 
     def reported_from(self, *champions: str | None) -> tuple[str, ...]:
         """Versions, not retired, whose newest report explains the change from one of these, by number."""
         newest = {facts.version: facts.champion for _, facts in self.of(ReportMade)}
-        found = [version for version, before in newest.items() if before in champions and not self.retired(version)]
-        return tuple(sorted(found, key=int))
+        explained = [version for version, before in newest.items() if before in champions and not self.retired(version)]
+        return tuple(sorted(explained, key=int))
 
     def decisions(self, binding: Binding) -> tuple[tuple[Entry, Approval | Rejection], ...]:
         """All decisions on exactly this change, oldest first."""
@@ -95,7 +95,7 @@ class ModelHistory:
         )
 
     def last_move(self, alias: str) -> int:
-        """The newest entry that says where the alias stands; approvals and waivers from before it are of another time."""
+        """The newest entry that says where the alias stands; approvals and waivers from before it do not count."""
         moves = [
             entry.seq
             for entry in self.entries
@@ -110,7 +110,7 @@ class ModelHistory:
     @cached_property
     def consumed(self) -> frozenset[str]:
         """Hashes of the approvals and waivers that a promotion has used up."""
-        return frozenset(used for _, facts in self.of(Intent) for used in (*facts.approvals, *facts.waivers))
+        return frozenset(digest for _, facts in self.of(Intent) for digest in (*facts.approvals, *facts.waivers))
 
     @cached_property
     def promoted(self) -> dict[str, Entry]:
@@ -119,28 +119,28 @@ class ModelHistory:
 
     @cached_property
     def intents(self) -> dict[str, Intent]:
-        """What was intended, by the hash of the entry."""
+        """The intents by the hash of their entry."""
         return {entry.hash: facts for entry, facts in self.of(Intent)}
 
     def decided_on(self, alias: str, version: str) -> ReportMade | None:
-        """The report on which the newest promotion of a version to an alias was decided; None for any other standing."""
+        """The report on which the newest promotion of a version to an alias was decided; None if there was none."""
         for _, promotion in reversed([*self.of(Promotion)]):
             if (promotion.alias, promotion.to_version) == (alias, version):
                 intent = self.intents.get(promotion.intent)
-                reports = [made for _, made in self.of(ReportMade) if intent and made.report == intent.binding.report]
+                reports = [report for _, report in self.of(ReportMade) if intent and report.report == intent.binding.report]
                 return reports[-1] if reports else None
         return None
 
     def stands_by(self, version: str, champion: str | None) -> ReportMade | None:
-        """The report on exactly this change by which the version was promoted to where it stands now; None if it was not."""
+        """The report on exactly this change by which a version got the alias that it has now; None if there is none."""
         for alias in sorted(self.aliases):
-            made = self.decided_on(alias, version) if self.standing(alias).version == version else None
-            if made is not None and made.champion == champion:
-                return made
+            report = self.decided_on(alias, version) if self.standing(alias).version == version else None
+            if report is not None and report.champion == champion:
+                return report
         return None
 
     def open_intent(self, alias: str) -> tuple[Entry, Intent | Emergency] | None:
-        """A promotion that was begun and neither done nor found to have gone elsewhere."""
+        """A promotion that was begun, is not completed, and was not overtaken by an adoption or a move outside the gate."""
         waiting: tuple[Entry, Intent | Emergency] | None = None
         for entry in self.entries:
             facts = entry.facts
@@ -151,7 +151,7 @@ class ModelHistory:
         return waiting
 
     def standing(self, alias: str) -> Standing:
-        """What the newest promotion or adoption put under an alias, and whether it was seen moved since."""
+        """The version to which the newest promotion or adoption gave the alias, and whether it was moved since."""
         current = Standing(None, None)
         for entry in self.entries:
             facts = entry.facts
@@ -164,53 +164,53 @@ class ModelHistory:
         return current
 
     def kept(self, version: str) -> Entry | None:
-        """The newest entry that put a version under an alias, unless the version was retired since."""
-        found: Entry | None = None
+        """The newest entry that gave the version an alias, unless the version was retired since."""
+        newest: Entry | None = None
         for entry in self.entries:
             facts = entry.facts
             if (isinstance(facts, Promotion) and facts.to_version == version) or (
                 isinstance(facts, Adoption) and facts.version == version
             ):
-                found = entry
+                newest = entry
             elif isinstance(facts, VersionRetired) and facts.version == version:
-                found = None
-        return found
+                newest = None
+        return newest
 
     @property
     def kept_versions(self) -> tuple[str, ...]:
-        """All versions that were ever under an alias and not retired since, in the order of their numbers."""
+        """All versions that ever had an alias and were not retired since, in the order of their numbers."""
         once = {facts.to_version for _, facts in self.of(Promotion)} | {facts.version for _, facts in self.of(Adoption)}
         return tuple(sorted((each for each in once if each is not None and self.kept(each)), key=int))
 
     def retired(self, version: str) -> bool:
-        """Whether somebody retired a version that was not put under an alias again."""
+        """Whether the version was retired and got no alias since."""
         return self.kept(version) is None and any(facts.version == version for _, facts in self.of(VersionRetired))
 
     def since_validation(self, alias: str) -> tuple[tuple[str, ...], str | None]:
-        """Reports of the promotions since the last one that was a full validation, and when that was.
+        """Reports of the promotions since the last full validation, and when that was.
 
-        What was adopted without standing there before is no change that anybody measured: nothing is validated then. An
-        emergency rollback takes back what came after the version that it puts back, and with it what that added up to.
+        Adopting other files starts again with no validation, because nobody measured that change. An emergency rollback
+        removes the changes after the version that it puts back.
         """
         intents = self.intents
         emergencies = {entry.hash for entry, _ in self.of(Emergency)}
         reports: list[str] = []
         validated: str | None = None
-        stood: str | None = None
+        standing: str | None = None
         before: dict[str | None, tuple[list[str], str | None]] = {}
         for entry in self.entries:
             facts = entry.facts
             if isinstance(facts, Adoption) and facts.alias == alias:
-                if facts.digest != stood:
+                if facts.digest != standing:
                     reports, validated = [], None
-                stood = facts.digest
+                standing = facts.digest
             elif isinstance(facts, Promotion) and facts.alias == alias and facts.intent in intents:
                 intent = intents[facts.intent]
                 reports = [] if intent.full_validation else [*reports, intent.binding.report]
                 validated = entry.at if intent.full_validation else validated
-                stood = facts.to_digest
+                standing = facts.to_digest
             elif isinstance(facts, Promotion) and facts.alias == alias and facts.intent in emergencies:
                 reports, validated = before.get(facts.to_digest, ([], None))
-                stood = facts.to_digest
-            before[stood] = (reports, validated)
+                standing = facts.to_digest
+            before[standing] = (reports, validated)
         return tuple(reports), validated

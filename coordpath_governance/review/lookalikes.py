@@ -8,15 +8,15 @@ from collections.abc import Iterable
 __all__ = ["looks_like", "same_to_a_database"]
 
 _SAME_SHAPE = str.maketrans(
-    "авеёєіїјкмнорсѕтухһԁԛԝӏҁզոսցհքօյѵґ"
-    "αβγδεζηικλμνορςστυφχωϲϳ"
+    "авеёєіїјкморсѕтухһԁԛԝӏҁզոսցհքօյѵґ"
+    "αβγδεζηικλμνορςτυφχωϲϳ"
     "ⲁⲃⲅⲇⲉⲍⲏⲓⲕⲗⲙⲛⲟⲡⲣⲥⲧⲩⲫⲭⲱ"
     "ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"
     "ᎠᎡᎢᎥᎩᎪᎬᎳᎷᎻᎾᏀᏁᏃᏐᏒᏙᏚᏞᏟᏢᏦᏫᏴ"
     "ᐯᑌᑎᑕᑭᒍᒪᓰᔕᕼᖇᖴᗅᗩᗝᗪᗯᗰᗷ᙭"
     "ıɑɡɩⅼƖɭʟʜɴʀʏᴀᴄᴇᴏᴘᴠᴡᴢłøðþđħŋ",
-    "abeeeiijkmhopcstyxhdqwlcznughpojvr"
-    "abydezniklmvopcstuoxwcj"
+    "abeeeiijkmopcstyxhdqwlcznughpojvr"
+    "abydezniklmvopctuoxwcj"
     "abrdezhiklmnonpctyoxw"
     "bpddtgkjczfmnlsrvhwxyaeiou"
     "driiyaewmhognzirvslcpkob"
@@ -24,7 +24,12 @@ _SAME_SHAPE = str.maketrans(
     "iagiiiilhnryaceopvwzlodpdhn",
 )
 """Letters of Cyrillic, Armenian, Greek, Coptic, Lisu, Cherokee, Canadian syllabics and rarer Latin ones, each with the
-plain letter that it looks like."""
+plain letter that it looks like. A letter that could be taken for more than one, such as н or σ, is not among them."""
+
+_SAME_AS_TWO = str.maketrans({"ю": "io", "ы": "bi", "æ": "ae", "œ": "oe"})
+"""Letters that look like two."""
+
+_DOTS = ("ARABIC-INDIC DIGIT ZERO", "EXTENDED ARABIC-INDIC DIGIT ZERO")
 
 _SAME_TO_THE_EYE = str.maketrans("01l|", "oiii")
 
@@ -32,11 +37,11 @@ _SAME_TO_THE_EYE = str.maketrans("01l|", "oiii")
 def looks_like(alias: str, guarded: Iterable[str]) -> bool:
     """Whether a person might take ``alias`` for one of the guarded aliases.
 
-    A foreign letter that we have no plain letter for could look like anything: among plain letters it fits every place. A
-    small sign could pass for a letter, or for nothing.
+    Among plain letters, a foreign letter without a known plain letter counts as a match for any letter. A small sign counts
+    as a letter, or as nothing.
     """
     shapes = {_shape(alias), _shape("".join(char for char in _apart(alias) if not _is_small_sign(char)))}
-    return any(_fits(mine, _shape(each)) for each in guarded for mine in shapes)
+    return any(_fits(shape, _shape(each)) for each in guarded for shape in shapes)
 
 
 def same_to_a_database(alias: str) -> str:
@@ -51,7 +56,7 @@ def _shape(alias: str) -> str:
     Accents go before capitals: of the iota below a Greek letter, a capital makes a letter.
     """
     plain = _apart(same_to_a_database(_apart(alias).translate(_SAME_SHAPE))).translate(_SAME_SHAPE)
-    return plain.translate(_SAME_TO_THE_EYE).replace("rn", "m").replace("vv", "w")
+    return plain.translate(_SAME_AS_TWO).translate(_SAME_TO_THE_EYE).replace("rn", "m").replace("vv", "w")
 
 
 def _apart(alias: str) -> str:
@@ -64,12 +69,13 @@ def _apart(alias: str) -> str:
 
 
 def _is_small_sign(char: str) -> bool:
-    """An apostrophe or another small sign that counts as a letter."""
-    return unicodedata.name(char, "").startswith("MODIFIER LETTER ")
+    """An apostrophe or another small sign that counts as a letter, or a zero that is drawn as a dot."""
+    name = unicodedata.name(char, "")
+    return name.startswith("MODIFIER LETTER ") or name in _DOTS
 
 
-def _fits(mine: str, theirs: str) -> bool:
-    if len(mine) != len(theirs):
+def _fits(shape: str, guarded: str) -> bool:
+    if len(shape) != len(guarded):
         return False
-    mixed = any(char.isascii() and char.isalpha() for char in mine)
-    return all(one == other or (mixed and not one.isascii()) for one, other in zip(mine, theirs, strict=True))
+    mixed = any(char.isascii() and char.isalpha() for char in shape)
+    return all(first == second or (mixed and not first.isascii()) for first, second in zip(shape, guarded, strict=True))

@@ -1,4 +1,4 @@
-"""What people read of a report: the recorded bytes of its pages, and whether these are the ones beside the version."""
+"""What people read of a report: the recorded bytes of its pages, and whether the attached files are the same."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 __all__ = ["changed_pages", "page_states", "recorded_files"]
 
 
-def recorded_files(ledger: Ledger, made: ReportMade) -> dict[str, bytes] | None:
+def recorded_files(ledger: Ledger, report: ReportMade) -> dict[str, bytes] | None:
     """All files of a report by name, as the ledger keeps them; None if the entry, an older one, names no pages."""
-    if made.pages is None:
+    if report.pages is None:
         return None
-    return {file: ledger.blob(digest) for file, digest in _digests(made, made.pages).items()}
+    return {file: ledger.blob(digest) for file, digest in _digests(report, report.pages).items()}
 
 
-def page_states(registry: AliasRegistry, name: str, made: ReportMade) -> dict[str, PageState] | None:
-    """Of each file of a report whether the one beside the version is the recorded one; None if no pages are on record."""
-    if made.pages is None:
+def page_states(registry: AliasRegistry, name: str, report: ReportMade) -> dict[str, PageState] | None:
+    """For each file of a report, whether the attached one is the recorded one; None if no pages are on record."""
+    if report.pages is None:
         return None
-    recorded = _digests(made, made.pages)
+    recorded = _digests(report, report.pages)
     try:
-        attached = registry.attached(name, made.champion, made.version, tuple(recorded))
+        attached = registry.attached(name, report.champion, report.version, tuple(recorded))
     except (NotFoundError, RegistryError):
         return dict.fromkeys(recorded, "not known")
     return {file: _state(digest, attached.get(file)) for file, digest in recorded.items()}
@@ -43,8 +43,8 @@ def changed_pages(states: Mapping[str, PageState] | None) -> dict[str, PageState
     return {file: state for file, state in (states or {}).items() if state in ("changed", "missing")}
 
 
-def _digests(made: ReportMade, pages: Mapping[str, str]) -> dict[str, str]:
-    return {REPORT_FILE: made.report, **{file: pages[file] for file in sorted(pages)}}
+def _digests(report: ReportMade, pages: Mapping[str, str]) -> dict[str, str]:
+    return {REPORT_FILE: report.report, **{file: pages[file] for file in sorted(pages)}}
 
 
 def _state(recorded: str, attached: bytes | None) -> PageState:

@@ -14,7 +14,7 @@ from coordpath_governance.ledger.adoption import adoption_of
 from coordpath_governance.ledger.events import PolicyAdopted, PolicyRetired
 from coordpath_governance.ledger.seconding import record_or_propose
 from coordpath_governance.policy.load import policy_bytes, read_policy
-from coordpath_governance.policy.matching import matching
+from coordpath_governance.policy.patterns import matching_policy
 
 if TYPE_CHECKING:
     from coordpath_governance.ledger.entries import Entry
@@ -83,7 +83,7 @@ def adopted_policies(ledger: Ledger) -> tuple[AdoptedPolicy, ...]:
 
 
 def guarding_policies(ledger: Ledger) -> tuple[AdoptedPolicy, ...]:
-    """Of every policy name the newest, also if it was retired: what it guarded stays guarded."""
+    """The newest policy of every name, also a retired one: its models stay guarded."""
     newest = {record.name: record for record in policy_records(ledger.entries())}
     return _read(ledger, newest.values())
 
@@ -93,16 +93,16 @@ def policy_for(ledger: Ledger, name: str) -> AdoptedPolicy:
 
     Raises `LedgerError` if a policy in force asks for another number of policy-admins than the entry that adopted it says.
     """
-    known = adopted_policies(ledger)
-    asked = ledger.keyring().proposals.asked
-    for each in known:
-        if each.policy.admins != asked.get(each.policy.name, 1):
+    in_force = adopted_policies(ledger)
+    admins = ledger.keyring().proposals.asked
+    for each in in_force:
+        if each.policy.admins != admins.get(each.policy.name, 1):
             raise LedgerError(
                 f"policy '{each.policy.name}' asks for {each.policy.admins} policy-admins, but the entry that adopted it "
                 "says otherwise: see `coordpath audit verify`, then adopt the policy again"
             )
-    chosen = matching([each.policy for each in known], name)
-    return next(each for each in known if each.policy is chosen)
+    chosen = matching_policy([each.policy for each in in_force], name)
+    return next(each for each in in_force if each.policy is chosen)
 
 
 def _read(ledger: Ledger, records: Iterable[PolicyRecord]) -> tuple[AdoptedPolicy, ...]:
@@ -112,13 +112,13 @@ def _read(ledger: Ledger, records: Iterable[PolicyRecord]) -> tuple[AdoptedPolic
     )
 
 
-def adopt_policy(ledger: Ledger, policy: Policy, key: PrivateKey, seen: int) -> Entry:
-    """Put a policy in force, in place of the one of the same name; ``seen`` is the entry up to which it was checked.
+def adopt_policy(ledger: Ledger, policy: Policy, key: PrivateKey, head: int) -> Entry:
+    """Put a policy in force, in place of the one of the same name; ``head`` is the entry up to which it was checked.
 
     The entry is a "proposal" where the policies in force ask for two policy-admins; the same for `retire_policy`.
     Raises `SigningKeyError` if the key is no policy-admin's, and `RefusedError` if a policy or key was recorded since.
     """
-    return _sign(ledger, "policy adopted", adoption_of(policy), key, seen, policy_bytes(policy))
+    return _sign(ledger, "policy adopted", adoption_of(policy), key, head, policy_bytes(policy))
 
 
 def retire_policy(ledger: Ledger, name: str, key: PrivateKey, reason: str) -> Entry:
@@ -143,11 +143,11 @@ def _sign(
     event: Literal["policy adopted", "policy retired"],
     body: PolicyAdopted | PolicyRetired,
     key: PrivateKey,
-    seen: int,
+    head: int,
     blob: bytes | None = None,
 ) -> Entry:
-    """The one place where an event about a policy is recorded or, where two policy-admins are asked for, proposed."""
+    """Record an event about a policy or, where two policy-admins are needed, propose it."""
     try:
-        return record_or_propose(ledger, event, body, key, blob=blob, since=seen)
+        return record_or_propose(ledger, event, body, key, blob=blob, since=head)
     except LedgerConflictError as error:
         raise RefusedError(f"nothing was recorded, since policies or keys changed meanwhile: {error}") from error

@@ -11,7 +11,7 @@ __all__ = ["Actor", "AliasRegistry", "Created"]
 
 @dataclass(frozen=True)
 class Actor:
-    """Who asks: a name that the server or a key vouches for, or nobody we know.
+    """Who asks: a name that the server or a key vouches for, or nobody.
 
     ``request`` is the nonce of the signed request by which the key vouches, if there was one.
     """
@@ -53,7 +53,7 @@ class AliasRegistry(Protocol):
         ...
 
     def digest(self, name: str, version: str) -> str:
-        """The model digest (design §2) of a version's files as they are now."""
+        """The model digest of a version's files as they are now."""
         ...
 
     def attached(self, name: str, champion: str | None, version: str, files: Sequence[str]) -> dict[str, bytes]:

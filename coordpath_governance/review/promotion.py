@@ -1,6 +1,7 @@
-"""Promotion: the gate is asked, and then intent → set the alias → read it back → done.
+"""Promotion: ask the gate, record the intent, set the alias, read it back, record the promotion.
 
-First comes whether the registry stands where the ledger left it: what a crash left is finished, an outside move is recorded.
+Before that the registry is compared with the ledger: a promotion that a crash interrupted is finished, and a move outside
+the gate is recorded.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ if TYPE_CHECKING:
 __all__ = ["busy", "complete", "look", "promote", "reconcile", "stands_already"]
 
 _GRACE = timedelta(seconds=3)
-"""Who has recorded an intent sets the alias at once. Before an intent is this old, nobody takes it for one of a crash."""
+"""A process that has recorded an intent sets the alias at once. A younger intent is not taken for one that a crash left."""
 
 _PAUSE = 0.05
 
 _TURNS = 5
-"""How often a promotion looks again because something that matters was recorded meanwhile."""
+"""How often a promotion starts again because something that matters was recorded meanwhile."""
 
 
 def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, actor: Actor) -> ModelHistory:
-    """The model's history, after ``actor``, if first to come, has finished a promotion that was begun and not done."""
+    """The model's history, after a promotion that was begun and not completed has been finished, on behalf of ``actor``."""
     for _ in range(_TURNS):
         history = ModelHistory(ledger.entries(name))
         waiting = history.open_intent(alias)
@@ -61,7 +62,7 @@ def reconcile(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, ac
 
 
 def _was_finished(ledger: Ledger, name: str, alias: str, intent: Entry) -> bool:
-    """Wait while an intent is young; True as soon as somebody has finished it, False if it was left behind."""
+    """Wait while an intent is young. True as soon as it is finished, False if nobody finishes it."""
     while moment(ledger.now()) - moment(intent.at) < _GRACE:
         waiting = ModelHistory(ledger.entries(name)).open_intent(alias)
         if waiting is None or waiting[0] != intent:
@@ -71,18 +72,19 @@ def _was_finished(ledger: Ledger, name: str, alias: str, intent: Entry) -> bool:
 
 
 def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> ModelHistory:
-    """The model's history; `RefusedError` if a promotion is half-done or the alias stands elsewhere. Moves no alias.
+    """The model's history; no alias is moved.
 
-    A move that nobody here made is recorded once, if this process can. What stood there before anything was recorded about
-    the alias was not moved: that is an `UnguardedError`. Raises `ForeignRegistryError`, and records nothing, if the ledger
+    Raises `RefusedError` if a promotion is half-done or another version has the alias than the ledger says. That move is
+    recorded once, if this process has the service key. Raises `UnguardedError` if the alias was set before anything was
+    recorded about it. Raises `ForeignRegistryError`, and records nothing, if the ledger
     belongs to another registry.
     """
     check_belongs(ledger, registry, name)
     for _ in range(_TURNS):
-        seen = ledger.head()
+        head = ledger.head()
         history = ModelHistory(ledger.entries(name))
         waiting = history.open_intent(alias)
-        found = registry.aliases(name).get(alias)
+        actual = registry.aliases(name).get(alias)
         standing = history.standing(alias)
         if waiting is not None and _can_be_finished(registry, name, waiting[1].binding):
             to = waiting[1].binding.to_version
@@ -92,20 +94,20 @@ def look(ledger: Ledger, registry: AliasRegistry, name: str, alias: str) -> Mode
             )
         if standing.doubt is not None:
             raise RefusedError(_moved(name, standing.doubt))
-        if waiting is None and found == standing.version:
+        if waiting is None and actual == standing.version:
             return history
-        if found is not None and waiting is None and history.last_move(alias) == 0:
-            raise UnguardedError(_not_under_guard(name, alias, found), found)
+        if actual is not None and waiting is None and history.last_move(alias) == 0:
+            raise UnguardedError(_not_under_guard(name, alias, actual), actual)
         says = f"version {standing.version}" if standing.version else "nothing"
-        reason = f"the ledger knows {says} under '{alias}', the registry had {f'version {found}' if found else 'nothing'}"
+        reason = f"the ledger knows {says} under '{alias}', the registry had {f'version {actual}' if actual else 'nothing'}"
         if waiting is not None:
             to = waiting[1].binding.to_version
             reason = f"a promotion to version {to} was left unfinished and cannot be finished, and {reason}"
         if ledger.service is None:
             raise RefusedError(_moved(name, reason))
-        move = OutsideMove(alias=alias, expected=standing.version, found=found, reason=reason)
+        move = OutsideMove(alias=alias, expected=standing.version, found=actual, reason=reason)
         with suppress(LedgerConflictError):
-            ledger.record("outside move", move, model=name, since=seen)
+            ledger.record("outside move", move, model=name, since=head)
     raise busy(name)
 
 
@@ -115,10 +117,10 @@ def complete(
     name: str,
     intent_entry: Entry,
     intent: Intent | Emergency,
-    how: Literal["at once", "after a crash"],
+    completed: Literal["at once", "after a crash"],
     completed_by: str | None = None,
 ) -> None:
-    """Set the alias, read it back, record it: once, whoever else is doing the same.
+    """Set the alias, read it back and record the promotion, exactly once, even if others do the same at the same time.
 
     ``completed_by`` is who finishes what another call has begun, if the server or a key vouches for that person.
     """
@@ -126,20 +128,20 @@ def complete(
         raise LedgerError("to finish a promotion the service key is needed: set COORDPATH_SERVICE_KEY to its file")
     binding = intent.binding
     registry.set_alias(name, binding.alias, binding.to_version)
-    done = Promotion(
+    promotion = Promotion(
         intent=intent_entry.hash,
         alias=binding.alias,
         from_version=binding.from_version,
         to_version=binding.to_version,
         to_digest=binding.to_digest,
-        completed=how,
+        completed=completed,
         actor=intent.actor,
         authenticated_by=intent.authenticated_by,
         completed_by=completed_by,
         retention=intent.retention,
     )
     while True:
-        seen = ledger.head()
+        head = ledger.head()
         history = ModelHistory(ledger.entries(name))
         if intent_entry.hash in history.promoted:
             _put_back(registry, name, binding.alias, history)
@@ -153,19 +155,19 @@ def complete(
                 "run the same command again to finish or find out"
             )
         try:
-            ledger.record("promotion", done, model=name, since=seen)
+            ledger.record("promotion", promotion, model=name, since=head)
         except LedgerConflictError:
             continue
         return
 
 
 def busy(name: str) -> RefusedError:
-    """What to say when others are always faster."""
+    """The error when other writers are always faster."""
     return RefusedError(f"others keep changing '{name}'; try again in a moment")
 
 
 def _can_be_finished(registry: AliasRegistry, name: str, binding: Move) -> bool:
-    """Whether the alias is where the promotion found or put it, and the version is still the one that was approved."""
+    """Whether the alias still has the old or the new version, and the new one still has the approved files."""
     if registry.aliases(name).get(binding.alias) not in (binding.from_version, binding.to_version):
         return False
     try:
@@ -190,24 +192,25 @@ def _moved(name: str, reason: str) -> str:
 
 
 def _put_back(registry: AliasRegistry, name: str, alias: str, history: ModelHistory) -> None:
-    """Somebody finished this promotion for us, or went on; ours must not be the last to set the alias."""
+    """Set the alias to what the ledger says, if another process has finished this promotion or made another one."""
     standing = history.standing(alias)
     if standing.version is not None and registry.aliases(name).get(alias) != standing.version:
         registry.set_alias(name, alias, standing.version)
 
 
 def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, version: str, actor: Actor) -> None:
-    """Move the alias if the gate passes; `RefusedError` or `ReviewNeededError` with the reason if it does not.
+    """Move the alias if the gate passes.
 
-    The intent is recorded only if neither policies nor keys nor anything about the model changed since it was judged.
+    Raises `RefusedError` or `ReviewNeededError` with the reason if it does not. The intent is recorded only if neither
+    policies nor keys nor anything about the model changed since it was judged.
     """
     for _ in range(_TURNS):
-        seen = ledger.head()
+        head = ledger.head()
         history = reconcile(ledger, registry, name, alias, actor)
         if stands_already(registry, history, name, alias, version):
             return
         adopted = policy_for(ledger, name)
-        bound = bind(ledger, registry, adopted, name, alias, version, history)
+        bound = bind(ledger, registry, adopted, name=name, alias=alias, version=version, history=history)
         readiness = assess_readiness(ledger, bound, adopted.policy, history)
         _refuse(readiness, name, alias, version)
         record_verdict(ledger, readiness, history)
@@ -226,7 +229,7 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
             version_created_at=created.version,
         )
         try:
-            entry = ledger.record("intent", intent, model=name, since=seen)
+            entry = ledger.record("intent", intent, model=name, since=head)
         except LedgerConflictError:
             continue
         complete(ledger, registry, name, entry, intent, "at once")
@@ -235,9 +238,9 @@ def promote(ledger: Ledger, registry: AliasRegistry, name: str, alias: str, vers
 
 
 def stands_already(registry: AliasRegistry, history: ModelHistory, name: str, alias: str, version: str) -> bool:
-    """Whether the version stands under the alias with the files that were promoted.
+    """Whether the version has the alias, with the files that were promoted.
 
-    Raises `RefusedError` if they are others, `StandingFilesGoneError` if they are not there.
+    Raises `RefusedError` if its files are others, `StandingFilesGoneError` if they are not there.
     """
     standing = history.standing(alias)
     if standing.version != version:

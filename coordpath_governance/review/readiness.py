@@ -1,4 +1,4 @@
-"""May this version stand under this alias? Everything that a promotion depends on, put together from what is there now."""
+"""May this version have this alias? Everything that a promotion depends on, put together from what is there now."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Readiness:
         return approvals_by(self.tally.missing)
 
     def facts(self) -> VerdictGiven:
-        """As the ledger records it."""
+        """The verdict as the ledger records it."""
         return VerdictGiven(
             binding=self.binding,
             verdict=self.verdict,
@@ -89,7 +89,7 @@ class Readiness:
 class BoundChange:
     """A change with everything it is bound to. ``champion_gone``: the champion's files are not there any more.
 
-    ``created``: when the registry created the model and the version; by that a registration is known to be about them.
+    ``created``: when the registry created the model and the version, which tells whether a registration is about them.
     """
 
     binding: Binding
@@ -104,29 +104,30 @@ def bind(
     ledger: Ledger,
     registry: AliasRegistry,
     adopted: AdoptedPolicy,
+    *,
     name: str,
     alias: str,
     version: str,
     history: ModelHistory,
 ) -> BoundChange:
-    """The change from what stands under the alias to ``version``, as its report and the files of both models are now.
+    """The change from the version that has the alias to ``version``, with its report and the files of both as they are now.
 
     `RefusedError` if there is no report, if it is about another change, or if a model's files are not those it explains.
     A champion whose files are gone is what the ledger says it is; its files being others is refused.
     """
     standing = history.standing(alias)
-    made = history.report(version, standing.explained_from)
+    newest = history.report(version, standing.explained_from)
     remake = f"make it with `coordpath report {quote(name)} --candidate {version}`"
-    if made is None:
+    if newest is None:
         raise RefusedError(f"version {version} of '{name}' has no report in the ledger; {remake}")
-    entry, report = made
+    entry, report = newest
     if (report.champion, report.champion_digest) != (standing.explained_from, standing.digest):
         before = f"version {standing.version}" if standing.version else "no version"
         before += ", of which nothing is known," if standing.version and standing.digest is None else ""
-        told = f"version {report.champion}" if report.champion else "nothing"
+        explained = f"version {report.champion}" if report.champion else "nothing"
         raise RefusedError(
-            f"the report on version {version} of '{name}' explains the change from {told}, but {before} stands under "
-            f"'{alias}' now; {remake}"
+            f"the report on version {version} of '{name}' explains the change from {explained}, but {before} has the "
+            f"alias '{alias}' now; {remake}"
         )
     document = ChangeReport.from_bytes(ledger.blob(report.report)).document
     _check_subject(document, report, name)
@@ -161,25 +162,25 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
     binding = bound.binding
     author = history.author(binding.to_version, bound.created.model, bound.created.version)
     waivers = _valid_waivers(policy, history, binding, ring, now, author)
-    gate = _gate_facts(ledger, bound.document, policy, history, binding.alias, now, bound.made_at)
+    gate = _gate_facts(ledger, bound.document, policy, history, alias=binding.alias, now=now, made_at=bound.made_at)
     gate = replace(gate, champion_gone=bound.champion_gone, pages=bound.pages)
     judgement = judge(policy, bound.document, gate, frozenset(rule for rule, _ in waivers))
     approvals, rejections, void = [], [], []
-    for entry, known, facts in _newest_by_person(history.decisions(binding), ring):
+    for entry, signer, facts in _newest_by_person(history.decisions(binding), ring):
         if isinstance(facts, Rejection):
-            rejections.append(f"{known.facts.owner}: {facts.comment}")
+            rejections.append(f"{signer.facts.owner}: {facts.comment}")
             continue
-        objection = objection_to(entry, facts, known, history, now, policy.approvals.longest_days)
+        objection = objection_to(entry, facts, signer, history, now, policy.approvals.longest_days)
         if objection is not None:
             void.append(objection)
         else:
-            approvals.append((entry, known))
+            approvals.append((entry, signer))
     places = places_for(policy, judgement.approvals, author_known=author is not None)
     involved = {ring.keys[entry.key].facts.owner: "waived a rule of it" for _, entry in waivers}
     if author is not None:
         involved[author] = "registered the version"
     approvers = frozenset(need.role for kind in policy.materiality for need in kind.approvals)
-    counted = tally(places, approvals, involved, void, approvers)
+    counted = tally(places, approvals, involved=involved, void=void, approvers=approvers)
     consumed = tuple(entry for _, entry in waivers)
     return Readiness(binding, judgement, counted, consumed, tuple(rejections), author)
 
@@ -187,18 +188,20 @@ def assess_readiness(ledger: Ledger, bound: BoundChange, policy: Policy, history
 def record_verdict(ledger: Ledger, readiness: Readiness, history: ModelHistory) -> None:
     """Record what the gate said, unless the newest verdict on this change says the same or this process cannot."""
     facts = readiness.facts()
-    before = [given for _, given in history.of(VerdictGiven) if given.binding == facts.binding]
+    before = [verdict for _, verdict in history.of(VerdictGiven) if verdict.binding == facts.binding]
     if ledger.service is not None and (not before or before[-1] != facts):
         ledger.record("verdict", facts, model=facts.binding.name)
 
 
 def gate_word(
-    ledger: Ledger, document: ChangeReportDocument, policy: Policy, name: str, alias: str, version: str
+    ledger: Ledger, document: ChangeReportDocument, policy: Policy, *, name: str, alias: str, version: str
 ) -> GateWord:
     """What the gate would say of a report made now that the report alone cannot tell, before any approval or waiver."""
     now, history = ledger.now(), ModelHistory(ledger.entries(name))
     alone = {each.rule: each.result for each in judge(policy, document).results}
-    judged = judge(policy, document, _gate_facts(ledger, document, policy, history, alias, now, now)).results
+    judged = judge(
+        policy, document, _gate_facts(ledger, document, policy, history, alias=alias, now=now, made_at=now)
+    ).results
     other = tuple(
         GateRule(rule=each.rule, result=each.result)
         for each in judged
@@ -212,6 +215,7 @@ def _gate_facts(
     document: ChangeReportDocument,
     policy: Policy,
     history: ModelHistory,
+    *,
     alias: str,
     now: str,
     made_at: str,
@@ -223,8 +227,8 @@ def _gate_facts(
         report_made_at=made_at,
         since_validation=tuple(ChangeReport.from_bytes(ledger.blob(report)).document for report in reports),
         validated_at=validated_at,
-        vouched={who: _signers(one) for who, one in vouched.items() if not one.missing},
-        too_few={who: _signers(one) for who, one in vouched.items() if one.missing},
+        vouched={who: _signers(declared) for who, declared in vouched.items() if not declared.missing},
+        too_few={who: _signers(declared) for who, declared in vouched.items() if declared.missing},
     )
 
 
@@ -238,8 +242,8 @@ def _newest_by_person(
     """Of every person the newest decision, whichever of their keys signed it. A no stands even if its key is revoked."""
     newest = {}
     for entry, facts in decisions:
-        known = ring.keys[entry.key]
-        newest[person(known.facts.owner)] = (entry, known, facts)
+        signer = ring.keys[entry.key]
+        newest[person(signer.facts.owner)] = (entry, signer, facts)
     return list(newest.values())
 
 
@@ -247,39 +251,39 @@ def _valid_waivers(
     policy: Policy, history: ModelHistory, binding: Binding, ring: KeyRing, now: str, author: str | None
 ) -> tuple[tuple[str, Entry], ...]:
     """Rules waived by somebody whom the policy lets, and the entries that say so; an author waives nothing."""
-    found: dict[str, Entry] = {}
+    waivers: dict[str, Entry] = {}
     for entry, facts in history.waivers(binding):
-        known = ring.keys[entry.key]
-        if objection_to(entry, facts, known, history, now, policy.waivers.longest_days) is not None:
+        signer = ring.keys[entry.key]
+        if objection_to(entry, facts, signer, history, now, policy.waivers.longest_days) is not None:
             continue
-        if set(known.facts.roles).isdisjoint(policy.waivers.roles) or (
-            author and person(known.facts.owner) == person(author)
+        if set(signer.facts.roles).isdisjoint(policy.waivers.roles) or (
+            author and person(signer.facts.owner) == person(author)
         ):
             continue
-        found[facts.rule] = entry
-    return tuple(found.items())
+        waivers[facts.rule] = entry
+    return tuple(waivers.items())
 
 
 def _check_subject(document: ChangeReportDocument, report: ReportMade, name: str) -> None:
     """The report's own words about what it explains must be those of its entry."""
     subject = document.subject
     champion = subject.champion
-    told = (
+    stated = (
         subject.name,
         subject.candidate.version,
         subject.candidate.digest,
         champion.version if champion else None,
         champion.digest if champion else None,
     )
-    entered = (name, report.version, report.candidate_digest, report.champion, report.champion_digest)
-    if told != entered:
+    recorded = (name, report.version, report.candidate_digest, report.champion, report.champion_digest)
+    if stated != recorded:
         raise RefusedError(f"the report in the ledger is not about what its entry says; make it again for '{name}'")
 
 
 def _check_files(registry: AliasRegistry, name: str, version: str, digest: str, remedy: str) -> None:
-    found = registry.digest(name, version)
-    if found != digest:
+    actual = registry.digest(name, version)
+    if actual != digest:
         raise RefusedError(
-            f"the files of version {version} of '{name}' have changed: their digest is {found[:12]}…, "
+            f"the files of version {version} of '{name}' have changed: their digest is {actual[:12]}…, "
             f"not {digest[:12]}…; {remedy}"
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.signing.keys import PrivateKey
 
-__all__ = ["REQUEST_TAG", "REQUEST_TYPE", "Requested", "asks_for_emergency", "requested_by", "sign_request"]
+__all__ = ["REQUEST_TAG", "REQUEST_TYPE", "SignedRequest", "asks_for_emergency", "requested_by", "sign_request"]
 
 REQUEST_TAG = "coordpath.request"
 _HOLDS = timedelta(minutes=15)
@@ -34,7 +34,7 @@ _LONGEST = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
-class Requested:
+class SignedRequest:
     """A request that counts: what was asked, the key that signed it, and the envelope as it came."""
 
     request: PromotionRequest
@@ -48,6 +48,7 @@ class Requested:
 
 
 def sign_request(
+    *,
     registry: str,
     name: str,
     version: str,
@@ -79,27 +80,27 @@ def sign_request(
 
 def asks_for_emergency(ledger: Ledger, text: str) -> bool:
     """Whether a person known to this ledger signed a request for an emergency rollback, whatever else is wrong with it."""
-    keys = {key: known.public for key, known in ledger.keyring().keys.items()}
+    keys = {key: person.public for key, person in ledger.keyring().keys.items()}
     try:
         return open_request(text, "the request", keys)[0].emergency is not None
     except SignatureError:
         return False
 
 
-def requested_by(ledger: Ledger, text: str, name: str, version: str, alias: str) -> Requested:
+def requested_by(ledger: Ledger, text: str, *, name: str, version: str, alias: str) -> SignedRequest:
     """The request ``text`` for exactly this promotion, and who signed it.
 
     Raises `RefusedError` if the envelope is damaged, if no active key of a person in this ledger signed it, if it is about
     something else, has expired, runs longer than an hour, or was used before.
     """
     keys = {
-        known.facts.id: known
-        for known in ledger.keyring().keys.values()
-        if known.revoked is None and SERVICE not in known.facts.roles
+        person.facts.id: person
+        for person in ledger.keyring().keys.values()
+        if person.revoked is None and SERVICE not in person.facts.roles
     }
     where = f"the tag '{REQUEST_TAG}' of version {version} of '{name}'"
     try:
-        request, signer = open_request(text, where, {key: known.public for key, known in keys.items()})
+        request, signer = open_request(text, where, {key: person.public for key, person in keys.items()})
     except SignatureError as error:
         raise _refused(where, str(error)) from error
     if (request.registry, request.name, request.version, request.alias) != (ledger.id, name, version, alias):
@@ -111,7 +112,7 @@ def requested_by(ledger: Ledger, text: str, name: str, version: str, alias: str)
         facts = entry.facts
         if isinstance(facts, Intent | Emergency | Refusal) and facts.request == request.nonce:
             raise _refused(where, f"entry {entry.seq} has used it already")
-    return Requested(request, keys[signer], text)
+    return SignedRequest(request, keys[signer], text)
 
 
 def _refused(where: str, why: str) -> RefusedError:

@@ -81,9 +81,9 @@ def _rollback(ledger: Ledger, history: ModelHistory, ring: KeyRing, decided: Ent
 def _rolled_back(state: EmergencyState, now: str, replaced: Entry | None, report: ReportMade | None) -> VersionStatus:
     """An emergency rollback is red, as at the gate, until others have approved it."""
     word = f"Put back as {state.facts.binding.alias} in an emergency on {state.entry.at[:_DAY]}"
-    said = state.sentence(now)
+    sentence = state.sentence(now)
     later = _replaced(replaced) if replaced is not None else ""
-    text = f"{said[:1].upper()}{said[1:]}. Reason: {state.facts.reason}.{later}"
+    text = f"{sentence[:1].upper()}{sentence[1:]}. Reason: {state.facts.reason}.{later}"
     return VersionStatus("pass" if state.approved else "fail", "emergency", word, text, report)
 
 
@@ -99,18 +99,18 @@ def _decided(
         reason = entry.body.get("reason")
         text = f"By {ring.keys[entry.key].facts.owner}; no rule was checked.{f' Reason: {reason}.' if reason else ''}{later}"
         return VersionStatus(None, "adopted", f"Taken under guard as {where}", text, newest)
-    said = [f"By {intent.actor or 'somebody whom nobody vouches for'}"]
+    parts = [f"By {intent.actor or 'somebody whom nobody vouches for'}"]
     approvals = _signers([each for each in history.entries if each.hash in intent.approvals], ring)
-    said.append(f"approved by {approvals}" if approvals else "no approval was needed")
+    parts.append(f"approved by {approvals}" if approvals else "no approval was needed")
     waivers = [
         f"{each.facts.rule} ({ring.keys[each.key].facts.owner}: {each.facts.reason})"
         for each in history.entries
         if each.hash in intent.waivers and isinstance(each.facts, Waiver)
     ]
     if waivers:
-        said.append(f"waived: {', '.join(waivers)}")
+        parts.append(f"waived: {', '.join(waivers)}")
     report = next((each for each in reversed(reports) if each.report == intent.binding.report), newest)
-    return VersionStatus("pass", "promoted", f"Promoted to {where}", f"{'; '.join(said)}.{later}", report)
+    return VersionStatus("pass", "promoted", f"Promoted to {where}", f"{'; '.join(parts)}.{later}", report)
 
 
 def _as_the_gate_says(

@@ -1,4 +1,4 @@
-"""DSSE envelopes: a payload, what it is, and who signed it."""
+"""DSSE envelopes: a payload with its type and one Ed25519 signature over both."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["check_signature", "open_envelope", "seal", "sign"]
 
 
 def sign(payload: bytes, payload_type: str, key: PrivateKey) -> str:
-    """The signature over the payload and its type, as base64."""
-    made = Envelope(payload, payload_type, {}).sign(key.for_dsse())
-    return base64.b64encode(bytes.fromhex(made.signature)).decode("ascii")
+    """The signature of ``key`` over ``payload`` and ``payload_type``, as base64."""
+    signature = Envelope(payload, payload_type, {}).sign(key.for_dsse())
+    return base64.b64encode(bytes.fromhex(signature.signature)).decode("ascii")
 
 
 def check_signature(payload: bytes, payload_type: str, signature: str, key: PublicKey) -> None:
-    """`SignatureError` unless ``key`` signed exactly this."""
+    """Raises `SignatureError` unless ``signature`` (base64) is that of ``key`` over ``payload`` and ``payload_type``."""
     try:
         raw = base64.b64decode(signature, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -39,7 +39,7 @@ def check_signature(payload: bytes, payload_type: str, signature: str, key: Publ
 
 
 def seal(payload: bytes, payload_type: str, key: PrivateKey) -> dict[str, Any]:
-    """An envelope as JSON value: payload, payloadType, signatures."""
+    """The envelope as a JSON value with the keys payload, payloadType and signatures."""
     return {
         "payload": base64.b64encode(payload).decode("ascii"),
         "payloadType": payload_type,
@@ -48,15 +48,18 @@ def seal(payload: bytes, payload_type: str, key: PrivateKey) -> dict[str, Any]:
 
 
 def open_envelope(envelope: Any, payload_type: str, keys: Mapping[str, PublicKey]) -> tuple[bytes, str]:  # noqa: ANN401 - any JSON value
-    """The payload of an envelope of this type and the id of the key, one of ``keys``, that signed it."""
+    """The payload of ``envelope`` and the id of the key that signed it; ``keys`` are the keys that may have, by id.
+
+    Raises `SignatureError` if it is no envelope of this type with one signature, or if none of ``keys`` signed it.
+    """
     try:
         (signature,) = envelope["signatures"]
-        found, key_id, text = envelope["payloadType"], signature["keyid"], signature["sig"]
+        found_type, key_id, text = envelope["payloadType"], signature["keyid"], signature["sig"]
         payload = base64.b64decode(envelope["payload"], validate=True)
     except (KeyError, TypeError, ValueError) as error:
         raise SignatureError("not an envelope with payload, payloadType and one signature") from error
-    if found != payload_type:
-        raise SignatureError(f"the envelope holds {str(found)[:80]!r}, expected {payload_type!r}")
+    if found_type != payload_type:
+        raise SignatureError(f"the envelope holds {str(found_type)[:80]!r}, expected {payload_type!r}")
     if key_id not in keys:
         raise SignatureError(f"signed with the key {str(key_id)[:12]}, which is not known here")
     check_signature(payload, payload_type, text, keys[key_id])

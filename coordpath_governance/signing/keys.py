@@ -1,4 +1,4 @@
-"""Keys: who signs. A public key is known by its id, the SHA-256 of its 32 bytes; a private key never leaves its file."""
+"""Ed25519 keys. The id of a public key is the SHA-256 of its 32 bytes; a private key never leaves its file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ENCRYPTED = b"BEGIN ENCRYPTED"
 
 @dataclass(frozen=True)
 class PublicKey:
-    """32 bytes that check a signature."""
+    """A public key: ``raw`` are its 32 bytes."""
 
     raw: bytes
 
@@ -54,7 +54,7 @@ class PublicKey:
 
     @classmethod
     def from_text(cls, text: str) -> PublicKey:
-        """The key of what `text` wrote."""
+        """The key from base64, as `text` writes it; raises `SigningKeyError` for anything else."""
         try:
             raw = base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError) as error:
@@ -70,7 +70,7 @@ class PublicKey:
 
 @dataclass(frozen=True)
 class PrivateKey:
-    """What signs; shown nowhere."""
+    """A private key; nothing shows its bytes."""
 
     _key: Ed25519PrivateKey
 
@@ -79,7 +79,7 @@ class PrivateKey:
 
     @property
     def public(self) -> PublicKey:
-        """The other half."""
+        """The public key that belongs to it."""
         return PublicKey(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
 
     def for_dsse(self) -> CryptoSigner:
@@ -87,7 +87,10 @@ class PrivateKey:
         return CryptoSigner(self._key, self.public.for_dsse())
 
     def save(self, path: Path, passphrase: str | None = None) -> None:
-        """Write a PEM file that only its owner may read; never over an existing one."""
+        """Write a PEM file that only its owner may read, encrypted if there is a ``passphrase``.
+
+        Raises `SigningKeyError` if the file exists or cannot be written.
+        """
         encryption = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
         content = self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
         try:
@@ -104,7 +107,10 @@ class PrivateKey:
 
     @classmethod
     def load(cls, path: Path, passphrase: str | None = None) -> PrivateKey:
-        """Read what `save` wrote; a passphrase that the file does not need is not used."""
+        """Read a PEM file; ``passphrase`` is used only if the file is encrypted.
+
+        Raises `SigningKeyError` if it cannot be read, if the passphrase is wrong, or if the key is not an Ed25519 key.
+        """
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -123,5 +129,5 @@ class PrivateKey:
 
 
 def new_key() -> PrivateKey:
-    """A new key from the system's randomness."""
+    """A new private key, from the randomness of the operating system."""
     return PrivateKey(Ed25519PrivateKey.generate())

@@ -1,8 +1,8 @@
 """Compare two documents leaf by leaf: numbers to within their own rounding, everything else exactly.
 
-What rounding may do depends on the figure. A cost is a difference of numbers as large as E[y²], a score of numbers as
-large as its root, and a mean or a cross product of numbers as large as the spreads it is made of; a count, a share or a
-slope is none of these. The sizes are taken from the recomputed document, never from the one under test.
+How much rounding may do depends on the figure. A cost is a difference of numbers as large as E[y²], and a score one of
+numbers as large as the root of that. A mean or a cross product is as large as the spreads of its columns. A count, a share
+or a slope has no such rounding. All sizes come from the recomputed document, never from the one under test.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["differences", "rounding_of"]
+from coordpath_governance.reports.document import ChangeReportDocument
+
+__all__ = ["comparable", "differences", "document_differences", "rounding_of"]
 
 Place = tuple[str | int, ...]
 Allowance = Callable[[Place], float]
@@ -20,7 +22,7 @@ _RELATIVE = 1e-9
 _ROUNDING = 1e-13
 _PURE = 1e-9
 _SUMMED = 1e-11
-"""Of the cost beside it: what a sum over many rows, in another order, may be off by, and a minimum found by iteration."""
+"""The part of a cost by which a sum over many rows in another order may differ, and a minimum that is found by iteration."""
 
 _COSTS = frozenset(
     [
@@ -70,14 +72,14 @@ _PURE_NUMBERS = frozenset(
 
 
 class _Losses:
-    """How large the costs are that a figure of a report on rows is a difference of: those beside it, not any others."""
+    """The sizes of the costs whose differences are the figures of a report on rows."""
 
-    def __init__(self, again: dict[str, Any]) -> None:
-        path = again["path"]
+    def __init__(self, recomputed: dict[str, Any]) -> None:
+        path = recomputed["path"]
         self._along = [path["start_cost"], *(step["cost"] for step in path["steps"])]
-        self._evaluations = again["problem"]["cost"]["record"]["evaluations"]
-        self._constant = again["glm"]["constant_cost"]
-        self._bend = max((abs(x) for row in again["problem"]["cost"]["record"]["curvature"] for x in row), default=0.0)
+        self._evaluations = recomputed["problem"]["cost"]["record"]["evaluations"]
+        self._constant = recomputed["glm"]["constant_cost"]
+        self._bend = max((abs(x) for row in recomputed["problem"]["cost"]["record"]["curvature"] for x in row), default=0.0)
 
     def beside(self, place: Place) -> float:
         """The larger of the costs at both ends: of a step, or of the path."""
@@ -104,31 +106,31 @@ class _Losses:
             return float(self._bend)
         if "evaluations" not in place:
             return float(self._constant)
-        each = self._evaluations[place[4]]
-        return float(max(abs(each["value"]), *(abs(slope) for slope in each.get("slopes", ())), 0.0))
+        evaluation = self._evaluations[place[4]]
+        return float(max(abs(evaluation["value"]), *(abs(slope) for slope in evaluation.get("slopes", ())), 0.0))
 
 
-def _largest_score(again: dict[str, Any], keys: tuple[str, ...], kinds: tuple[str, ...] = ()) -> float:
+def _largest_score(recomputed: dict[str, Any], keys: tuple[str, ...], kinds: tuple[str, ...] = ()) -> float:
     """The size of the parts that scores are made of, of all coordinates or of some kinds."""
-    parts = (c[key] for c in again["coordinates"] for key in keys if not kinds or c["kind"] in kinds)
+    parts = (c[key] for c in recomputed["coordinates"] for key in keys if not kinds or c["kind"] in kinds)
     return 1.0 + max((abs(part) for part in parts if part is not None), default=0.0)
 
 
-def rounding_of(again: dict[str, Any]) -> Allowance:
-    """What rounding may do to each leaf of a report like ``again``."""
-    glm = again.get("glm")
-    losses = _Losses(again) if glm else None
-    square = 0.0 if losses else float(again["problem"]["cost"]["constant"])
+def rounding_of(recomputed: dict[str, Any]) -> Allowance:
+    """The allowance for each leaf of a report: how far rounding may move it, judged by the ``recomputed`` report."""
+    glm = recomputed.get("glm")
+    losses = _Losses(recomputed) if glm else None
+    square = 0.0 if losses else float(recomputed["problem"]["cost"]["constant"])
     size = math.sqrt(max(square, 0.0))
     effect_size = size
     if losses is not None:
-        baseline = _largest_score(again, ("old", "new"), ("baseline",))
-        size = baseline + _largest_score(again, ("standardised_old", "standardised_new"))
-        effect_size = _largest_score(again, ("old", "new"), _EFFECTS)
-    gram = glm["gram"] if glm else again["problem"]["cost"]["gram"]
+        baseline = _largest_score(recomputed, ("old", "new"), ("baseline",))
+        size = baseline + _largest_score(recomputed, ("standardised_old", "standardised_new"))
+        effect_size = _largest_score(recomputed, ("old", "new"), _EFFECTS)
+    gram = glm["gram"] if glm else recomputed["problem"]["cost"]["gram"]
     spread = [math.sqrt(max(row[i], 0.0)) for i, row in enumerate(gram)]
-    effects = {c["label"] for c in again["coordinates"] if c["kind"] not in ("numeric", "missing")}
-    excess = abs(again["path"]["objective"] - again["path"]["minimum_cost"]) or square or 1.0
+    effects = {c["label"] for c in recomputed["coordinates"] if c["kind"] not in ("numeric", "missing")}
+    excess = abs(recomputed["path"]["objective"] - recomputed["path"]["minimum_cost"]) or square or 1.0
 
     def allowance(place: Place) -> float:
         names = [part for part in place if isinstance(part, str)]
@@ -142,7 +144,7 @@ def rounding_of(again: dict[str, Any]) -> Allowance:
         if name in _SCORES or names[:2] == ["impact", "shift"]:
             return _ROUNDING * size * 10
         if name in ("gap", "share"):
-            return _PURE + (_ROUNDING * square / excess if losses is None else losses.of_ratio(name, again["path"]))
+            return _PURE + (_ROUNDING * square / excess if losses is None else losses.of_ratio(name, recomputed["path"]))
         if name in _PURE_NUMBERS:
             return _PURE
         if name == "gram":
@@ -150,15 +152,15 @@ def rounding_of(again: dict[str, Any]) -> Allowance:
         if name == "linear":
             return _ROUNDING * 10 * spread[int(place[-1])] * size
         if place[:1] == ("coordinates",) and name in ("mean", "sd"):
-            return _ROUNDING * 10 * float(again["coordinates"][place[1]]["sd"])
+            return _ROUNDING * 10 * float(recomputed["coordinates"][place[1]]["sd"])
         if place[:1] == ("functions",) and name in ("old", "new"):
             return _ROUNDING * 10 * (size + effect_size)
         if place[:1] == ("coordinates",) and name in ("old", "new"):
-            return _ROUNDING * effect_size * 10 if again["coordinates"][place[1]]["label"] in effects else 0.0
+            return _ROUNDING * effect_size * 10 if recomputed["coordinates"][place[1]]["label"] in effects else 0.0
         if name in ("start", "target") and names[0] == "problem":
-            return _ROUNDING * effect_size * 10 if again["problem"]["features"][int(place[-1])] in effects else 0.0
+            return _ROUNDING * effect_size * 10 if recomputed["problem"]["features"][int(place[-1])] in effects else 0.0
         if name in ("from", "to"):
-            step = again["path"]["steps"][place[2]]
+            step = recomputed["path"]["steps"][place[2]]
             moves = [step["moves"][int(place[4])]] if "moves" in names else step["moves"]
             return _ROUNDING * effect_size * 10 if any(move["feature"] in effects for move in moves) else 0.0
         return 0.0
@@ -166,27 +168,42 @@ def rounding_of(again: dict[str, Any]) -> Allowance:
     return allowance
 
 
-def differences(recorded: Any, again: Any, allowance: Allowance, place: Place = ()) -> Iterator[str]:  # noqa: ANN401 - any JSON value
-    """Every leaf that differs, as "path: recorded, recomputed"."""
-    if isinstance(recorded, dict) and isinstance(again, dict):
-        for key in dict.fromkeys([*recorded, *again]):
-            if key not in recorded or key not in again:
-                what = "not in the report" if key not in recorded else "does not belong there"
-                yield f"{_spelled((*place, key))}: {what}"
+def differences(recorded: Any, recomputed: Any, allowance: Allowance, place: Place = ()) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Every leaf that differs by more than its ``allowance``, as "place: recorded, recomputed"."""
+    if isinstance(recorded, dict) and isinstance(recomputed, dict):
+        for key in dict.fromkeys([*recorded, *recomputed]):
+            if key not in recorded or key not in recomputed:
+                problem = "not in the report" if key not in recorded else "does not belong there"
+                yield f"{_spelled((*place, key))}: {problem}"
             else:
-                yield from differences(recorded[key], again[key], allowance, (*place, key))
-    elif isinstance(recorded, list) and isinstance(again, list):
-        if len(recorded) != len(again):
-            yield f"{_spelled(place)}: has {len(recorded)} entries, should have {len(again)}"
+                yield from differences(recorded[key], recomputed[key], allowance, (*place, key))
+    elif isinstance(recorded, list) and isinstance(recomputed, list):
+        if len(recorded) != len(recomputed):
+            yield f"{_spelled(place)}: has {len(recorded)} entries, should have {len(recomputed)}"
             return
-        for i, (one, other) in enumerate(zip(recorded, again, strict=True)):
-            yield from differences(one, other, allowance, (*place, i))
-    elif isinstance(recorded, float) and isinstance(again, float | int) and not isinstance(again, bool):
-        if abs(recorded - again) > _RELATIVE * max(abs(recorded), abs(again)) + allowance(place):
-            yield f"{_spelled(place)}: {recorded!r}, recomputed {again!r}"
-    elif recorded != again:
-        yield f"{_spelled(place)}: {recorded!r}, recomputed {again!r}"
+        for i, (recorded_entry, recomputed_entry) in enumerate(zip(recorded, recomputed, strict=True)):
+            yield from differences(recorded_entry, recomputed_entry, allowance, (*place, i))
+    elif isinstance(recorded, float) and isinstance(recomputed, float | int) and not isinstance(recomputed, bool):
+        if abs(recorded - recomputed) > _RELATIVE * max(abs(recorded), abs(recomputed)) + allowance(place):
+            yield f"{_spelled(place)}: {recorded!r}, recomputed {recomputed!r}"
+    elif recorded != recomputed:
+        yield f"{_spelled(place)}: {recorded!r}, recomputed {recomputed!r}"
 
 
 def _spelled(place: Place) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+
+
+def document_differences(document: ChangeReportDocument, recomputed: ChangeReportDocument) -> list[str]:
+    """The leaves of ``document`` that differ from the ``recomputed`` one by more than rounding."""
+    content = comparable(recomputed)
+    return list(differences(comparable(document), content, rounding_of(content)))
+
+
+def comparable(document: ChangeReportDocument) -> dict[str, Any]:
+    """What must come out the same; sentences and verdict have checks of their own, digest and tool facts may differ."""
+    content = document.model_dump(mode="json", by_alias=True)
+    for key in ("digest", "summary", "limits", "tool", "assessment"):
+        content.pop(key)
+    content["recheck"].pop("versions")
+    return content

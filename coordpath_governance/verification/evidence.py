@@ -26,14 +26,14 @@ Array = NDArray[np.float64]
 
 _INDICATOR_TOLERANCE = 1e-9
 _AGREEMENT = 1e-9
-"""Of its size: what two accounts of one number may differ by."""
+"""The part of its size by which two statements of one number may differ."""
 _SHARES = 1e-14
-"""Shares of classes add up to one, so that the smallest of them have no more digits than this leaves."""
+"""The rounding of shares of classes: they add up to one, so the smallest have fewer digits."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a report rests on, in the form that `compose` takes."""
+    """What the figures of a report follow from, in the form that `compose` takes."""
 
     champion: LinearModel | None
     candidate: LinearModel
@@ -42,7 +42,10 @@ class Evidence:
 
 
 def evidence_of(document: ChangeReportDocument) -> Evidence:
-    """Read the evidence in a report; a report that contradicts itself so far that it cannot be read is an error."""
+    """The evidence in a report.
+
+    Raises `ReportFormatError` if it cannot be read, or if parts of it contradict each other.
+    """
     try:
         champion = document.models.get("champion")
         old = None if champion is None else from_document(champion)
@@ -81,9 +84,9 @@ def _is_cost_of(pair: ModelPair, problem: PathProblem) -> bool:
 
 
 def _check_target(document: ChangeReportDocument) -> None:
-    """What is told of the target twice must agree: its mean, and where it is a class the standard deviation too.
+    """Raises `ReportFormatError` if the target's mean, or the standard deviation of classes, is stated in two ways.
 
-    With an exposure the observed mean is a rate, and the target's is not.
+    With an exposure the observed mean is a rate, and the target's mean is not, so the two are not compared.
     """
     rows, data = document.rows, document.data
     sides = [] if rows is None else [side for side in (rows.champion_metrics, rows.candidate_metrics) if side is not None]
@@ -92,7 +95,7 @@ def _check_target(document: ChangeReportDocument) -> None:
             continue
         mean, variance, rounding = side.observed, data.target_sd**2, 0.0
         if side.classes:
-            shares = np.array([each.observed for each in side.classes])
+            shares = np.array([balance.observed for balance in side.classes])
             positions = np.arange(len(shares))
             mean = float(positions @ shares)
             variance, rounding = float((positions - mean) ** 2 @ shares), _SHARES * len(shares) ** 2
@@ -131,7 +134,7 @@ def _second_moments(document: ChangeReportDocument, problem: PathProblem) -> tup
 
 
 def _scores(document: ChangeReportDocument) -> int:
-    """Coordinates that a column has: one a class where there are several."""
+    """The number of coordinates of a column: one per class where there are several, else one."""
     return len(document.glm.classes) if document.glm is not None and document.glm.link == "softmax" else 1
 
 

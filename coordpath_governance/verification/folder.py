@@ -1,6 +1,6 @@
-"""Recheck a folder of ours by itself: whether its files fit each other, and are what this program lays out from the report.
+"""Recheck the folder of a report by itself: whether its files fit each other, and its pages are laid out from the report.
 
-It asks nobody: who signed the attestations, and whether the ledger has these files, `ledger.files_on_record` says.
+Who signed the attestations, and whether the ledger has these files, `ledger.files_on_record` says.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from coordpath_governance._version import __version__
-from coordpath_governance.attestation.attest import ATTESTATION_FILE, VERDICT_FILE
-from coordpath_governance.attestation.decision import DECISION_ATTESTATION
+from coordpath_governance.attestation.attest import ATTESTATION_FILE, DECISION_ATTESTATION, VERDICT_FILE
 from coordpath_governance.canonical import read_json, sha256_hex
 from coordpath_governance.errors import NotFoundError, ReportFormatError, SignatureError, UsageError
 from coordpath_governance.rendering.change_report import ChangeReport, rendered_pages
 from coordpath_governance.reports.decision import DecisionDocument
 from coordpath_governance.reports.document import HTML_PAGE, MARKDOWN_PAGE, REPORT_FILE
-from coordpath_governance.verification.verify import Check
+from coordpath_governance.verification.result import Check
 
 __all__ = [
     "DECISION_FILE",
@@ -28,6 +27,7 @@ __all__ = [
     "VERDICT_FILES",
     "FolderChecks",
     "check_folder",
+    "foreign_files",
     "on_another_report",
     "read_folder",
 ]
@@ -70,6 +70,12 @@ def read_folder(folder: Path) -> dict[str, bytes]:
     return files
 
 
+def foreign_files(folder: Path) -> tuple[str, ...]:
+    """What to say of the files in a folder that are none of ours: people may take one for a page of the report."""
+    others = sorted(path.name for path in folder.iterdir() if path.name not in _NAMES or not path.is_file())
+    return (f"what is not ours in the folder: {', '.join(others)}",) if others else ()
+
+
 @dataclass(frozen=True)
 class FolderChecks:
     """What was rechecked and what was not. ``unchecked`` are parts of the folder, as a sentence names them."""
@@ -80,23 +86,24 @@ class FolderChecks:
 
 
 def check_folder(files: Mapping[str, bytes], report: ChangeReport) -> FolderChecks:
-    """What the files beside ``report``, by name, say of each other, and whether the pages are those that the report gives.
+    """Whether the ``files`` of a folder, by name, fit each other, and whether the pages are those that ``report`` gives.
 
-    Whoever can change a page can also write files that name it: they show what does not fit, never that something is right.
+    Whoever can change a page can also change the files that state its digest. So a fit proves nothing, and only mismatches
+    become checks.
     """
     checks: list[Check] = []
     open_points: list[str] = []
     unchecked: list[str] = []
     for name, read in ((VERDICT_FILE, _of_verdict), (ATTESTATION_FILE, _of_attestation)):
-        findings = tuple(_other(files, name, read)) if name in files else ()
+        findings = tuple(_digest_findings(files, name, read)) if name in files else ()
         checks += [Check(_LEVEL, f"the report's files are those of {name}", findings)] if findings else []
     open_points.append(_WHO if ATTESTATION_FILE in files else _NOT_ATTESTED)
     open_points += [_WHAT] if VERDICT_FILE in files else []
-    version, what = report.document.tool.version, "the pages are laid out from the report"
+    version, claim = report.document.tool.version, "the pages are laid out from the report"
     if version == __version__:
-        checks.append(Check(_LEVEL, what, tuple(_laid_out_otherwise(files, report))))
+        checks.append(Check(_LEVEL, claim, tuple(_laid_out_otherwise(files, report))))
     else:
-        open_points.append(f"whether {what}: the report names version {version}, this is {__version__}")
+        open_points.append(f"whether {claim}: the report names version {version}, this is {__version__}")
         unchecked += [PAGES] if {HTML_PAGE, MARKDOWN_PAGE} & set(files) else []
     unchecked += [VERDICT_FILES] if {VERDICT_FILE, ATTESTATION_FILE} & set(files) else []
     if {DECISION_FILE, *_DECISION_PAGES, DECISION_ATTESTATION} & set(files):
@@ -134,19 +141,19 @@ def _of_decision(files: Mapping[str, bytes], report: ChangeReport) -> Iterator[s
 
 
 def on_another_report(files: Mapping[str, bytes], report: str) -> tuple[str, ...]:
-    """What to say of a decision that can be read and is about another report than the one of this SHA-256.
+    """A sentence if the decision in ``files`` is about another report than the one with this SHA-256, else nothing.
 
-    That is how it is after a rejection: the next report on the change lies beside the record of the rejection.
+    After a rejection the next report on the change lies beside the record of that rejection.
     """
     about = DecisionDocument.from_bytes(files[DECISION_FILE]).digests.report
     if about in (None, report):
         return ()
-    other = f"{DECISION_FILE} is about another one on this change, SHA-256 {about[:12]}…"
-    return (f"what was decided about this report: {other}",)
+    point = f"{DECISION_FILE} is about another one on this change, SHA-256 {about[:12]}…"
+    return (f"what was decided about this report: {point}",)
 
 
-def _other(files: Mapping[str, bytes], name: str, read: Callable[[Any], Mapping[str, str]]) -> Iterator[str]:
-    """Files that are not the ones that ``name`` names by their digests."""
+def _digest_findings(files: Mapping[str, bytes], name: str, read: Callable[[Any], Mapping[str, str]]) -> Iterator[str]:
+    """The report's files whose digests are not those that the file ``name`` states."""
     try:
         named = read(read_json(files[name], name, SignatureError))
         missing = {REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE} - set(named)
@@ -171,7 +178,7 @@ def _of_verdict(document: Any) -> Mapping[str, str]:  # noqa: ANN401 - any JSON 
 def _of_attestation(envelope: Any) -> Mapping[str, str]:  # noqa: ANN401 - any JSON value
     """The digests that a statement names. Its signature is not looked at: there is no list of keys here."""
     statement = read_json(base64.b64decode(envelope["payload"], validate=True), "its statement", SignatureError)
-    return {each["name"]: each["digest"]["sha256"] for each in statement["subject"]}
+    return {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]}
 
 
 def _laid_out_otherwise(files: Mapping[str, bytes], report: ChangeReport) -> Iterator[str]:

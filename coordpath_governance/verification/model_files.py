@@ -16,14 +16,14 @@ from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.reports.document import ChangeReportDocument, VersionFacts
 from coordpath_governance.reports.version_parts import EnvironmentFacts, environments_of
 from coordpath_governance.verification.compare import differences
-from coordpath_governance.verification.verify import Check, Verification
+from coordpath_governance.verification.result import Check, Verification
 
 __all__ = ["Who", "check_model_files"]
 
 Who = Literal["champion", "candidate"]
 _OPTIONS: dict[Who, str] = {"candidate": "--model", "champion": "--champion-model"}
 _WORDS = ("source", "remarks", "library")
-"""What another version of a reader may put in other words; of the source the format is compared."""
+"""Facts that another version of a reader may word differently; of the source only the format is compared."""
 
 
 def check_model_files(result: Verification, document: ChangeReportDocument, who: Who, folder: Path) -> None:
@@ -44,8 +44,9 @@ def check_model_files(result: Verification, document: ChangeReportDocument, who:
     stated_model = document.models.get(who) or {}
     read = _read(folder, stated_model)
     if read is not None:
-        found = tuple(differences(_comparable(stated_model), _comparable(read), lambda _: 0.0, ("models", who)))
-        result.checks.append(Check("model", f"the report states the coefficients of the {who} that its files hold", found))
+        mismatches = tuple(differences(_comparable(stated_model), _comparable(read), lambda _: 0.0, ("models", who)))
+        claim = f"the report states the coefficients of the {who} that its files hold"
+        result.checks.append(Check("model", claim, mismatches))
     environment = None if document.environments is None else getattr(document.environments, who)
     if environment is not None:
         result.checks.append(_check_environment(who, environment, folder))
@@ -70,15 +71,15 @@ def _side(document: ChangeReportDocument, who: Who) -> VersionFacts | None:
 
 
 def _other_files(document: ChangeReportDocument, who: Who, digest: str, stated: str) -> str:
-    other: Who = "champion" if who == "candidate" else "candidate"
-    side = _side(document, other)
+    opposite: Who = "champion" if who == "candidate" else "candidate"
+    side = _side(document, opposite)
     if side is not None and side.digest == digest:
-        return f"these are the files of the {other}, not of the {who}; give them with {_OPTIONS[other]}"
+        return f"these are the files of the {opposite}, not of the {who}; give them with {_OPTIONS[opposite]}"
     return f"the report names {stated[:16]}…, these files have {digest[:16]}…"
 
 
 def _read(folder: Path, stated: dict[str, Any]) -> dict[str, Any] | None:
-    """What the files hold; None where nobody can read them here, or where only their author states coefficients."""
+    """The model in the files; None if nobody can read it here, or if only its author states the coefficients."""
     try:
         model = read_model(folder)
     except (UnsupportedModelError, ReaderPluginError):
@@ -88,13 +89,13 @@ def _read(folder: Path, stated: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _comparable(model: dict[str, Any]) -> dict[str, Any]:
-    """Plain JSON values of what follows from the model's files."""
+    """The facts of a model that follow from its files, as plain JSON values."""
     values = {key: value for key, value in json.loads(canonical_bytes(model)).items() if key not in _WORDS}
     return values | {"format": format_of(model.get("source"))}
 
 
 def _check_environment(who: Who, stated: EnvironmentFacts, folder: Path) -> Check:
-    """What the gate's check of the environment goes by; remarks and damage by their number, since their words may change."""
+    """Whether the environment files ask for what the report states; of remarks and damage only the number is compared."""
     both = environments_of(None, read_environment(folder))
     read = None if both is None else both.candidate
     parts = ("files", "python", "pins", "channels")

@@ -1,4 +1,4 @@
-"""Figures that only rows can tell, but that have to fit each other and the rest of the report all the same."""
+"""Contradictions among figures that only rows can tell: they must fit each other and the rest of the report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOLERANCE = 1e-9
 
 
 def contradictions(document: ChangeReportDocument) -> Iterator[str]:
-    """What is said of decisions, or of rows of a generalised linear model, and cannot all be true."""
+    """Contradictions in what the report says of decisions, and of rows of a generalised linear model."""
     glm, rows = document.glm, document.rows
     if rows is not None and rows.flips is not None:
         yield from _of_decisions(rows.flips, document)
@@ -36,23 +36,23 @@ def contradictions(document: ChangeReportDocument) -> Iterator[str]:
     sides = (("champion", rows.champion_metrics), ("candidate", rows.candidate_metrics))
     for who, side in sides:
         if side is not None:
-            yield from (f"rows.{who}_metrics.{what}" for what in _of_version(side, glm, document.data.rows))
+            yield from (f"rows.{who}_metrics.{problem}" for problem in _of_version(side, glm, document.data.rows))
     yield from class_contradictions(document.data, glm, rows)
     yield from _of_both(rows)
     yield from _of_shift(rows)
     if rows.flips is not None:
         yield from _of_flips(rows.flips, [step.feature for step in document.path.steps], several=glm.link == "softmax")
     for i, segment in enumerate(rows.segments):
-        yield from (f"rows.segments[{i}].{what}" for what in _of_segment(segment, document.data.rows))
+        yield from (f"rows.segments[{i}].{problem}" for problem in _of_segment(segment, document.data.rows))
 
 
 def _of_version(side: GlmRowMetrics, glm: GlmFacts, rows: int) -> Iterator[str]:
     several, classifies = glm.link == "softmax", bool(glm.classes)
-    if tuple(each.label for each in side.classes) != glm.classes:
+    if tuple(balance.label for balance in side.classes) != glm.classes:
         yield "classes: are not those of the models"
-    for what in ("observed", "expected"):
-        if classifies and not _equal(sum(getattr(each, what) for each in side.classes), 1.0):
-            yield f"classes: the {what} shares do not add up to 1"
+    for share in ("observed", "expected"):
+        if classifies and not _equal(sum(getattr(balance, share) for balance in side.classes), 1.0):
+            yield f"classes: the {share} shares do not add up to 1"
     if (side.auc is None) != (several or not classifies):
         yield "auc: is for two classes"
     if side.auc is not None and not _equal(side.gini, 2.0 * side.auc - 1.0):
@@ -61,23 +61,24 @@ def _of_version(side: GlmRowMetrics, glm: GlmFacts, rows: int) -> Iterator[str]:
         yield "gini: is beyond 1"
     if several:
         return
-    if sum(each.rows for each in side.calibration) != (rows if rows >= MIN_COUNT else 0):
+    if sum(tenth.rows for tenth in side.calibration) != (rows if rows >= MIN_COUNT else 0):
         yield "calibration: its rows are not those of the data"
-    shown = [side.expected, side.observed, *(value for each in side.calibration for value in (each.expected, each.observed))]
-    if not all(value is not None and 0.0 <= value <= (1.0 + _TOLERANCE if classifies else value) for value in shown):
+    tenths = [value for tenth in side.calibration for value in (tenth.expected, tenth.observed)]
+    means = [side.expected, side.observed, *tenths]
+    if not all(value is not None and 0.0 <= value <= (1.0 + _TOLERANCE if classifies else value) for value in means):
         yield "calibration: has a mean that such models cannot have"
-    order = [each.expected for each in side.calibration]
+    order = [tenth.expected for tenth in side.calibration]
     if order != sorted(order):
         yield "calibration: is not in the order of the predictions"
 
 
 def _of_both(rows: RowEvidence) -> Iterator[str]:
     """The target is the same for both versions."""
-    one, other = rows.champion_metrics, rows.candidate_metrics
-    if one is None or other is None:
+    champion, candidate = rows.champion_metrics, rows.candidate_metrics
+    if champion is None or candidate is None:
         return
-    shares = zip(one.classes, other.classes, strict=False)
-    if one.observed != other.observed or not all(_equal(a.observed, b.observed) for a, b in shares):
+    shares = zip(champion.classes, candidate.classes, strict=False)
+    if champion.observed != candidate.observed or not all(_equal(a.observed, b.observed) for a, b in shares):
         yield "rows.candidate_metrics.observed: is not what was observed of the champion"
 
 
@@ -90,7 +91,7 @@ def _of_shift(rows: RowEvidence) -> Iterator[str]:
 
 
 def _of_flips(flips: Flips, steps: Sequence[str], *, several: bool) -> Iterator[str]:
-    """One entry a step, and one more where the threshold moves; what goes up and down on the way is what does in all."""
+    """There is one entry per step, and one more if the threshold moves; the steps' flips add up to the total."""
     moved = [] if flips.champion_threshold is None else [THRESHOLD_STEP]
     if [step.feature for step in flips.steps] != [*steps, *moved]:
         yield "rows.flips.steps: are not the steps of the path"
@@ -103,11 +104,11 @@ def _of_flips(flips: Flips, steps: Sequence[str], *, several: bool) -> Iterator[
 
 
 def _of_decisions(flips: Flips, document: ChangeReportDocument) -> Iterator[str]:
-    """Counts of rows, and the shares that both versions decide alike; every edition but the first has them."""
+    """The counts of rows, and the shares that each version decides for, which every edition but the first has."""
     counts, shares = (flips.rows_up, flips.rows_down), (flips.champion_yes, flips.candidate_yes)
     is_counted = document.edition is not None
     has_shares = is_counted and flips.threshold is not None
-    if {each is not None for each in counts} != {is_counted} or {each is not None for each in shares} != {has_shares}:
+    if {n is not None for n in counts} != {is_counted} or {share is not None for share in shares} != {has_shares}:
         yield "rows.flips: are not as reports of this edition count them"
         return
     if flips.rows_up is None or flips.rows_down is None:
@@ -132,12 +133,12 @@ def _of_segment(segment: SegmentImpact, rows: int) -> Iterator[str]:
         yield "rows: are more than those of the data"
 
 
-def _equal(one: float | None, other: float) -> bool:
-    return one is not None and abs(one - other) <= _TOLERANCE * max(1.0, abs(other))
+def _equal(value: float | None, expected: float) -> bool:
+    return value is not None and abs(value - expected) <= _TOLERANCE * max(1.0, abs(expected))
 
 
 def class_contradictions(data: DataFacts, glm: GlmFacts, rows: RowEvidence) -> Iterator[str]:
-    """What is said of several classes; of other models nothing of the kind may be said."""
+    """Contradictions in figures of several classes, which reports on other models may not have."""
     several = glm.link == "softmax"
     sides = (
         ("champion", rows.champion_metrics, rows.champion_mae),
@@ -145,72 +146,78 @@ def class_contradictions(data: DataFacts, glm: GlmFacts, rows: RowEvidence) -> I
     )
     for who, side, mae in sides:
         if side is not None:
-            found = _of_several(side, mae, data) if several else _of_others(side)
-            yield from (f"rows.{who}_metrics.{what}" for what in found)
+            problems = _of_several(side, mae, data) if several else _of_others(side)
+            yield from (f"rows.{who}_metrics.{problem}" for problem in problems)
     if rows.flips is not None:
-        found = _of_class_flips(rows.flips, glm.classes if several else ())
-        yield from (f"rows.flips.classes{what}" for what in found)
+        problems = _of_class_flips(rows.flips, glm.classes if several else ())
+        yield from (f"rows.flips.classes{problem}" for problem in problems)
         yield from _of_accuracy(rows, rows.flips)
 
 
 def _of_others(side: GlmRowMetrics) -> Iterator[str]:
     if side.accuracy is not None:
         yield "accuracy: is for several classes"
-    if any(each.auc is not None or each.calibration for each in side.classes):
+    if any(balance.auc is not None or balance.calibration for balance in side.classes):
         yield "classes: only of several has each its own AUC and calibration"
 
 
 def _of_several(side: GlmRowMetrics, mae: float, data: DataFacts) -> Iterator[str]:
-    """A row is decided right if its class has more than half of the probability, and wrong if it has less than its part."""
+    """Contradictions in the figures of ``side``, whose mean absolute error is ``mae``.
+
+    A row is decided rightly if its class has more than half of the probability, and wrongly if it has less than 1/k of k
+    classes. So the accuracy lies between 1 − 2·mae and k·(1 − mae).
+    """
     count = len(side.classes)
     if side.accuracy is None:
         yield "accuracy: is missing"
     elif not 1.0 - 2.0 * mae - _TOLERANCE <= side.accuracy <= count * (1.0 - mae) + _TOLERANCE:
         yield "accuracy: cannot be, with that absolute error"
-    for i, each in enumerate(side.classes):
+    for i, balance in enumerate(side.classes):
         if count > MOST_CLASSES:
-            if each.auc is not None or each.calibration:
+            if balance.auc is not None or balance.calibration:
                 yield f"classes[{i}]: more than {MOST_CLASSES} are not measured one by one"
         else:
-            yield from (f"classes[{i}].{what}" for what in _of_class(each, data))
+            yield from (f"classes[{i}].{problem}" for problem in _of_class(balance, data))
 
 
-def _of_class(each: ClassBalance, data: DataFacts) -> Iterator[str]:
-    if (each.auc is not None) != (0.0 < each.observed < 1.0):
+def _of_class(balance: ClassBalance, data: DataFacts) -> Iterator[str]:
+    if (balance.auc is not None) != (0.0 < balance.observed < 1.0):
         yield "auc: is for classes that some rows have, and others do not"
-    bins, rows = each.calibration, data.rows if data.rows >= MIN_COUNT else 0
-    if sum(one.rows for one in bins) != rows or any(one.rows < MIN_COUNT for one in bins):
+    bins, rows = balance.calibration, data.rows if data.rows >= MIN_COUNT else 0
+    if sum(tenth.rows for tenth in bins) != rows or any(tenth.rows < MIN_COUNT for tenth in bins):
         yield "calibration: its rows are not those of the data"
         return
-    for what in ("expected", "observed"):
-        means = [getattr(one, what) for one in bins]
+    for mean_of in ("expected", "observed"):
+        means = [getattr(tenth, mean_of) for tenth in bins]
         if any(not -_TOLERANCE <= mean <= 1.0 + _TOLERANCE for mean in means):
-            yield f"calibration: has a share {what} that no class can have"
-        if bins and not _is_mean(getattr(each, what), means, [one.rows for one in bins], weighted=data.weight is not None):
-            yield f"calibration: does not add up to what was {what} in all"
-    order = [one.expected for one in bins]
-    if any(one > other + _TOLERANCE for one, other in pairwise(order)):
+            yield f"calibration: has a share {mean_of} that no class can have"
+        if bins and not _is_mean(
+            getattr(balance, mean_of), means, [tenth.rows for tenth in bins], weighted=data.weight is not None
+        ):
+            yield f"calibration: does not add up to what was {mean_of} in all"
+    order = [tenth.expected for tenth in bins]
+    if any(lower > higher + _TOLERANCE for lower, higher in pairwise(order)):
         yield "calibration: is not in the order of the predictions"
 
 
 def _is_mean(whole: float, means: Sequence[float], rows: Sequence[int], *, weighted: bool) -> bool:
-    """Whether parts of these sizes make up the whole; with weights it is somewhere between them."""
+    """Whether ``whole`` is the mean of ``means`` over so many ``rows`` each; with weights, whether it lies between them."""
     if weighted:
         return min(means) - _TOLERANCE <= whole <= max(means) + _TOLERANCE
     return abs(sum(mean * n for mean, n in zip(means, rows, strict=True)) / sum(rows) - whole) <= _TOLERANCE
 
 
 def _of_class_flips(flips: Flips, classes: Sequence[str]) -> Iterator[str]:
-    """Each of them once, in the order of the classes; together they are all that flip."""
+    """Each change of class is listed once, in the order of the classes; together they are all decisions that flip."""
     position = {label: i for i, label in enumerate(classes)}
-    if any(label not in position for each in flips.classes for label in (each.before, each.after)):
+    if any(label not in position for flip in flips.classes for label in (flip.before, flip.after)):
         yield ": are not those of the models" if classes else ": are for several classes"
         return
-    places = [(position[each.before], position[each.after]) for each in flips.classes]
+    places = [(position[flip.before], position[flip.after]) for flip in flips.classes]
     if places != sorted(set(places)) or any(before == after for before, after in places):
         yield ": are not changes from one class to another, each once and in order"
-    told, most = sum(each.flips for each in flips.classes), len(places) == MOST_CLASS_FLIPS
-    if classes and (told > flips.up + _TOLERANCE or (not most and told < flips.up - _TOLERANCE)):
+    total, is_cut = sum(flip.flips for flip in flips.classes), len(places) == MOST_CLASS_FLIPS
+    if classes and (total > flips.up + _TOLERANCE or (not is_cut and total < flips.up - _TOLERANCE)):
         yield ": do not add up to the decisions that flip"
 
 

@@ -18,7 +18,7 @@ from skops import io as skops_io
 from coordpath_governance.errors import ModelReadError
 from coordpath_governance.models import fold_stored
 from coordpath_governance.models.archive import read_archive_bytes
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 from coordpath_governance.models.statsmodels_folding import fold_result
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "golden" / "pickles"))

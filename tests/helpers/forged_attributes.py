@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from coordpath_governance.errors import ModelReadError
 from coordpath_governance.models import LinearModel, fold_stored
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 from helpers.bent_models import score, taken_back
 
 _WORDS = (

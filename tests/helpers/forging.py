@@ -5,7 +5,7 @@ import json
 
 from coordpath_governance.errors import ReportFormatError
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import document_digest
+from coordpath_governance.reports.document import document_digest
 from coordpath_governance.verification.verify import verify_report
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from coordpath_governance.reports.document import Counts, DataFacts, PathFacts
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact
-from coordpath_governance.reports.words import summarise
+from coordpath_governance.reports.summary import summarise
 from helpers import samples
 from helpers.sample_glm import CREDIT, FREQUENCY, ROUTING, ROWS, GlmEvidence, Story
 
@@ -206,8 +206,7 @@ def build_glm(story: Story) -> dict[str, Any]:
     made["impact"] |= {"shift": shift(evidence), "segments": segments(evidence, bool(story.classes))}
     made["impact"]["flips"] = flips(evidence, order) if story.classes else None
     parts = (DataFacts, Counts, PathFacts, Impact, GlmFacts)
-    read = [
-        part.model_validate(made[key]) for part, key in zip(parts, ("data", "counts", "path", "impact", "glm"), strict=True)
-    ]
-    made["summary"] = summarise(("v3", "v4"), *read).model_dump()
+    keys = ("data", "counts", "path", "impact", "glm")
+    figures = {key: part.model_validate(made[key]) for part, key in zip(parts, keys, strict=True)}
+    made["summary"] = summarise(("v3", "v4"), **figures).model_dump()
     return made

@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 
 from coordpath_governance.errors import FilesGoneError
+from coordpath_governance.governance.decision_files import recorded_decisions
 from coordpath_governance.ledger.events import KeyAdded, KeyFacts, PolicyAdopted, Registration
 from coordpath_governance.ledger.kept_models import kept_models
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.formats import recalled_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, RawCoefficient
-from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.judge import assess
 from coordpath_governance.policy.load import policy_bytes, policy_sha256, read_policy
 from coordpath_governance.reference.sources import TableSource
 from coordpath_governance.rendering.change_report import ChangeReport
@@ -192,29 +193,38 @@ class World:
 
     def report(self, version, champion=None, name=NAME, sources=(FILES, FILES)):
         document, policy = plain_document(name, champion, version, sources), self.adopted.policy
-        word = gate_word(self.ledger, document, policy, name, "champion", version)
+        word = gate_word(self.ledger, document, policy, name=name, alias="champion", version=version)
         report = ChangeReport(assess(document, policy, word))
         self.registry.files[name, champion, version] = record_report(self.ledger, report)
         return report
 
     def ask(self, version, alias="champion"):
-        return ask_gate(self.ledger, self.registry, self.adopted, NAME, alias, version)
+        return ask_gate(self.ledger, self.registry, self.adopted, name=NAME, alias=alias, version=version)
 
     def approve(self, version, key=None, days=None, comment="fine"):
         readiness = self.ask(version).readiness
-        return approve(self.ledger, readiness, self.adopted.policy, key or self.bob, comment, days)
+        return approve(self.ledger, readiness, self.adopted.policy, key or self.bob, comment=comment, days=days)
 
     def reject(self, version, key=None, comment="no"):
         return reject(self.ledger, self.ask(version).readiness.binding, key or self.bob, comment)
 
     def waive(self, version, rule, key, reason="known", days=None):
-        return waive(self.ledger, self.ask(version).readiness, self.adopted.policy, key, rule, reason, days)
+        return waive(self.ledger, self.ask(version).readiness, self.adopted.policy, key, rule=rule, reason=reason, days=days)
 
     def declare(self, version, key=None, stated=None, files=None):
         """Vouch for what `model` says of a version, or of another that is ``stated``."""
         content = declared_bytes(model(stated or version))
         policy = self.adopted.policy
-        return declare(self.ledger, policy, key or self.bob, NAME, version, files or digest(version), content, "compared")
+        return declare(
+            self.ledger,
+            policy,
+            key or self.bob,
+            name=NAME,
+            version=version,
+            digest=files or digest(version),
+            content=content,
+            reason="compared",
+        )
 
     def promote(self, version, alias="champion", actor=None, name=NAME):
         self.guard.set_alias(self.registry, name, alias, version, actor or Actor())
@@ -242,6 +252,11 @@ class World:
 
     def events(self, name=NAME):
         return [entry.event for entry in self.ledger.entries(name)]
+
+
+def newest_decision(ledger, name, version):
+    """The newest recorded decision about a version, and its files by name; None if there is none."""
+    return next(recorded_decisions(ledger, name, version), None)
 
 
 @pytest.fixture

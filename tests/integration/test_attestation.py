@@ -33,7 +33,7 @@ def attested(store, tmp_path):
     name = store.register(f"attested {uuid.uuid4().hex}", store.first, store.second)
     champion, candidate = (point_at(store.client, name, version) for version in "12")
     reference = ReferenceData(open_source(store.rows.csv), "price", role="holdout")
-    report = report_on_versions(store.client, champion, candidate, reference, ChangeFacts(), settings_for())
+    report = report_on_versions(store.client, champion, candidate, reference, facts=ChangeFacts(), settings=settings_for())
     files = {
         "change_report.json": report.to_bytes(),
         "change_report.html": report.to_html().encode(),

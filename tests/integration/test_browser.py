@@ -224,7 +224,7 @@ def assessed(tmp_path_factory):
     import pandas as pd
 
     from coordpath_governance.models.linear_model import LinearModel, NumericTerm, Provenance
-    from coordpath_governance.policy.assess import assess
+    from coordpath_governance.policy.judge import assess
     from coordpath_governance.policy.load import read_policy
     from coordpath_governance.rendering.change_report import ChangeReport
 

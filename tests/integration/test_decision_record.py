@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from helpers.office import Office
 
-from coordpath_governance.attestation.decision import DECISION_ATTESTATION
+from coordpath_governance.attestation.attest import DECISION_ATTESTATION
 from coordpath_governance.models import model_digest
-from coordpath_governance.registry.beside import folder_name
+from coordpath_governance.registry.attachments import folder_name
 
 FILES = {"decision.json", "decision.html", "decision.md", DECISION_ATTESTATION}
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert) | **b** \u202e"

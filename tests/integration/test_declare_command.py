@@ -269,7 +269,7 @@ def test_a_copy_that_cannot_be_written_is_told_and_written_next_time(office, sto
         raise AttachError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(declared_module, "write_beside", fail)
+        patch.setattr(declared_module, "write_attachments", fail)
         done = declare(office, "--coefficients", coefficients)
     assert done.code == 4
     assert "is entry 7 of the ledger and counts, but it could not be laid beside the version: the disk is full" in done.plain

@@ -261,14 +261,14 @@ def test_a_model_that_is_not_there_is_told_with_the_store(store, coordpath):
     ],
 )
 def test_a_store_is_shown_without_its_password(uri, shown):
-    from coordpath_governance.registry.stores import shown_store
+    from coordpath_governance.registry.connection import shown_store
 
     assert shown_store(uri) == shown
 
 
 def test_a_database_server_without_tables_of_mlflows(postgresql):
     from coordpath_governance.errors import RegistryMissingError
-    from coordpath_governance.registry.stores import check_store
+    from coordpath_governance.registry.connection import check_store
 
     url = postgresql.fresh()
     with pytest.raises(RegistryMissingError, match="it has no tables of MLflow's"):

@@ -258,7 +258,7 @@ def test_under_a_policy_that_pins_the_exposure(kind, pinned, rules, store, logge
 
 def test_a_report_with_another_exposure_than_pinned_fails(data, registered):
     """Whoever makes a report by hand and hands it in does not get round the pinned exposure."""
-    from coordpath_governance.policy.assess import assess
+    from coordpath_governance.policy.judge import assess
     from coordpath_governance.policy.load import read_policy
 
     name = registered("poisson")

@@ -418,7 +418,7 @@ def test_two_promotions_at_once(running):
     assert sorted(codes) == [0, 1], said
     winner = codes.index(0)
     assert running.alias() == ("2", "3")[winner]
-    assert b"stands under 'champion' now" in said[1 - winner][1]
+    assert b"has the alias 'champion' now" in said[1 - winner][1]
     assert running.run("audit", "verify").code == 0
 
 

@@ -136,7 +136,7 @@ class Guarded:
         return [str(each.version) for each in self.store.client.search_model_versions(f"name = '{name}'")]
 
     def ask(self, name):
-        return ask_gate(self.ledger, self.inner(), policy_for(self.ledger, name), name, "champion", "1")
+        return ask_gate(self.ledger, self.inner(), policy_for(self.ledger, name), name=name, alias="champion", version="1")
 
     def newest(self, name, event):
         return next(entry for entry in reversed(self.ledger.entries(name)) if entry.event == event)
@@ -250,7 +250,7 @@ def test_the_author_in_other_capitals_does_not_approve_another_person_does_and_w
     assert asked.readiness.missing == ("1 approval by owner",)
 
     with pytest.raises(RefusedError, match=f"{AUTHOR_SHOUTED} registered this version; somebody else"):
-        approve(guarded.ledger, asked.readiness, policy, guarded.keys[AUTHOR_SHOUTED], "fine", None)
+        approve(guarded.ledger, asked.readiness, policy, guarded.keys[AUTHOR_SHOUTED], comment="fine", days=None)
     tomorrow = (moment(guarded.ledger.now()) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     by_hand = Approval(binding=asked.readiness.binding, comment="", nonce="0" * 32, expires=tomorrow)
     guarded.ledger.append("approval", by_hand, guarded.keys[AUTHOR_SHOUTED], model=name)
@@ -260,7 +260,7 @@ def test_the_author_in_other_capitals_does_not_approve_another_person_does_and_w
     assert f"{AUTHOR_SHOUTED} registered the version and cannot approve it" in refused.json()["message"]
     assert guarded.inner().aliases(name) == {}
 
-    counted = approve(guarded.ledger, asked.readiness, policy, guarded.keys[COLLEAGUE], "fine", None)
+    counted = approve(guarded.ledger, asked.readiness, policy, guarded.keys[COLLEAGUE], comment="fine", days=None)
     promoted = guarded.promote(name, RELEASER)
     assert promoted.status_code == 200, promoted.text
     assert guarded.inner().aliases(name) == {"champion": "1"}

@@ -123,7 +123,7 @@ def test_every_command_does_its_work_against_a_guarded_server(shell):
     assert "the registry let it" in answered["reason"]
     assert str(store.client.get_model_version_by_alias(name, "champion").version) == "1"
 
-    explained = f"The report on version 2 of '{name}' explains the change from nothing, but version 1 stands"
+    explained = f"The report on version 2 of '{name}' explains the change from nothing, but version 1 has the alias"
     assert explained in store.description(name, "2")
 
     assert "version 2 has its report now" in shell("sweep").plain

@@ -73,7 +73,7 @@ class Guarded:
         """A guarded model with versions 1 and 2 whose champion, version 1, was taken under guard as it stood."""
         name = self.store.two_versions(name or f"guarded {uuid.uuid4().hex}")
         self.inner().set_alias(name, "champion", "1")
-        adopt_standing(self.ledger, self.inner(), name, "champion", self.keys["admin"], "as it was")
+        adopt_standing(self.ledger, self.inner(), name, "champion", self.keys["admin"], reason="as it was")
         return name
 
     def free(self):
@@ -279,8 +279,8 @@ def test_what_passes_the_gate_is_promoted_by_a_plain_client(guarded, coordpath, 
         said = refused(guarded.client.set_registered_model_alias, name, "champion", "2")
         assert "coordpath review" in said
         adopted = policy_for(guarded.ledger, name)
-        readiness = ask_gate(guarded.ledger, guarded.inner(), adopted, name, "champion", "2").readiness
-        approve(guarded.ledger, readiness, adopted.policy, guarded.keys[owner], "fine", None)
+        readiness = ask_gate(guarded.ledger, guarded.inner(), adopted, name=name, alias="champion", version="2").readiness
+        approve(guarded.ledger, readiness, adopted.policy, guarded.keys[owner], comment="fine", days=None)
     guarded.client.set_registered_model_alias(name, "champion", "2")
     assert guarded.stands(name) == "2"
     assert guarded.events(name)[-3:] == ["intent", "promotion", "decision record"]

@@ -2,7 +2,6 @@
 
 import functools
 import shutil
-import sys
 import types
 from dataclasses import dataclass, field
 
@@ -274,8 +273,7 @@ class Script:
 @pytest.fixture
 def yes(monkeypatch):
     guard = Yes()
-    module = types.SimpleNamespace(open_guard=lambda uri: guard)
-    monkeypatch.setitem(sys.modules, "coordpath_governance.guarded.open_guard", module)
+    monkeypatch.setattr("coordpath_governance.guarded.lazy_guard.open_guard", lambda uri: guard)
     return guard
 
 

@@ -11,7 +11,7 @@ from helpers.mlflow_store import use
 from helpers.office import Office
 
 from coordpath_governance.errors import RegistryError
-from coordpath_governance.registry.stores import check_answers
+from coordpath_governance.registry.connection import check_answers
 
 PATIENCE = 20.0
 NAME = ("a model", "1")

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 from helpers.office import Office
 
-from coordpath_governance.registry.beside import folder_name
+from coordpath_governance.registry.attachments import folder_name
 
 HTML = "change_report.html"
 
@@ -152,7 +152,7 @@ def test_a_store_that_cannot_be_reached_is_unknown_not_fine(office, monkeypatch)
         raise RegistryError("the artifact store does not answer")
 
     office.approve("2", "Bob", "Cleo")
-    monkeypatch.setattr(client_registry, "present_beside", unreachable)
+    monkeypatch.setattr(client_registry, "present_attachments", unreachable)
     gate = office.run("gate", office.name, "2")
     assert "NOT KNOWN" in gate.plain
     swept = office.run("sweep")
@@ -181,7 +181,7 @@ def test_a_decision_that_nobody_took_is_named_by_the_sweep_until_it_is_removed(o
     page = office.folder_of("2", "v1-to-v2") / "decision.html"
     page.write_bytes(b"<h1>Approved by everybody</h1>")
     said = (
-        f"changed {office.name}: beside version 2 lie files of a decision that is not on record (decision.html); "
+        f"changed {office.name}: version 2 has attached files of a decision that is not on record (decision.html); "
         "find out who put them there, and remove them"
     )
     for _ in range(2):

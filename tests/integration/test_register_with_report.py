@@ -124,7 +124,7 @@ def test_registering_never_fails_because_the_report_does(store, name, options, s
 
 
 def test_a_fault_of_ours_does_not_fail_it_either(store, name, monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise ZeroDivisionError
 
     monkeypatch.setattr("coordpath_governance.governance.register.report_on_versions", broken)

@@ -345,24 +345,24 @@ def test_a_server_that_fails_while_attaching_leaves_no_half_report_that_looks_wh
     sides = [point_at(remote.client, versions.name, version) for version in "12"]
     reference = ReferenceData(open_source(remote.rows.csv), "price")
     reports = [
-        report_on_versions(remote.client, *sides, reference, ChangeFacts(reason=why), settings_for())
+        report_on_versions(remote.client, *sides, reference, facts=ChangeFacts(reason=why), settings=settings_for())
         for why in ("one", "two")
     ]
-    attach(through(remote), *sides, reports[0], NOW)
+    attach(through(remote), *sides, reports[0], now=NOW)
     for number in itertools.count(1):
         new = reports[number % 2]
         proxy.requests.clear()
         proxy.plan = failing_from(number)
         client = through(proxy)
         try:
-            attach(client, *sides, new, NOW)
+            attach(client, *sides, new, now=NOW)
         except AttachError:
             pass
         else:
             break
         if COMPLETE in versions.tags():
             assert versions.check_whole() in [report.to_bytes() for report in reports]
-        attach(through(remote), *sides, new, NOW)
+        attach(through(remote), *sides, new, now=NOW)
         assert versions.check_whole() == new.to_bytes(), number
     assert len(proxy.requests) < number
     assert versions.check_whole() == new.to_bytes()

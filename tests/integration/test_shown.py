@@ -2,12 +2,15 @@
 
 import re
 from functools import cache
+from pathlib import Path
+from urllib.parse import unquote
 
 import mlflow
 import pytest
 from helpers.office import Office
 
 from coordpath_governance.governance.shown import BEGIN, END
+from coordpath_governance.registry.attachments import folder_between
 
 
 @cache
@@ -21,6 +24,12 @@ def office(store, coordpath, tmp_path):
     store.register(made.name, store.first, store.second, _third(store))
     made.adopt_policy()
     return made
+
+
+def beside(office, version):
+    """The folder of a version's files in the artifact store."""
+    source = office.store.client.get_model_version(office.name, version).source.removeprefix("models:/")
+    return Path(unquote(office.store.client.get_logged_model(source).artifact_location.removeprefix("file://")))
 
 
 def shown(office, version):
@@ -108,6 +117,45 @@ def test_the_sweep_puts_right_what_somebody_wrote_and_keeps_a_persons_text(offic
     assert (shown(office, "1"), shown(office, "2")) == before
     assert client.get_model_version(name, "2").description == description + "\n\nMine, after."
     assert len(office.ledger.entries()) == entries
+
+
+def test_tags_that_lead_to_another_report_are_put_right(office):
+    """Whoever may edit a version could lead its reviewers to a page of their own: the next decision or sweep leads back."""
+    office.champion()
+    name, client = office.name, office.store.client
+    assert office.run("report", name, "--candidate", "2").code == 0
+    before = {version: office.store.tags(name, version) for version in (1, 2)}
+    forged = {
+        "coordpath.report_path": "coordpath/mine",
+        "coordpath.champion_version": "7",
+        "coordpath.status": "bounded",
+        "coordpath.steps": "1",
+        "coordpath.subject": "another/7@sha256:0",
+        "coordpath.report_sha256": "0" * 64,
+    }
+
+    def forge(version):
+        for key, value in forged.items():
+            client.set_model_version_tag(name, version, key, value)
+
+    for version in ("1", "2"):
+        forge(version)
+    assert office.run("sweep").code == 0
+    assert {version: office.store.tags(name, version) for version in (1, 2)} == before
+    forge("2")
+    office.approve("2", "Bob", "Cleo")
+    assert {key: office.store.tags(name, 2)[key] for key in forged} == {key: before[2][key] for key in forged}
+
+
+def test_tags_do_not_name_a_report_that_is_not_whole(office):
+    """The digest in the tags says that the report beside the version is whole."""
+    office.champion()
+    name, client = office.name, office.store.client
+    assert office.run("report", name, "--candidate", "2").code == 0
+    (beside(office, "2") / folder_between(name, "1", "2") / "change_report.html").unlink()
+    client.set_model_version_tag(name, "2", "coordpath.report_sha256", "being replaced")
+    assert office.run("sweep").code == 1
+    assert office.store.tags(name, 2)["coordpath.report_sha256"] == "being replaced"
 
 
 def test_waiving_and_adopting_are_shown(office):

@@ -1,4 +1,4 @@
-"""`coordpath sweep`: what lacks a report gets one, and what went round the guard is found."""
+"""`coordpath sweep`: what lacks a report gets one, and what bypassed the guard is found."""
 
 import json
 import uuid

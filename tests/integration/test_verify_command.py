@@ -15,7 +15,7 @@ import coordpath_governance as cg
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.models.manifest import model_digest
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import document_digest
+from coordpath_governance.reports.document import document_digest
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "governance-0.1"
 LEDGER, ANCHOR, DATA = GOLDEN / "ledger.jsonl", GOLDEN / "anchor.json", GOLDEN / "price.csv"
@@ -124,6 +124,16 @@ def test_the_pages_of_an_older_ledger_are_those_that_its_service_signed(coordpat
     assert (done.code, done.out.splitlines()[-1].endswith("; the pages were not checked")) == (0, True), done.out
 
 
+def test_files_that_are_not_ours_are_named(coordpath, price, tmp_path):
+    """A page of somebody else's beside ours, with a name that people take for it."""
+    folder = shutil.copytree(price["4"][1].parent, tmp_path / "folder")
+    (folder / "Change_Report.html").write_bytes(b"<h1>Nothing changed.</h1>")
+    (folder / "decision.html").mkdir()
+    done = coordpath("verify", folder, "--ledger", LEDGER)
+    assert done.code == 0, done.out
+    assert "not rechecked: what is not ours in the folder: Change_Report.html, decision.html" in done.plain
+
+
 def test_other_files_are_a_mismatch(coordpath, price, tmp_path):
     files, report = price["4"]
     other = coordpath("verify", report, "--model", price["5"][0])
@@ -229,6 +239,8 @@ def test_wrong_use(coordpath, price, tmp_path):
     files, report = price["2"]
     done = coordpath("verify", report, "--model", tmp_path / "none")
     assert (done.code, "there is no model at" in done.plain) == (2, True)
+    done = coordpath("verify", report, "--model", "")
+    assert (done.code, "an empty name is no model" in done.plain) == (2, True)
     done = coordpath("verify", report, "--anchor", ANCHOR)
     assert (done.code, "--anchor is for --ledger" in done.plain) == (2, True)
     frame = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) % 7})

@@ -60,12 +60,13 @@ _FIRST = "a first order"
 class _Run:
     """The best chain and the best bound so far; with a deadline the first bound comes before anything that takes time.
 
-    ``refined``: the work of the refinement with whose bounds was searched last.
+    ``complete``: whether the last search left no chain unexamined. ``refined``: the work of the refinement whose bounds it
+    used.
     """
 
     def __init__(self, task: ChainTask, aim: float) -> None:
         self.task = task
-        self.proved = False
+        self.complete = False
         self.spent = 0
         self.refined = 0
         self.bound = 0.0
@@ -86,6 +87,11 @@ class _Run:
             plain = self.task.evaluate(forward_order(self.task.function))
             self.task.report(_FIRST, plain, min(self.bound, plain))
         return first_polish(self.task)
+
+    @property
+    def proved(self) -> bool:
+        """Whether no better chain is left: none was left unexamined, or the bound meets the best."""
+        return self.complete or self.bound >= self.best - self.task.rounding
 
     def improve(self, turn: int = 0) -> None:
         """Start again from a beam, and shuffle the incumbent, unless it was given."""
@@ -136,7 +142,7 @@ class _Run:
             self.best = min(self.best, self.task.evaluate(self.incumbent))
         self.bound = max(self.bound, searched.bound)
         self.spent += searched.work
-        self.proved = searched.complete
+        self.complete = searched.complete
 
     def candidates(self) -> list[int]:
         """Units that may be among the first n of a better chain."""
@@ -198,10 +204,11 @@ class Levels:
         """Attempts at more and more of what is open, until the chain is proved or the deadline has come."""
         capacity, parts = _CAPACITY, iter(_PARTS)
         while not (run.proved or run.task.expired()):
-            self._attempt(run, _MOST_WORK, capacity, next(parts, 1.0))
-            capacity = min(2 * capacity, _MOST_CAPACITY)
-            if capacity >= _MOST_CAPACITY:
+            part = next(parts, 1.0)
+            self._attempt(run, _MOST_WORK, capacity, part)
+            if capacity >= _MOST_CAPACITY and part >= 1.0 and not run.proved:
                 run.improve_until_late()
+            capacity = min(2 * capacity, _MOST_CAPACITY)
 
     def _attempt(self, run: _Run, work: int, capacity: int, part: float = 1.0, *, refine: bool = True) -> None:
         """Refine bounds with up to so much work, and search with as much, until so much of what is open is proved.

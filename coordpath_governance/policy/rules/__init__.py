@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coordpath_governance.policy.rules.base import Rule, Seen
+from coordpath_governance.policy.rules.base import JudgedChange, Rule
 from coordpath_governance.policy.rules.change import (
     DecisionFlips,
     FinalCostIncrease,
@@ -24,7 +24,7 @@ from coordpath_governance.policy.rules.coefficients import (
 )
 from coordpath_governance.policy.rules.gate import ChangeSinceValidation, ReportAge
 
-__all__ = ["RULES", "Rule", "Seen"]
+__all__ = ["RULES", "JudgedChange", "Rule"]
 
 RULES: dict[str, type[Rule]] = {
     "final_cost_increase": FinalCostIncrease,

@@ -1,4 +1,4 @@
-"""A rule: its own checked parameters, and one method that looks at a report and at what only the gate knows."""
+"""What a rule is: its own checked parameters, and a method that compares a change with them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from coordpath_governance.reports.document import ChangeReportDocument, RuleFact
 __all__ = [
     "Amount",
     "GateFacts",
+    "JudgedChange",
     "Limit",
     "LimitRule",
     "Most",
     "Name",
     "PageState",
     "Rule",
-    "Seen",
     "at_most",
     "days_between",
 ]
@@ -38,12 +38,15 @@ Name = Annotated[str, Field(min_length=1, max_length=500)]
 
 @dataclass(frozen=True)
 class GateFacts:
-    """``since_validation``: promoted changes since the last full validation, oldest first; ``validated_at`` None: never.
+    """What only the gate knows: the time, the ledger and the files in the registry. Times are ISO 8601 with their zone.
 
-    ``vouched``: of "champion" and "candidate" those whose declared coefficients enough people vouch for, and who they are;
-    ``too_few``: those for whom one more person has to, since nobody vouches for who registered them. ``champion_gone``: the
-    files of the champion are not there any more. ``pages``: of each file of the report whether the one beside the version is
-    the recorded one; None where no pages are on record.
+    - ``since_validation``: the changes promoted since the last full validation, oldest first.
+    - ``validated_at``: the time of that validation; None if there was none.
+    - ``vouched``: by side ("champion", "candidate"), who vouches for its declared coefficients, where enough people do.
+    - ``too_few``: the same where one more person has to vouch, because nobody vouches for who registered the version.
+    - ``champion_gone``: whether the files of the champion have been deleted.
+    - ``pages``: by file of the report, whether the file attached to the version is the recorded one; None if the ledger has
+      no digests of pages.
     """
 
     now: str
@@ -57,7 +60,7 @@ class GateFacts:
 
 
 def days_between(earlier: str, later: str) -> float | None:
-    """Days from one time (ISO 8601 with its zone) to another; None if one is no such time, or they run backwards."""
+    """Days between two times in ISO 8601 with a zone; None if a text is no such time, or if ``later`` comes first."""
     try:
         start, end = (datetime.fromisoformat(text.replace("Z", "+00:00")) for text in (earlier, later))
         passed = (end - start) / timedelta(days=1)
@@ -67,8 +70,11 @@ def days_between(earlier: str, later: str) -> float | None:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What a rule may look at. ``full_validation``: this very change is of a class that counts as one."""
+class JudgedChange:
+    """What a rule looks at: the report of a change, and what only the gate knows (None where no gate is asked).
+
+    ``full_validation``: whether the change is of a class whose promotion counts as a full validation.
+    """
 
     document: ChangeReportDocument
     gate: GateFacts | None = None
@@ -76,24 +82,24 @@ class Seen:
 
 
 class Rule(ClosedDocument):
-    """What all rules share: closed parameters, and what a violation gives."""
+    """The base of every rule: its fields are the parameters in a policy; ``otherwise`` is the result of a violation."""
 
     at_gate: ClassVar[bool] = False
-    """Whether it needs what only the gate knows."""
+    """Whether the rule needs `GateFacts`; a report alone then shows it as checked at the gate."""
 
     otherwise: Literal["fail", "review"] = "fail"
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
-        """Every comparison that the rule makes, at least one."""
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
+        """Every comparison that the rule makes with ``change``; at least one."""
         raise NotImplementedError
 
-    def judge(self, name: str, seen: Seen) -> RuleFacts:
+    def judge(self, name: str, change: JudgedChange) -> RuleFacts:
         """The rule's result under its name in the policy."""
-        return combine(name, self.findings(seen), self.otherwise)
+        return combine(name, self.findings(change), self.otherwise)
 
 
 class LimitRule(Rule):
-    """A rule of upper limits: each parameter in ``limits`` bounds one observation, and at least one is given."""
+    """A rule of upper limits: ``limits`` names the observation that each parameter bounds; at least one must be set."""
 
     limits: ClassVar[dict[str, str]] = {}
 
@@ -103,23 +109,23 @@ class LimitRule(Rule):
             raise ValueError(f"give at least one of {', '.join(self.limits)}")
         return self
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
-        """One comparison for each limit that is given."""
-        return [at_most(seen.document, name, limit) for name, limit in self._given()]
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
+        """One comparison for each limit that is set."""
+        return [at_most(change.document, name, limit) for name, limit in self._set_limits()]
 
-    def _given(self) -> list[tuple[str, float]]:
+    def _set_limits(self) -> list[tuple[str, float]]:
         """The limits that are set, by the observation that each bounds."""
-        given = [(observation, getattr(self, parameter)) for parameter, observation in self.limits.items()]
-        return [(name, limit) for name, limit in given if limit is not None]
+        limits = [(observation, getattr(self, parameter)) for parameter, observation in self.limits.items()]
+        return [(name, limit) for name, limit in limits if limit is not None]
 
 
 def at_most(document: ChangeReportDocument, name: str, limit: float) -> Finding:
-    """Whether the observation ``name`` is no higher than ``limit``."""
+    """Compare the observation ``name`` of a report with its upper ``limit``, which is in the observation's unit."""
     observation = OBSERVATIONS[name]
     value = observe(document, name)
-    said = f"at most {limit_text(limit, observation.unit)}"
+    limit_words = f"at most {limit_text(limit, observation.unit)}"
     if value is None:
-        return Finding(observation.text(None), said, None, remedy(document, name))
+        return Finding(observation.text(None), limit_words, None, remedy(document, name))
     met = value <= limit
     why = "" if met else f"Over its limit: {observation.title}."
-    return Finding(observation.text(value, limit), said, met, why)
+    return Finding(observation.text(value, limit), limit_words, met, why)

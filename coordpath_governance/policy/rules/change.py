@@ -10,7 +10,7 @@ from pydantic import Field
 
 from coordpath_governance.policy.observations import observe
 from coordpath_governance.policy.results import Finding, limit_text, listed, value_text
-from coordpath_governance.policy.rules.base import Amount, Limit, LimitRule, Most, Rule, Seen, at_most
+from coordpath_governance.policy.rules.base import Amount, JudgedChange, Limit, LimitRule, Most, Rule, at_most
 
 __all__ = [
     "DecisionFlips",
@@ -42,8 +42,8 @@ Fact = Literal[
 class FinalCostIncrease(LimitRule):
     """How much worse the candidate may be than the champion; a negative limit asks for an improvement.
 
-    With ``within_errors`` an increase of at most so many standard errors, which these rows cannot tell from none, counts as
-    none for the limits ``absolute`` and ``relative``.
+    ``within_errors``: an increase of at most so many standard errors could be chance. It then counts as no increase for the
+    limits ``absolute`` and ``relative``.
     """
 
     limits: ClassVar[dict[str, str]] = {
@@ -57,18 +57,18 @@ class FinalCostIncrease(LimitRule):
     standard_errors: Amount | None = None
     within_errors: Limit | None = None
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
-        """One comparison for each limit that is given."""
-        compared = [at_most(seen.document, name, limit) for name, limit in self._given()]
-        errors = observe(seen.document, "final_cost_increase_errors")
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
+        """One comparison for each limit that is set."""
+        compared = [at_most(change.document, name, limit) for name, limit in self._set_limits()]
+        errors = observe(change.document, "final_cost_increase_errors")
         if self.within_errors is None or errors is None or not 0 < errors <= self.within_errors:
             return compared
-        none = f"; within {limit_text(self.within_errors, 'standard errors')} it counts as none"
+        as_none = f"; within {limit_text(self.within_errors, 'standard errors')} it counts as none"
         return [
-            replace(finding, limit=finding.limit + none, met=limit >= 0, reason="" if limit >= 0 else finding.reason)
+            replace(finding, limit=finding.limit + as_none, met=limit >= 0, reason="" if limit >= 0 else finding.reason)
             if name != "final_cost_increase_errors"
             else finding
-            for finding, (name, limit) in zip(compared, self._given(), strict=True)
+            for finding, (name, limit) in zip(compared, self._set_limits(), strict=True)
         ]
 
 
@@ -90,7 +90,7 @@ class Steps(LimitRule):
 
 
 class Rest(LimitRule):
-    """How much may hide in "all the rest": coefficients, and what they together do to the cost either way."""
+    """How much the step "all the rest" may hold: so many coefficients, and so large a change of the cost, up or down."""
 
     limits: ClassVar[dict[str, str]] = {"coefficients": "rest_coefficients", "cost_change": "rest_cost_change"}
 
@@ -99,17 +99,17 @@ class Rest(LimitRule):
 
 
 class Gap(Rule):
-    """How far from proved the order may be: a share of what any order could still change; a proved order always holds."""
+    """How large the gap of the order may be, as a share of what an order can change; a proved order always passes."""
 
     most: Limit = 0.0
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
         """One finding: a proved order meets every limit."""
-        path = seen.document.path
-        said = f"at most {limit_text(self.most, 'share')}"
+        path = change.document.path
+        limit_words = f"at most {limit_text(self.most, 'share')}"
         met = path.status == "optimal" or path.gap <= self.most
         observed = "proved optimal" if path.status == "optimal" else f"gap: {value_text(path.gap, 'share', self.most)}"
-        return [Finding(observed, said, met, "" if met else "The order is further from proved than allowed.")]
+        return [Finding(observed, limit_words, met, "" if met else "The order is further from proved than allowed.")]
 
 
 class DecisionFlips(LimitRule):
@@ -131,13 +131,13 @@ class MeanScoreShift(LimitRule):
 
 
 class RequiredFacts(Rule):
-    """Facts that must be filled in."""
+    """The facts that people must have filled in."""
 
     facts: Annotated[tuple[Fact, ...], Field(min_length=1)]
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
-        """Blanks do not count as an answer."""
-        said = f"filled in: {', '.join(self.facts)}"
-        missing = [fact for fact in self.facts if not (getattr(seen.document.facts, fact) or "").strip()]
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
+        """One comparison; a fact of blanks alone is missing."""
+        limit_words = f"filled in: {', '.join(self.facts)}"
+        missing = [fact for fact in self.facts if not (getattr(change.document.facts, fact) or "").strip()]
         why = f"Nobody filled in {listed(missing)}: make the report again with it." if missing else ""
-        return [Finding(f"missing: {listed(missing)}" if missing else "all filled in", said, not missing, why)]
+        return [Finding(f"missing: {listed(missing)}" if missing else "all filled in", limit_words, not missing, why)]

@@ -10,7 +10,7 @@ from pydantic import Field
 from coordpath_governance.numbers import count, significant
 from coordpath_governance.policy.observations import NEEDS_CHAMPION, reversed_functions, ways
 from coordpath_governance.policy.results import Finding, listed, value_text
-from coordpath_governance.policy.rules.base import Limit, LimitRule, Most, Name, Rule, Seen
+from coordpath_governance.policy.rules.base import JudgedChange, Limit, LimitRule, Most, Name, Rule
 from coordpath_governance.reports.document import ChangeReportDocument, CoordinateFacts
 
 __all__ = [
@@ -26,17 +26,17 @@ __all__ = [
 Names = Annotated[tuple[Name, ...], Field(min_length=1, max_length=10_000)]
 
 
-def _named(document: ChangeReportDocument, name: str) -> list[CoordinateFacts]:
+def _coordinates_of(document: ChangeReportDocument, name: str) -> list[CoordinateFacts]:
     """The coordinates that a name in a policy means: a label, and all of a column or group of that name."""
     return [c for c in document.coordinates if name in (c.label, c.column, c.unit)]
 
 
-def _not_there(names: Sequence[str], said: str) -> list[Finding]:
-    """A name that fits nothing may be a slip of the pen: it is not known whether the rule is met."""
+def _not_in_models(names: Sequence[str], limit_words: str) -> list[Finding]:
+    """A finding for names that fit no coefficient: they may be misspelt, so whether the rule is met is not known."""
     if not names:
         return []
     why = f"No coefficient is called {listed(names)}: correct the policy, or take the name out."
-    return [Finding(f"not in either model: {listed(names)}", said, None, why)]
+    return [Finding(f"not in either model: {listed(names)}", limit_words, None, why)]
 
 
 class SignFlips(Rule):
@@ -51,30 +51,30 @@ class SignFlips(Rule):
     features: Names | None = None
     at_least: Annotated[float, Field(gt=0, le=1)] | None = None
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
-        """Count flips among all coefficients or the named ones."""
-        document = seen.document
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
+        """One comparison: the flips among all coefficients, or among the named ones."""
+        document = change.document
         among = "" if self.features is None else f" among {listed(self.features)}"
         size = "" if self.at_least is None else f" of slopes from {value_text(self.at_least, 'share')} of the largest on"
-        said = f"at most {count(self.most)}{among}{size}"
+        limit_words = f"at most {count(self.most)}{among}{size}"
         if document.subject.champion is None:
-            return [Finding("sign flips: not known", said, None, NEEDS_CHAMPION)]
+            return [Finding("sign flips: not known", limit_words, None, NEEDS_CHAMPION)]
         if self.features is None:
             flips = [*(c.label for c in self._counted(document)), *reversed_functions(document)]
             missing: list[str] = []
         else:
-            named = {name: _named(document, name) for name in self.features}
-            labels = {c.label for found in named.values() for c in found}
+            by_name = {name: _coordinates_of(document, name) for name in self.features}
+            labels = {c.label for coordinates in by_name.values() for c in coordinates}
             flips = [c.label for c in self._counted(document) if c.label in labels]
             flips += [unit for unit in reversed_functions(document) if unit in self.features]
-            missing = [name for name, found in named.items() if not found]
+            missing = [name for name, coordinates in by_name.items() if not coordinates]
         met = len(flips) <= self.most
         observed = f"sign flips: {count(len(flips))}" + (f" ({listed(flips)})" if flips else "")
         why = "" if met else f"The sign changes of {listed(flips)}."
-        return [Finding(observed, said, met, why), *_not_there(missing, said)]
+        return [Finding(observed, limit_words, met, why), *_not_in_models(missing, limit_words)]
 
     def _counted(self, document: ChangeReportDocument) -> list[CoordinateFacts]:
-        """The slopes that change sign and are large enough to count."""
+        """The slopes that change sign, without those smaller than ``at_least``."""
         flipped = [c for c in document.coordinates if c.flips]
         if self.at_least is None:
             return flipped
@@ -93,22 +93,22 @@ def _standardised_size(c: CoordinateFacts) -> float | None:
 class SignConstraints(Rule):
     """The sign that a slope of the candidate must have; zero is allowed.
 
-    A function of a number has the wrong sign if it goes the other way between two places that the report shows. That it
-    goes the right way there does not say that it does everywhere: then a person has to look.
+    A function of a number has the wrong sign if it goes the other way between two places that the report shows. If it goes
+    the right way at all of them, it may still turn between them, so a person has to look.
     """
 
     features: Annotated[dict[Name, Literal["positive", "negative"]], Field(min_length=1, max_length=10_000)]
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
-        """Every named slope of the candidate."""
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
+        """The named slopes of the candidate: those with the wrong sign, and those whose sign is not known."""
         terms = [f"{name} {'≥' if sign == 'positive' else '≤'} 0" for name, sign in self.features.items()]
-        said = listed(terms)
-        named = {name: self._slopes(seen.document, name) for name in self.features}
-        missing = [name for name, found in named.items() if not found]
+        limit_words = listed(terms)
+        by_name = {name: self._slopes(change.document, name) for name in self.features}
+        missing = [name for name, coordinates in by_name.items() if not coordinates]
         wrong: list[str] = []
         unknown: list[str] = []
         curves: list[str] = []
-        for function in seen.document.functions:
+        for function in change.document.functions:
             sign = self.features.get(function.unit)
             if sign is None or not function.in_candidate:
                 continue
@@ -116,27 +116,28 @@ class SignConstraints(Rule):
                 wrong.append(f"{function.unit} {'falls' if sign == 'positive' else 'rises'}")
             else:
                 curves.append(function.unit)
-        for name, found in named.items():
-            for c in found:
+        for name, coordinates in by_name.items():
+            for c in coordinates:
                 if c.kind.startswith("function"):
                     continue
                 if c.new is None:
                     unknown.append(c.label)
                 elif (c.new < 0) if self.features[name] == "positive" else (c.new > 0):
                     wrong.append(f"{c.label} is {significant(c.new)}")
-        out = _not_there(missing, said)
+        findings = _not_in_models(missing, limit_words)
         if unknown:
-            out.append(Finding(f"not known: {listed(unknown)}", said, None, "The candidate cannot score such rows."))
+            why = "The candidate cannot score such rows."
+            findings.append(Finding(f"not known: {listed(unknown)}", limit_words, None, why))
         if curves:
             why = f"{listed(curves)} is a function and no slope: a person has to look at its curve."
-            out.append(Finding(f"curves: {listed(curves)}", said, None, why))
+            findings.append(Finding(f"curves: {listed(curves)}", limit_words, None, why))
         if wrong:
-            out.append(Finding(listed(wrong), said, met=False, reason=f"The wrong sign: {listed(wrong)}."))
-        return out or [Finding(f"{count(len(terms))} with the right sign", said, met=True)]
+            findings.append(Finding(listed(wrong), limit_words, met=False, reason=f"The wrong sign: {listed(wrong)}."))
+        return findings or [Finding(f"{count(len(terms))} with the right sign", limit_words, met=True)]
 
     @staticmethod
     def _slopes(document: ChangeReportDocument, name: str) -> list[CoordinateFacts]:
-        """A slope or one level; the levels of a column are told against their mean and have no sign together."""
+        """The slope or level with this label; a whole column has no sign, since its levels are relative to their mean."""
         return [c for c in document.coordinates if c.label == name]
 
 
@@ -145,20 +146,20 @@ class FrozenFeatures(Rule):
 
     features: Names
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
-        """Every named coefficient, also where the data do not exercise it."""
-        said = f"unchanged: {listed(self.features)}"
-        if seen.document.subject.champion is None:
-            return [Finding("changed: not known", said, None, NEEDS_CHAMPION)]
-        named = {name: _named(seen.document, name) for name in self.features}
-        moved = list(dict.fromkeys(c.label for found in named.values() for c in found if c.changed))
-        missing = [name for name, found in named.items() if not found]
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
+        """One comparison: every named coefficient, also where the data do not exercise it."""
+        limit_words = f"unchanged: {listed(self.features)}"
+        if change.document.subject.champion is None:
+            return [Finding("changed: not known", limit_words, None, NEEDS_CHAMPION)]
+        by_name = {name: _coordinates_of(change.document, name) for name in self.features}
+        moved = list(dict.fromkeys(c.label for coordinates in by_name.values() for c in coordinates if c.changed))
+        missing = [name for name, coordinates in by_name.items() if not coordinates]
         why = f"These must not change: {listed(moved)}." if moved else ""
-        return [Finding(f"changed: {listed(moved)}", said, not moved, why), *_not_there(missing, said)]
+        return [Finding(f"changed: {listed(moved)}", limit_words, not moved, why), *_not_in_models(missing, limit_words)]
 
 
-class _CameOrWent(Rule):
-    """How many features may come or go; those ``allowed`` do not count."""
+class _ColumnsOfOneSide(Rule):
+    """How many columns only one of the models may have; those ``allowed`` do not count."""
 
     verb: ClassVar[str] = ""
 
@@ -168,18 +169,18 @@ class _CameOrWent(Rule):
     def _columns(self, document: ChangeReportDocument) -> tuple[str, ...]:
         raise NotImplementedError
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
-        """Columns that only one of the models has."""
-        said = f"at most {count(self.most)}" + (f" besides {listed(self.allowed)}" if self.allowed else "")
-        if seen.document.subject.champion is None:
-            return [Finding(f"{self.verb}: not known", said, None, NEEDS_CHAMPION)]
-        names = [name for name in self._columns(seen.document) if name not in self.allowed]
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
+        """One comparison: the columns that only one of the models has."""
+        limit_words = f"at most {count(self.most)}" + (f" besides {listed(self.allowed)}" if self.allowed else "")
+        if change.document.subject.champion is None:
+            return [Finding(f"{self.verb}: not known", limit_words, None, NEEDS_CHAMPION)]
+        names = [name for name in self._columns(change.document) if name not in self.allowed]
         met = len(names) <= self.most
         why = "" if met else f"More features are {self.verb} than allowed: {listed(names)}."
-        return [Finding(f"{self.verb}: {listed(names)}", said, met, why)]
+        return [Finding(f"{self.verb}: {listed(names)}", limit_words, met, why)]
 
 
-class FeaturesAdded(_CameOrWent):
+class FeaturesAdded(_ColumnsOfOneSide):
     """How many features the candidate may use that the champion did not."""
 
     verb: ClassVar[str] = "added"
@@ -188,7 +189,7 @@ class FeaturesAdded(_CameOrWent):
         return document.counts.columns_added
 
 
-class FeaturesDropped(_CameOrWent):
+class FeaturesDropped(_ColumnsOfOneSide):
     """How many features of the champion the candidate may leave out."""
 
     verb: ClassVar[str] = "dropped"
@@ -198,7 +199,10 @@ class FeaturesDropped(_CameOrWent):
 
 
 class StandardisedChange(LimitRule):
-    """How far one coefficient may move the score for one standard deviation: in its unit, or of the target's spread."""
+    """How far one coefficient may move the score, for one standard deviation of its column.
+
+    ``absolute`` is in units of the score, ``relative`` a share of the target's standard deviation.
+    """
 
     limits: ClassVar[dict[str, str]] = {"absolute": "standardised_change", "relative": "standardised_change_relative"}
 
@@ -207,9 +211,9 @@ class StandardisedChange(LimitRule):
 
 
 class Unexercised(LimitRule):
-    """How many coefficients may change, or be there at all, that the reference data do not exercise.
+    """How many coefficients that the reference data do not exercise may change, or may there be at all.
 
-    "(any other)" of a column, a level that nobody has seen, is never exercised: its change counts in `StandardisedChange`.
+    ``changed`` leaves out "(any other)" of a column, which no data exercise: its change counts in `StandardisedChange`.
     """
 
     limits: ClassVar[dict[str, str]] = {"changed": "unexercised_changes", "in_all": "unexercised"}

@@ -1,4 +1,4 @@
-"""Rules that only the gate can check: how old the report is, and what has added up since the last full validation."""
+"""Rules that only the gate can check: the age of the report, and the sum of all changes since the last full validation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from coordpath_governance.policy.observations import mean_shift, standardised_move
 from coordpath_governance.policy.results import Finding, Unit, limit_text, value_text
-from coordpath_governance.policy.rules.base import GateFacts, Limit, Most, Rule, Seen, days_between
+from coordpath_governance.policy.rules.base import GateFacts, JudgedChange, Limit, Most, Rule, days_between
 from coordpath_governance.reports.document import ChangeReportDocument
 
 __all__ = ["ChangeSinceValidation", "ReportAge"]
@@ -25,22 +25,22 @@ class ReportAge(Rule):
 
     days: Limit
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
-        """The age by the ledger's own clock."""
-        said = f"at most {limit_text(self.days, 'days')}"
-        age = None if seen.gate is None else days_between(seen.gate.report_made_at, seen.gate.now)
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
+        """One comparison: the age, by the clock of the ledger."""
+        limit_words = f"at most {limit_text(self.days, 'days')}"
+        age = None if change.gate is None else days_between(change.gate.report_made_at, change.gate.now)
         if age is None:
-            return [Finding("age: not known", said, None, "The report's time cannot be told: make the report again.")]
+            return [Finding("age: not known", limit_words, None, "The report's time cannot be told: make the report again.")]
         met = age <= self.days
         why = "" if met else "The report is too old: make it again."
-        return [Finding(f"age: {value_text(age, 'days', self.days)}", said, met, why)]
+        return [Finding(f"age: {value_text(age, 'days', self.days)}", limit_words, met, why)]
 
 
 class ChangeSinceValidation(Rule):
-    """How much may add up since the last full validation, this change included, so that many small ones do not slip through.
+    """How much may add up since the last full validation, this change included: many small changes make a large one.
 
-    ``changes``: promotions; ``days``: time; ``cost_increase``: the sum of all; ``mean_score_shift`` and
-    ``standardised_change``: from the model that was validated to this one, the latter for any one coefficient.
+    ``changes`` is a number of promotions, ``cost_increase`` the sum of their increases. ``mean_score_shift`` and
+    ``standardised_change`` compare this model with the validated one, the latter for any one coefficient.
     """
 
     at_gate: ClassVar[bool] = True
@@ -57,27 +57,32 @@ class ChangeSinceValidation(Rule):
             raise ValueError(f"give at least one of {', '.join(_SUMS)}")
         return self
 
-    def findings(self, seen: Seen) -> Sequence[Finding]:
-        """A change that is itself a full validation begins the count anew."""
-        given = {name: limit for name in _SUMS if (limit := getattr(self, name)) is not None}
-        said = "; ".join(f"{_SUMS[name][0]} at most {limit_text(limit, _SUMS[name][1])}" for name, limit in given.items())
-        if seen.full_validation:
-            return [Finding("this change is itself a full validation", said, met=True)]
-        gate = seen.gate
+    def findings(self, change: JudgedChange) -> Sequence[Finding]:
+        """One comparison for each limit that is set; a change that is itself a full validation meets them all."""
+        limits = {name: limit for name in _SUMS if (limit := getattr(self, name)) is not None}
+        limit_words = "; ".join(_limit_words(name, limit) for name, limit in limits.items())
+        if change.full_validation:
+            return [Finding("this change is itself a full validation", limit_words, met=True)]
+        gate = change.gate
         if gate is None or gate.validated_at is None:
-            return [Finding("never fully validated", said, None, f"This model was never fully validated. {_AGAIN}")]
-        return [self._finding(name, limit, gate, seen.document) for name, limit in given.items()]
+            return [Finding("never fully validated", limit_words, None, f"This model was never fully validated. {_AGAIN}")]
+        return [self._finding(name, limit, gate, change.document) for name, limit in limits.items()]
 
     @staticmethod
     def _finding(name: str, limit: float, gate: GateFacts, document: ChangeReportDocument) -> Finding:
         title, unit, measure = _SUMS[name]
-        said = f"{title} at most {limit_text(limit, unit)}"
+        limit_words = _limit_words(name, limit)
         value = measure(gate, (*gate.since_validation, document))
         if value is None:
-            return Finding(f"{title}: not known", said, None, f"It cannot be told how far it moved. {_AGAIN}")
+            return Finding(f"{title}: not known", limit_words, None, f"It cannot be told how far it moved. {_AGAIN}")
         met = value <= limit
         why = "" if met else f"Since the last full validation the {title} went over its limit. {_AGAIN}"
-        return Finding(f"{title}: {value_text(value, unit, limit)}", said, met, why)
+        return Finding(f"{title}: {value_text(value, unit, limit)}", limit_words, met, why)
+
+
+def _limit_words(name: str, limit: float) -> str:
+    title, unit, _ = _SUMS[name]
+    return f"{title} at most {limit_text(limit, unit)}"
 
 
 Changes = tuple[ChangeReportDocument, ...]
@@ -97,12 +102,12 @@ def _cost(_: GateFacts, changes: Changes) -> float | None:
 
 def _shift(_: GateFacts, changes: Changes) -> float | None:
     moves = [mean_shift(document) for document in changes]
-    known = [move for move in moves if move is not None]
-    return abs(math.fsum(known)) if len(known) == len(moves) else None
+    sizes = [move for move in moves if move is not None]
+    return abs(math.fsum(sizes)) if len(sizes) == len(moves) else None
 
 
 def _standardised(_: GateFacts, changes: Changes) -> float | None:
-    """The largest |Σ Δ·sd| of one coefficient, by its label; not known if a change is not exercised."""
+    """The largest |Σ Δ·sd| of one coefficient over all changes, by its label; None if a change is not exercised."""
     moved: dict[str, list[float]] = {}
     for document in changes:
         for c in document.coordinates:

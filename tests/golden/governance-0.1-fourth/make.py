@@ -64,7 +64,7 @@ def story() -> None:
     from coordpath_governance.ledger.store import Ledger
     from coordpath_governance.models import LinearModel, NumericTerm, to_document
     from coordpath_governance.reference.sources import open_source
-    from coordpath_governance.registry.guarded_registry import ask_to_promote
+    from coordpath_governance.registry.client_registry import ask_to_promote
     from coordpath_governance.review.requests import REQUEST_TAG, sign_request
     from coordpath_governance.signing.keys import PrivateKey
 
@@ -103,8 +103,10 @@ def story() -> None:
     report("price", "2")
     decide("price", "2", "bob")
     key = PrivateKey.load(Path("keys/bob.pem"), None)
-    request = sign_request(ledger.id, "price", "2", "champion", key, datetime.now(timezone.utc))
-    ask_to_promote(guarded, "price", "2", "champion", (REQUEST_TAG, request))
+    request = sign_request(
+        registry=ledger.id, name="price", version="2", alias="champion", key=key, now=datetime.now(timezone.utc)
+    )
+    ask_to_promote(guarded, "price", "2", "champion", request=(REQUEST_TAG, request))
 
     run("promote", "price", "1", "--emergency", "--reason", "fails on new codes", "--key", "keys/rita.pem")
     decide("price", "1", "bob", word="--reject")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from coordpath_governance.policy.assess import assess
 
 from coordpath_governance import explain_change
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
-from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.rendering.change_report import ChangeReport
 

@@ -1,6 +1,5 @@
 """A registry in memory behind the guard, and a guard that does as it is told."""
 
-import sys
 import types
 
 import pytest
@@ -91,8 +90,7 @@ def opening(monkeypatch):
             raise state.error
         return state.guard
 
-    module = types.SimpleNamespace(open_guard=open_guard)
-    monkeypatch.setitem(sys.modules, "coordpath_governance.guarded.open_guard", module)
+    monkeypatch.setattr("coordpath_governance.guarded.lazy_guard.open_guard", open_guard)
     return state
 
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from coordpath_governance.errors import LedgerError, UsageError
-from coordpath_governance.guarded import open_guard as opening
-from coordpath_governance.guarded.open_guard import open_guard
+from coordpath_governance.guarded import inline_report
+from coordpath_governance.guarded.lazy_guard import open_guard
 
 NAME = "credit"
 
@@ -31,7 +31,7 @@ def started(tmp_path, monkeypatch):
             return subprocess.Popen(["sh", "-c", script], env=env, **options)
 
         patched = SimpleNamespace(Popen=popen, TimeoutExpired=subprocess.TimeoutExpired, DEVNULL=subprocess.DEVNULL)
-        monkeypatch.setattr(opening, "subprocess", patched)
+        monkeypatch.setattr(inline_report, "subprocess", patched)
 
     instead("exit 0")
     return commands, instead
@@ -101,14 +101,14 @@ def test_registering_does_not_wait_for_a_slow_report_until_the_client_gives_up(
 def test_a_report_that_never_ends_is_ended(world, registry, started, caplog, monkeypatch):
     _, instead = started
     instead("exec sleep 60")
-    monkeypatch.setattr(opening, "_TIMEOUT", 0.2)
+    monkeypatch.setattr(inline_report, "_TIMEOUT", 0.2)
     world.adopt_policy(reference={"uri": "/data/rows.csv"})
     open_guard(registry).report(NAME, "1")
     assert "no report on version 1 of 'credit': it took longer than 0.2 seconds" in caplog.text
 
 
 def test_a_process_that_cannot_be_started_is_told_in_the_log(world, registry, caplog, monkeypatch):
-    monkeypatch.setattr(opening.sys, "executable", "/no/such/python")
+    monkeypatch.setattr(inline_report.sys, "executable", "/no/such/python")
     world.adopt_policy(reference={"uri": "/data/rows.csv"})
     open_guard(registry).report(NAME, "1")
     assert "no report on version 1 of 'credit': " in caplog.text

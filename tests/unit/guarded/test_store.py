@@ -17,7 +17,7 @@ from mlflow.store.model_registry.sqlalchemy_workspace_store import WorkspaceAwar
 
 from coordpath_governance.errors import LedgerError, RefusedError
 from coordpath_governance.guarded.store import GuardedStore, put_behind_guard
-from coordpath_governance.registry.guarded_registry import GUARD_ALIAS, GUARD_FIELD
+from coordpath_governance.registry.client_registry import GUARD_ALIAS, GUARD_FIELD
 from coordpath_governance.review.ports import Actor
 from coordpath_governance.signing.keys import new_key
 

@@ -9,7 +9,8 @@ import pytest
 from helpers.governed_world import world
 
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
-from coordpath_governance.ledger.decided import decided
+from coordpath_governance.governance.decision_files import decision_record
+from coordpath_governance.ledger.decision_documents import decision_of
 from coordpath_governance.ledger.entries import NOTHING_BEFORE, Entry, sign_entry
 from coordpath_governance.ledger.events import (
     Adoption,
@@ -44,7 +45,6 @@ from coordpath_governance.ledger.promotion_requests import open_request
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.reports.document import RuleFacts
-from coordpath_governance.review.decision_records import decision_record
 from coordpath_governance.review.requests import sign_request
 from coordpath_governance.signing.keys import new_key
 
@@ -206,7 +206,15 @@ class Book:
 
     def roll_back(self):
         """Version 1 again, as Rob asked."""
-        signed = sign_request(NAME, "fraud", "1", "champion", self.reviewer, datetime(2026, 1, 1, tzinfo=timezone.utc), WISH)
+        signed = sign_request(
+            registry=NAME,
+            name="fraud",
+            version="1",
+            alias="champion",
+            key=self.reviewer,
+            now=datetime(2026, 1, 1, tzinfo=timezone.utc),
+            emergency=WISH,
+        )
         request, _ = open_request(signed, "the request", {self.reviewer.public.id: self.reviewer.public})
         move = self.binding(from_version="2", from_digest="2" * 64, to_version="1", to_digest="1" * 64)
         body = Emergency(
@@ -226,7 +234,7 @@ class Book:
         for entry in self.entries:
             keys = keys.after(entry)
         chain = [entry for entry in self.entries if entry.model == "fraud"]
-        facts, files = decision_record(decided(chain[-1], chain, keys, NAME), self.service)
+        facts, files = decision_record(decision_of(chain[-1], chain, keys, NAME), self.service)
         self.blobs |= {sha256_hex(content): content for content in files.values()}
         return self.add("decision record", facts, model="fraud")
 

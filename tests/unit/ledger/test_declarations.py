@@ -34,7 +34,7 @@ def model(version, slope, source=DECLARED):
 
 def counts(book, version="2", digest="2" * 64, name="fraud", roles=("risk",), registry=LEDGER):
     chain = [entry for entry in book.entries if entry.model == "fraud"]
-    return vouched(chain, KeyRing.of(book.entries), roles, registry, name, version, digest)
+    return vouched(chain, KeyRing.of(book.entries), roles, registry=registry, name=name, version=version, digest=digest)
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
+from helpers.governed_world import newest_decision
 
-from coordpath_governance.attestation.attest import attest
-from coordpath_governance.attestation.decision import attest_decision
+from coordpath_governance.attestation.attest import attest, attest_decision
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.cli.verify_command import command
+from coordpath_governance.governance.decision_files import record_decisions
 from coordpath_governance.ledger.export import export_lines
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import Assessment
-from coordpath_governance.review.decision_records import newest_decision, record_decisions
 from coordpath_governance.signing.keys import new_key
 from coordpath_governance.verification import folder as folders
 

@@ -18,7 +18,7 @@ LEDGER = "ab" * 16
 
 
 def read(content, key, owner="Bob", ledger=LEDGER):
-    return read_proof(content, "bob.proof", key.public, owner, ledger)
+    return read_proof(content, "bob.proof", key.public, owner=owner, ledger=ledger)
 
 
 def facts(key, owner="Bob"):
@@ -28,7 +28,7 @@ def facts(key, owner="Bob"):
 def test_what_the_ledger_keeps_is_checked_by_the_audit(book):
     book.add_people()
     key = new_key()
-    proof = read(make_proof(key, "Bob", LEDGER, NOW), key)
+    proof = read(make_proof(key, owner="Bob", ledger=LEDGER, now=NOW), key)
     assert (proof.owner, proof.ledger, proof.at) == ("Bob", LEDGER, "2026-03-04T05:06:07.000000Z")
     book.add("key added", KeyAdded(key=facts(key), proof=proof), book.admin)
     assert audit(book.entries, book.blobs).problems == ()
@@ -47,7 +47,7 @@ def test_what_the_ledger_keeps_is_checked_by_the_audit(book):
 def test_a_proof_that_was_made_up_is_found(book, changes, said):
     book.add_people()
     key = new_key()
-    proof = read(make_proof(key, "Bob", LEDGER, NOW), key).model_copy(update=changes)
+    proof = read(make_proof(key, owner="Bob", ledger=LEDGER, now=NOW), key).model_copy(update=changes)
     book.add("key added", KeyAdded(key=facts(key), proof=proof), book.admin)
     assert said in str(audit(book.entries, book.blobs).problems[0])
 
@@ -55,15 +55,15 @@ def test_a_proof_that_was_made_up_is_found(book, changes, said):
 def test_a_proof_of_another_key_is_found(book):
     book.add_people()
     key, other = new_key(), new_key()
-    proof = read(make_proof(other, "Bob", LEDGER, NOW), other)
+    proof = read(make_proof(other, owner="Bob", ledger=LEDGER, now=NOW), other)
     book.add("key added", KeyAdded(key=facts(key), proof=proof), book.admin)
     assert "is not signed with it" in str(audit(book.entries, book.blobs).problems[0])
 
 
 def test_names_are_compared_as_people_write_them_and_may_be_left_out():
     key = new_key()
-    assert read(make_proof(key, "bob", None, NOW), key, "BOB ").owner == "bob"
-    assert read(make_proof(key, None, None, NOW), key).owner is None
+    assert read(make_proof(key, owner="bob", ledger=None, now=NOW), key, "BOB ").owner == "bob"
+    assert read(make_proof(key, owner=None, ledger=None, now=NOW), key).owner is None
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_names_are_compared_as_people_write_them_and_may_be_left_out():
 def test_a_proof_for_somebody_or_something_else_is_refused(owner, ledger, said):
     key = new_key()
     with pytest.raises(SignatureError, match=rf"^bob.proof: .*{said}.*coordpath key make"):
-        read(make_proof(key, owner, ledger, NOW), key)
+        read(make_proof(key, owner=owner, ledger=ledger, now=NOW), key)
 
 
 def test_a_proof_of_another_key_is_refused():
     with pytest.raises(SignatureError, match=r"does not prove that Bob has this key: signed with the key .* not known"):
-        read(make_proof(new_key(), "Bob", None, NOW), new_key())
+        read(make_proof(new_key(), owner="Bob", ledger=None, now=NOW), new_key())
 
 
 def test_a_damaged_proof_is_refused():
     key = new_key()
-    content = json.loads(make_proof(key, "Bob", None, NOW))
+    content = json.loads(make_proof(key, owner="Bob", ledger=None, now=NOW))
     for field in ("payload", "payloadType"):
         text = content[field]
         changed = {**content, field: text[:4] + ("B" if text[4] == "A" else "A") + text[5:]}

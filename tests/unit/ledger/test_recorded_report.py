@@ -8,14 +8,14 @@ import pytest
 
 from coordpath_governance import explain_change
 from coordpath_governance.canonical import canonical_bytes
-from coordpath_governance.cli.verify_command import Ledgered, show_recorded
+from coordpath_governance.cli.verify_command import LedgerCheck, show_recorded
 from coordpath_governance.ledger.export import export_lines
 from coordpath_governance.ledger.recorded_report import recorded_report
 from coordpath_governance.ledger.records import read_records
 from coordpath_governance.models.coefficients_json import declared_bytes
 from coordpath_governance.models.formats import DECLARED, vouched_source
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm, Provenance
-from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.judge import assess
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.rendering.change_report import ChangeReport
 
@@ -86,7 +86,7 @@ def test_what_people_are_told_of_it(book, recorded, tmp_path, capsys):
     path = tmp_path / "ledger.jsonl"
     path.write_bytes(b"".join(export_lines("ab" * 16, book.entries, book.blobs)))
     records = read_records(path)
-    show_recorded(Ledgered(records, recorded_report(records, recorded.sha256, recorded.document)))
+    show_recorded(LedgerCheck(records, recorded_report(records, recorded.sha256, recorded.document)))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"Ledger {'ab' * 16}: intact, tail not anchored"
     assert lines[1].startswith("  recorded as entry 6 at 2026-01-01T00:00:06.000000Z, signed by service (service), key ")
@@ -123,7 +123,7 @@ def test_an_entry_that_is_not_sound_records_nothing(book, recorded, look):
     found = look(recorded)
     assert found.entry is None
     assert wrong(found)[0].startswith("entry 6: ")
-    assert found.checks[0].what == "the export is NOT intact"
+    assert found.checks[0].claim == "the export is NOT intact"
 
 
 def test_the_policy_in_the_report_had_been_adopted(book, recorded, look):

@@ -195,7 +195,7 @@ def test_a_body_that_is_not_its_events_and_an_event_that_is_none_are_found(book)
     book.add("party", {})
     found = whats(audit(book.entries, {}))
     assert "its body is not that of a 'refusal'" in found
-    assert "'party' is not an event of ours" in found
+    assert "'party' is not an event that a ledger has" in found
 
 
 def test_a_key_that_is_no_key_is_found(book):

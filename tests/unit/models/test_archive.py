@@ -263,7 +263,7 @@ def test_files(tmp_path, dumps):
     assert read_archive(tmp_path / "model.skops").root == [1]
     with pytest.raises(ModelReadError, match="cannot be read"):
         read_archive(tmp_path / "absent.skops")
-    with pytest.raises(ModelReadError, match="more than the 10 we read"):
+    with pytest.raises(ModelReadError, match="more than the 10 bytes we read"):
         read_archive(tmp_path / "model.skops", Limits(archive_bytes=10))
 
 

@@ -32,7 +32,7 @@ from sklearn.svm import LinearSVC
 from coordpath_governance import explain_change
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import fold_stored, from_estimator
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 
 DATA = bent_data()
 COLUMNS = ["a", "b", "g"]
@@ -248,7 +248,7 @@ def forged(change):
         ),
         (
             lambda model, pair, sigmoid: setattr(pair, "estimator", fit(prepared(LogisticRegression()), KINDS)),
-            "no classifier of two classes",
+            "not a classifier of two classes",
         ),
         (
             lambda model, pair, sigmoid: setattr(pair, "estimator", fit(prepared(RidgeClassifier()), KINDS)),

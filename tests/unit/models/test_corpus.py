@@ -38,7 +38,7 @@ from coordpath_governance import explain_change
 from coordpath_governance.errors import UnsupportedModelError
 from coordpath_governance.models import fold_stored, from_estimator, read_model
 from coordpath_governance.models.maps import apply_all
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 
 mlflow = pytest.importorskip("mlflow")
 

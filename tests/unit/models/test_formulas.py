@@ -15,7 +15,7 @@ from coordpath_governance.models.assembly import assemble
 from coordpath_governance.models.formula_design import build_design
 from coordpath_governance.models.formula_text import parse_formula
 from coordpath_governance.models.linear_model import LinearModel
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 from coordpath_governance.models.stored_frames import frame_of
 from tests.helpers.bent_models import score
 

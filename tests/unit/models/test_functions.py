@@ -44,7 +44,7 @@ from coordpath_governance.models.maps import (
     apply_all,
     preimages,
 )
-from coordpath_governance.models.pickle_stream import read_pickle
+from coordpath_governance.models.pickle_objects import read_pickle
 from coordpath_governance.models.sklearn_folding import fold_stored
 
 

@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import coordpath_governance as cg
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import fold_stored, from_estimator, read_model
-from coordpath_governance.models.pickle_stream import read_pickle
+from coordpath_governance.models.pickle_objects import read_pickle
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "glum"
 NUMBERS = ["a", "b"]

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import ArchivedObject, fold_stored
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "golden" / "pickles"))
 from write_pickles import fitted

@@ -24,7 +24,7 @@ def test_heavy_packages_are_not_imported():
 def test_a_statsmodels_result_is_read_without_statsmodels():
     results = ROOT / "tests" / "golden" / "statsmodels" / "statsmodels-0.14.zip"
     script = (
-        "import sys, zipfile; from coordpath_governance.models.pickle_stream import read_pickle_bytes; "
+        "import sys, zipfile; from coordpath_governance.models.pickle_objects import read_pickle_bytes; "
         "from coordpath_governance.models.statsmodels_folding import fold_result; "
         f"data = zipfile.ZipFile({str(results)!r}).read('f-ols-bare.5.pkl'); "
         "print(fold_result(read_pickle_bytes(data)).estimator); "

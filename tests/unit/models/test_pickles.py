@@ -20,7 +20,7 @@ from hypothesis.extra import numpy as hnp
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import ArchivedObject, Named, Opaque, StoredTree, fold_stored, read_pickle
 from coordpath_governance.models.names import KNOWN
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 
 FOLDER = Path(__file__).parents[2] / "golden" / "pickles"
 ZIPS = sorted(FOLDER.glob("*.zip"))

@@ -16,7 +16,7 @@ from helpers.hostile_results import FRAME, MARKER, by_array, by_family, by_formu
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import fold_stored
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 from coordpath_governance.models.statsmodels_folding import fold_result
 
 HOSTILE = dict(hostile_results())

@@ -22,7 +22,7 @@ from helpers.bent_models import score
 import coordpath_governance as cg
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import from_document, from_fitted, read_model, to_document
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 from coordpath_governance.models.statsmodels_folding import fold_result
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "golden" / "statsmodels"))

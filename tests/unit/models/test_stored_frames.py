@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 from coordpath_governance.models.stored_frames import CATEGORY, NUMBER, OTHER, TEXT, TRUTH, frame_of, is_frame, series_values
 from coordpath_governance.models.tree import ArchivedObject, Named
 

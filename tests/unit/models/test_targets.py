@@ -29,7 +29,7 @@ from sklearn.preprocessing import (
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError
 from coordpath_governance.models import fold_stored, from_document, from_estimator, to_document
 from coordpath_governance.models.maps import Affine, BoxCox, Clip, Elementary, YeoJohnson, apply_all
-from coordpath_governance.models.pickle_stream import read_pickle_bytes
+from coordpath_governance.models.pickle_objects import read_pickle_bytes
 from coordpath_governance.models.target_maps import canonical_target, fault_of_target, target_text
 
 DATA = bent_data()

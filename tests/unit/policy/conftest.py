@@ -1,5 +1,6 @@
 """A real report on pinned data, policies over it, and ways to change one figure of it."""
 
+from helpers.changed_tree import changed_tree
 from helpers.judged_reports import (
     alter,
     candidate,
@@ -18,6 +19,7 @@ __all__ = [
     "alter",
     "candidate",
     "champion",
+    "changed_tree",
     "data_file",
     "document",
     "explain",

@@ -176,12 +176,12 @@ def test_the_right_kind_of_model(said, rule, kind, reference):
 
 @pytest.mark.parametrize("kind", ["linear", "classifier", "rate"])
 def test_the_starting_policy_of_a_kind_fits_that_kind(kind):
-    made = read_policy(starting_policy("rents", "5" * 64, "/data.csv", "y", kind), "p")
+    made = read_policy(starting_policy("rents", sha256="5" * 64, uri="/data.csv", target="y", kind=kind), "p")
     assert remarks(Circumstances(made, **DATA, **standing(kind))) == ()
 
 
 def test_the_starting_policy_of_another_kind_does_not():
-    made = read_policy(starting_policy("rents", "5" * 64, "/data.csv", "y", "linear"), "p")
+    made = read_policy(starting_policy("rents", sha256="5" * 64, uri="/data.csv", target="y"), "p")
     assert [each.certain for each in remarks(Circumstances(made, **DATA, **standing("classifier")))] == [True]
 
 

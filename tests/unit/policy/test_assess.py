@@ -5,7 +5,7 @@ import json
 import pytest
 from helpers.forging import changed, forge, leaves
 
-from coordpath_governance.policy.assess import assess
+from coordpath_governance.policy.judge import assess
 from coordpath_governance.policy.load import policy_bytes, policy_sha256
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.rendering.render import render_html, render_markdown, render_summary_markdown

@@ -6,8 +6,7 @@ import pytest
 from helpers.forging import changed, forge
 
 from coordpath_governance.errors import ReportFormatError
-from coordpath_governance.policy.assess import assess
-from coordpath_governance.policy.judge import judge_with
+from coordpath_governance.policy.judge import assess, judge_with
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.rendering.render import render_html, render_markdown
 from coordpath_governance.reports.document import GateRule, GateWord

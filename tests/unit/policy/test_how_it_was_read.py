@@ -7,9 +7,8 @@ import pytest
 from coordpath_governance.errors import PolicyError
 from coordpath_governance.models.environment import Environment, Remark
 from coordpath_governance.models.formats import DECLARED, FORMATS, format_of, plugin_source, source_of, vouched_source
-from coordpath_governance.policy.assess import assess
 from coordpath_governance.policy.built_in import BUILT_IN
-from coordpath_governance.policy.judge import judge
+from coordpath_governance.policy.judge import assess, judge
 from coordpath_governance.policy.load import policy_bytes, read_policy
 from coordpath_governance.policy.starting_policy import KINDS, starting_policy
 from coordpath_governance.rendering.change_report import ChangeReport

@@ -13,8 +13,8 @@ from coordpath_governance.policy.built_in import BUILT_IN
 from coordpath_governance.policy.document import MaterialityClass
 from coordpath_governance.policy.judge import ApprovalNeed, GateFacts, class_of, judge, reached
 from coordpath_governance.policy.load import read_policy
-from coordpath_governance.policy.matching import matching
 from coordpath_governance.policy.observations import OBSERVATIONS, observe
+from coordpath_governance.policy.patterns import matching_policy
 
 WORSE = {"pass": 0, "review": 1, "fail": 2}
 
@@ -150,14 +150,14 @@ def test_every_observation_of_a_real_report_is_known(document, name):
 
 def test_exactly_one_policy_matches(policy_of):
     rents, all_, upper = policy_of(), policy_of(name="all", models=["*"]), policy_of(name="upper", models=["RENT", "[!r]*"])
-    assert matching([rents, upper], "rent-berlin") is rents
-    assert matching([rents, upper], "RENT") is upper
+    assert matching_policy([rents, upper], "rent-berlin") is rents
+    assert matching_policy([rents, upper], "RENT") is upper
     with pytest.raises(RefusedError, match=r"no policy matches the model 'Rent'.*policy adopt"):
-        matching([rents], "Rent")
+        matching_policy([rents], "Rent")
     with pytest.raises(RefusedError, match="no policy matches"):
-        matching([], "rent")
+        matching_policy([], "rent")
     with pytest.raises(RefusedError, match="2 policies match the model 'rent': rents, all") as caught:
-        matching([rents, all_, upper], "rent")
+        matching_policy([rents, all_, upper], "rent")
     assert caught.value.exit_code == 1
 
 

@@ -207,7 +207,7 @@ def test_the_schema_fits_what_is_accepted_and_refuses_what_is_not(policy_text):
 
 @pytest.mark.parametrize("name", ["rows.csv", 'a "quoted" \\ name', "emoji 😀 and \u202e\x7f", "yes", "#x: y"])
 def test_the_starting_policy_is_valid_whatever_the_data_are_called(name):
-    policy = read_policy(starting_policy("model", "ab" * 32, name, name), "start")
+    policy = read_policy(starting_policy("model", sha256="ab" * 32, uri=name, target=name), "start")
     assert policy.reference.uri == policy.reference.target == name
     assert policy.reference.sha256 == "ab" * 32
     empty = read_policy(starting_policy("model"), "start")

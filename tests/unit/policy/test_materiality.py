@@ -5,11 +5,9 @@ import json
 import pytest
 from helpers.forging import changed, forge
 
-from coordpath_governance.policy.assess import assess
-from coordpath_governance.policy.judge import judge
+from coordpath_governance.policy.judge import assess, judge
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import document_digest
-from coordpath_governance.reports.document import ChangeFacts
+from coordpath_governance.reports.document import ChangeFacts, document_digest
 from coordpath_governance.verification.verify import verify_report
 
 

@@ -25,7 +25,8 @@ from coordpath_governance.errors import UsageError
 from coordpath_governance.policy.document import ModelFacts
 from coordpath_governance.policy.judge import judge
 from coordpath_governance.policy.load import read_policy
-from coordpath_governance.policy.starting_policy import KINDS, exact_pattern, kind_of, starting_policy
+from coordpath_governance.policy.patterns import exact_pattern
+from coordpath_governance.policy.starting_policy import KINDS, kind_of, starting_policy
 from coordpath_governance.reference.sources import open_source
 
 CATEGORIES = make_column_selector(dtype_include=[object, "string"])
@@ -119,7 +120,7 @@ class Retrained:
         self.champion, self.candidate = (
             make().fit(part.drop(columns="target"), part["target"]) for part in (training, training.iloc[:-few])
         )
-        text = starting_policy("risk", open_source(self.data).sha256, str(self.data), "target", kind)
+        text = starting_policy("risk", sha256=open_source(self.data).sha256, uri=str(self.data), target="target", kind=kind)
         self.policy = read_policy(text, "policy")
 
     def judged(self, candidate):

@@ -10,8 +10,7 @@ from coordpath_governance.governance.circumstances import circumstances
 from coordpath_governance.governance.pinned import pinned_settings
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.policy.admission import Circumstances, label_objection, remarks, threshold_objections
-from coordpath_governance.policy.assess import assess
-from coordpath_governance.policy.judge import GateFacts, judge
+from coordpath_governance.policy.judge import GateFacts, assess, judge
 from coordpath_governance.policy.load import policy_bytes, read_policy
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.verification.verify import verify_report

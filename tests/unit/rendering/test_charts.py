@@ -9,18 +9,10 @@ import pytest
 
 from coordpath_governance.numbers import cost_column
 from coordpath_governance.rendering import svg
-from coordpath_governance.rendering.charts import (
-    Calibration,
-    CalibrationPoint,
-    Dumbbell,
-    DumbbellRow,
-    Waterfall,
-    WaterfallStep,
-    calibration,
-    dumbbell,
-    waterfall,
-)
+from coordpath_governance.rendering.calibration_view import Calibration, CalibrationPoint, calibration
+from coordpath_governance.rendering.dumbbell import Dumbbell, DumbbellRow, dumbbell
 from coordpath_governance.rendering.svg import Scale, decimals_of, padded_domain, round_ticks
+from coordpath_governance.rendering.waterfall import Waterfall, WaterfallStep, waterfall
 
 
 def chart(costs, *, start=10.0, minimum=8.9, error=0.01, brackets=(), label="feature"):

@@ -12,7 +12,7 @@ from coordpath_governance.rendering.family import family_words, ratios, standing
 from coordpath_governance.rendering.impact_view import metric_rows
 from coordpath_governance.rendering.render import render_html, render_markdown, render_summary_markdown
 from coordpath_governance.reports.impact_parts import CalibrationBin, ClassBalance, ClassFlip, FlipStep
-from coordpath_governance.reports.words import summarise
+from coordpath_governance.reports.summary import summarise
 
 GLM = ("binomial", "multinomial", "poisson")
 
@@ -305,8 +305,8 @@ def test_one_that_the_chart_leaves_out_is_one(make):
 def test_hostile_classes_are_named_safely_where_decisions_are_told(make_hostile, kind):
     document = make_hostile(kind, "binomial")
     label = document.glm.classes[-1]
-    told = summarise(("a", "b"), document.data, document.counts, document.path, document.impact, document.glm).sentences
-    sentence = next(each for each in told if "cut-off" in each)
+    parts = {key: getattr(document, key) for key in ("data", "counts", "path", "impact", "glm")}
+    sentence = next(text for text in summarise(("a", "b"), **parts).sentences if "cut-off" in text)
     assert len(sentence) < 420
     source = render_html(updated(document, summary__sentences=(sentence,)))
     assert "<script" not in source

@@ -9,7 +9,8 @@ from html.parser import HTMLParser
 import pytest
 
 from coordpath_governance.rendering.render import render_html
-from coordpath_governance.rendering.wording import EMPTY_PATH, SECTIONS, VERDICT_WORDS
+from coordpath_governance.rendering.sections import SECTIONS
+from coordpath_governance.rendering.wording import EMPTY_PATH, VERDICT_WORDS
 
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 VOID = {"meta", "br", "wbr", "rect", "line", "circle", "path"}
@@ -73,9 +74,9 @@ def test_head(sample):
 
 def test_sections_come_in_the_order_of_the_design(sample):
     page = Page(render_html(sample))
-    assert [attrs["id"] for _, attrs, _ in page.named("section")] == [slug for slug, _ in SECTIONS]
+    assert [attrs["id"] for _, attrs, _ in page.named("section")] == [section.slug for section in SECTIONS]
     titles = [text for _, _, text in page.named("h2")]
-    assert titles == [f"{number}{title}" for number, (_, title) in enumerate(SECTIONS, 1)]
+    assert titles == [f"{number}{section.title}" for number, section in enumerate(SECTIONS, 1)]
 
 
 def test_headings_go_down_one_level_at_a_time(sample):

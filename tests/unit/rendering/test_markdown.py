@@ -7,8 +7,10 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from coordpath_governance.rendering.render import render_markdown, render_summary_markdown
-from coordpath_governance.rendering.wording import EMPTY_PATH, SECTIONS
+from coordpath_governance.rendering.render import render_html, render_markdown, render_summary_markdown
+from coordpath_governance.rendering.sections import SECTIONS
+from coordpath_governance.rendering.wording import EMPTY_PATH
+from coordpath_governance.reports.document import FunctionFacts, FunctionPoint
 
 
 def rendered(markdown: str) -> str:
@@ -18,7 +20,7 @@ def rendered(markdown: str) -> str:
 def test_sections_come_in_the_order_of_the_design(sample):
     page = rendered(render_markdown(sample))
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
-        f"{number}. {title.replace(chr(39), '&#39;')}" for number, (_, title) in enumerate(SECTIONS, 1)
+        f"{number}. {section.title.replace(chr(39), '&#39;')}" for number, section in enumerate(SECTIONS, 1)
     ]
 
 
@@ -117,3 +119,24 @@ def test_summary_of_every_sample(sample):
     summary = render_summary_markdown(sample)
     assert len(summary) <= 1_500
     assert "`change_report.html` under `coordpath/`" in summary
+
+
+def test_limits_that_are_left_out_are_counted(make):
+    many = make("small", limits=[f"limit {i}" for i in range(70)])
+    assert "- limit 39\n- 30 more are in `change_report.json`" in render_markdown(many)
+    assert "The other 10 limits are in <code>change_report.json</code>" in render_html(many)
+
+
+def test_places_of_a_function_that_are_left_out_are_counted(make):
+    points = tuple(FunctionPoint(at=(float(place),), old=0.0, new=1.0) for place in range(70))
+    bent = FunctionFacts(
+        unit="age",
+        label=None,
+        kind="function",
+        columns=("age",),
+        in_champion=True,
+        in_candidate=True,
+        changed=True,
+        points=points,
+    )
+    assert "The other 10 places are in" in render_markdown(make().model_copy(update={"functions": (bent,)}))

@@ -13,7 +13,7 @@ from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.numbers import complement
 from coordpath_governance.reference.decisions import CutOff
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import document_digest
+from coordpath_governance.reports.document import document_digest
 from coordpath_governance.verification.verify import verify_report
 
 CLASSES = ("bad", "good")

@@ -11,7 +11,7 @@ from coordpath_governance.canonical import canonical_bytes
 from coordpath_governance.policy.judge import GateFacts, judge
 from coordpath_governance.policy.load import read_policy
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import document_digest
+from coordpath_governance.reports.document import document_digest
 from coordpath_governance.reports.editions import EDITION, later_fields
 from coordpath_governance.verification.verify import verify_report
 

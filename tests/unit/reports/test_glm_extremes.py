@@ -102,7 +102,7 @@ def test_scores_that_overflow_are_an_error_and_never_no_change(size, error):
 def test_a_fault_of_our_own_is_not_called_an_overflow(monkeypatch):
     """A part that is no valid document for another reason than a number that is not finite."""
 
-    def faulty(*_):
+    def faulty(*_, **__):
         return Tool(version=1)
 
     monkeypatch.setattr(make, "compose", faulty)

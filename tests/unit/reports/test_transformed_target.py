@@ -22,8 +22,7 @@ from coordpath_governance.errors import AlignmentError, ReferenceDataError, Repo
 from coordpath_governance.models import from_estimator
 from coordpath_governance.reference.logged import moments_to_log, read_logged_moments
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import document_digest
-from coordpath_governance.reports.document import ChangeFacts, Subject
+from coordpath_governance.reports.document import ChangeFacts, Subject, document_digest
 from coordpath_governance.reports.make import ReferenceData, Request, make_report, settings_for, version_facts
 from coordpath_governance.verification.verify import verify_report
 

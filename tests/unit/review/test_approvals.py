@@ -284,7 +284,7 @@ def test_what_was_adopted_unmeasured_is_not_validated(world):
     world.adopt_policy(rules={"change_since_validation": {"changes": 5}})
     world.registry.set[NAME]["champion"] = "8"
     assert world.ask("2").verdict == "fail"
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "looked into")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="looked into")
     world.ready("9", "8")
     assert world.ask("9").readiness.judgement.results[-1].observed == "never fully validated"
 

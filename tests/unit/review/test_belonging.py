@@ -28,7 +28,7 @@ def same_names():
 
 
 def adopt(world, name, **options):
-    return adopt_standing(world.ledger, world.registry, name, "champion", world.admin, "as it was", **options)
+    return adopt_standing(world.ledger, world.registry, name, "champion", world.admin, reason="as it was", **options)
 
 
 def asks(world):

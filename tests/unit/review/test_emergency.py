@@ -3,16 +3,17 @@
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from helpers.governed_world import newest_decision
 
 from coordpath_governance.errors import RefusedError, RegistryError, SignatureError, SigningKeyError, UsageError, UsedError
-from coordpath_governance.ledger.emergencies import emergencies, reviewers, stood_before, what_stood
+from coordpath_governance.governance.decision_files import record_decisions
+from coordpath_governance.ledger.emergencies import emergencies, past_standings, reviewers, standing_before
 from coordpath_governance.ledger.events import Emergency, EmergencyReview, KeyRevoked, Move, VersionRetired
 from coordpath_governance.ledger.promotion_requests import open_request
 from coordpath_governance.ledger.quorum import Place
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.ledger.words import entry_line
 from coordpath_governance.policy.terms import Retention
-from coordpath_governance.review.decision_records import newest_decision, record_decisions
 from coordpath_governance.review.decisions import adopt_standing, retire
 from coordpath_governance.review.emergency import emergency_words, review_emergency, under_review
 from coordpath_governance.review.history import ModelHistory
@@ -234,19 +235,43 @@ def test_a_replayed_request(rolled):
 
 def test_an_altered_request(two):
     now = datetime.now(timezone.utc)
-    plain = sign_request(two.ledger.id, NAME, "1", "champion", two.keys["Olga"], now)
+    plain = sign_request(registry=two.ledger.id, name=NAME, version="1", alias="champion", key=two.keys["Olga"], now=now)
     with pytest.raises(RefusedError, match=r"no report in the ledger|explains the change from"):
         two.roll_back("1", "2", text=plain)
-    text = sign_request(two.ledger.id, NAME, "1", "champion", two.keys["Olga"], now, ("2", "because"))
+    text = sign_request(
+        registry=two.ledger.id,
+        name=NAME,
+        version="1",
+        alias="champion",
+        key=two.keys["Olga"],
+        now=now,
+        emergency=("2", "because"),
+    )
     with pytest.raises(RefusedError, match="is not a request that counts"):
         two.roll_back("1", "2", text=text.replace('"payload":"', '"payload":"AAAA'))
     with pytest.raises(UsageError, match="needs a --reason"):
-        sign_request(two.ledger.id, NAME, "1", "champion", two.keys["Olga"], now, ("2", " "))
+        sign_request(
+            registry=two.ledger.id,
+            name=NAME,
+            version="1",
+            alias="champion",
+            key=two.keys["Olga"],
+            now=now,
+            emergency=("2", " "),
+        )
 
 
 def test_the_persons_signature_counts_whoever_is_logged_in(two):
     now = datetime.now(timezone.utc)
-    text = sign_request(two.ledger.id, NAME, "1", "champion", two.keys["Olga"], now, ("2", "because"))
+    text = sign_request(
+        registry=two.ledger.id,
+        name=NAME,
+        version="1",
+        alias="champion",
+        key=two.keys["Olga"],
+        now=now,
+        emergency=("2", "because"),
+    )
     two.guard.set_alias(two.registry, NAME, "champion", "1", Actor("somebody", "server"), lambda: text)
     assert two.ledger.entries(NAME)[-2].facts.actor == "Olga"
 
@@ -318,7 +343,7 @@ def test_a_second_one_waits_until_the_first_was_reviewed(two):
         two.roll_back("3", "2")
     two.roll_back("1", "2")
     assert champion(two) == "1"
-    stood = what_stood(two.ledger.entries(NAME), "champion")
+    stood = past_standings(two.ledger.entries(NAME), "champion")
     assert [each.version for each in stood] == ["1"]
     assert problems(two) == []
 
@@ -370,7 +395,7 @@ def test_a_model_goes_on_after_an_emergency(rolled):
     rolled.promote("3")
     assert champion(rolled) == "3"
     assert problems(rolled) == []
-    before = stood_before(rolled.ledger.entries(NAME), "champion")
+    before = standing_before(rolled.ledger.entries(NAME), "champion")
     assert before is not None
     assert before.version == "1"
 
@@ -384,7 +409,7 @@ def left_unfinished(world, stands):
     assert world.ask("2").verdict == "fail"
     world.registry.gone.clear()
     world.registry.set[NAME]["champion"] = stands
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "looked into")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="looked into")
 
 
 def test_one_that_never_happened_waits_for_nobody(two):
@@ -416,7 +441,7 @@ def test_after_a_return_through_the_gate_nobody_alone_puts_back_what_was_left(tw
     two.report("1", "2")
     two.approve("1")
     two.promote("1")
-    assert [each.version for each in what_stood(two.ledger.entries(NAME), "champion")] == ["1"]
+    assert [each.version for each in past_standings(two.ledger.entries(NAME), "champion")] == ["1"]
     with pytest.raises(RefusedError, match="and there was none; promote version 2 through the gate"):
         two.roll_back("2", "1")
     assert champion(two) == "1"
@@ -476,7 +501,15 @@ def forged(world, **changes):
     }
     move |= {key: changes.pop(key) for key in list(changes) if key in move}
     key, now = changes.pop("key", world.keys["Olga"]), changes.pop("now", datetime.now(timezone.utc))
-    signed = sign_request(world.ledger.id, NAME, "1", "champion", key, now, changes.pop("wish", ("2", "because")))
+    signed = sign_request(
+        registry=world.ledger.id,
+        name=NAME,
+        version="1",
+        alias="champion",
+        key=key,
+        now=now,
+        emergency=changes.pop("wish", ("2", "because")),
+    )
     nonce = changes.pop("request", None) or _nonce(world, signed)
     until = (datetime.now(timezone.utc) + timedelta(days=3)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     body = {"actor": "Olga", "reason": "because", "envelope": signed, "review_by": until, "request": nonce, **changes}

@@ -149,16 +149,16 @@ def test_a_forged_account_of_the_champion_is_found(gone):
     world = gone
     entries = world.ledger.entries(NAME)
     stated = to_document(kept(world, "1", f"{1:064x}").model)
-    assert is_kept(entries, world.ledger.blobs, "1", f"{1:064x}", stated)
-    assert not is_kept(entries, world.ledger.blobs, "1", f"{1:064x}", {**stated, "intercept": 9.0})
-    assert not is_kept(entries, world.ledger.blobs, "1", f"{1:064x}", {"schema": "other"})
-    assert not is_kept(entries, world.ledger.blobs, "1", "b" * 64, stated)
+    assert is_kept(entries, world.ledger.blobs, version="1", digest=f"{1:064x}", stated=stated)
+    assert not is_kept(entries, world.ledger.blobs, version="1", digest=f"{1:064x}", stated={**stated, "intercept": 9.0})
+    assert not is_kept(entries, world.ledger.blobs, version="1", digest=f"{1:064x}", stated={"schema": "other"})
+    assert not is_kept(entries, world.ledger.blobs, version="1", digest="b" * 64, stated=stated)
 
 
 def test_a_champion_that_no_report_ever_read_cannot_be_recalled(world):
     """Taken under guard as it stood, and reported on only after its files were gone."""
     world.registry.set[NAME] = {"champion": "1"}
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "as it was")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="as it was")
     world.adopt_policy(materiality=FREE)
     world.register("2")
     world.report("2", "1", sources=(f"kept in the ledger by report {'a' * 64}, since the files are gone; before: x", "x"))
@@ -208,7 +208,7 @@ def test_what_stands_cannot_be_passed_over(champion_world, changed):
 
 
 def test_an_admin_takes_what_is_gone_for_what_was_promoted(gone):
-    entry = adopt_standing(gone.ledger, gone.registry, NAME, "champion", gone.admin, "deleted by mistake")
+    entry = adopt_standing(gone.ledger, gone.registry, NAME, "champion", gone.admin, reason="deleted by mistake")
     assert (entry.body["version"], entry.body["digest"]) == ("1", f"{1:064x}")
 
 
@@ -216,19 +216,22 @@ def test_an_admin_takes_what_is_gone_for_what_was_reported(gone):
     """The alias was moved to version 2, whose files were then deleted."""
     gone.registry.set[NAME]["champion"] = "2"
     gone.registry.gone.add((NAME, "2"))
-    entry = adopt_standing(gone.ledger, gone.registry, NAME, "champion", gone.admin, "looked into")
+    entry = adopt_standing(gone.ledger, gone.registry, NAME, "champion", gone.admin, reason="looked into")
     assert (entry.body["version"], entry.body["digest"]) == ("2", f"{2:064x}")
 
 
 def test_what_nobody_knows_is_adopted_as_unknown_and_the_next_version_explained_from_zero(world):
     world.registry.set[NAME] = {"champion": "1"}
     world.registry.gone.add((NAME, "1"))
-    entry = adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "nobody knows what it was")
+    entry = adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="nobody knows what it was")
     assert (entry.body["version"], entry.body["digest"]) == ("1", None)
     world.register("2")
     assert "no report" in world.ask("2").reason
     world.report("2", "1")
-    assert "explains the change from version 1, but version 1, of which nothing is known, stands" in world.ask("2").reason
+    assert (
+        "explains the change from version 1, but version 1, of which nothing is known, has the alias"
+        in world.ask("2").reason
+    )
     world.report("2")
     world.approve("2")
     binding = world.ask("2").readiness.binding
@@ -241,10 +244,10 @@ def test_what_nobody_knows_is_adopted_as_unknown_and_the_next_version_explained_
 def test_files_that_come_back_after_they_were_adopted_as_unknown(world):
     world.registry.set[NAME] = {"champion": "1"}
     world.registry.gone.add((NAME, "1"))
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="")
     world.registry.gone.clear()
     assert "not those that were promoted" in world.ask("1").reason
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "found in the backup")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="found in the backup")
     assert world.ask("1").verdict == "pass"
 
 

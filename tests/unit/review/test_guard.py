@@ -16,7 +16,7 @@ def forbid(world, operation, name=NAME, **what):
 WAYS_ROUND = [
     ("delete alias", {"alias": "champion"}, "promote another version instead"),
     ("transition stage", {"version": "1"}, "use `coordpath promote`"),
-    ("delete version", {"version": "1"}, "stands under 'champion'"),
+    ("delete version", {"version": "1"}, "has the alias 'champion'"),
     ("delete model", {}, "a guarded model is not deleted"),
     ("rename model", {"new_name": "away"}, "leave its policy and its ledger behind"),
     ("set tag", {"tag": "mlflow.prompt.is_prompt"}, "would hide 'credit'"),
@@ -88,7 +88,7 @@ def test_a_model_is_not_deleted_with_versions_that_were_promoted(champion_world)
     del world.registry.set[NAME]["champion"]
     with pytest.raises(RefusedError, match=r"with it versions 1, 2, which .* `coordpath retire credit VERSION --reason …`"):
         forbid(world, "delete model")
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "nothing is served")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="nothing is served")
     retire(world.ledger, world.registry, NAME, "1", world.admin, "its data were withdrawn")
     with pytest.raises(RefusedError, match="with it version 2, which was promoted"):
         forbid(world, "delete model")
@@ -131,7 +131,7 @@ def test_a_version_whose_promotion_is_under_way_is_not_deleted(champion_world):
     world.registry.broken["set_alias"] = RegistryError("down")
     with pytest.raises(RegistryError):
         world.promote("2")
-    with pytest.raises(RefusedError, match="version 2 of 'credit' stands under 'champion'"):
+    with pytest.raises(RefusedError, match="version 2 of 'credit' has the alias 'champion'"):
         forbid(world, "delete version", version="2")
 
 

@@ -47,6 +47,15 @@ GUARDED = ("champion", "production-eu")
         "ᑕᕼᗩᗰᑭᓰᗝᑎ",  # Canadian syllabics
         "production-еu",
         "Prοduction-EU",
+        "champiσn",  # Greek sigma, which is an s to the ear and an o to the eye
+        "chaмpiσn",
+        "снамріоп",  # Cyrillic п, an n in italics
+        "сһамріон",  # Cyrillic н
+        "champюn",  # Cyrillic ю, drawn as io
+        "ϲһаmрюn",
+        "champ٠ion",  # an Arabic zero, drawn as a dot
+        "champion۰",
+        "prоductiоn-ɛu",
     ],
 )
 def test_what_looks_like_a_guarded_alias(alias):
@@ -67,6 +76,11 @@ def test_what_looks_like_a_guarded_alias(alias):
         "shadow",
         "",
         "production-us",
+        "production-юs",
+        "champion-ю",
+        "champion-冠军",
+        "σύμμαχος",
+        "нападающий",
         "εὕρηκα",
     ],
 )

@@ -100,9 +100,9 @@ def test_nobody_waives_it(champion_world):
             champion_world.ask("2").readiness,
             champion_world.adopted.policy,
             rita,
-            "pages",
-            "so",
-            None,
+            rule="pages",
+            reason="so",
+            days=None,
         )
 
 

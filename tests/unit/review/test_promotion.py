@@ -71,7 +71,7 @@ def test_a_champion_that_moved_since_the_report(champion_world):
     world.approve("2")
     world.approve("3")
     world.promote("2")
-    with pytest.raises(RefusedError, match="explains the change from version 1, but version 2 stands"):
+    with pytest.raises(RefusedError, match="explains the change from version 1, but version 2 has the alias"):
         world.promote("3")
     assert world.registry.set[NAME]["champion"] == "2"
 
@@ -80,7 +80,7 @@ def test_rollback_is_a_promotion_like_any_other(champion_world):
     world = champion_world
     world.approve("2")
     world.promote("2")
-    with pytest.raises(RefusedError, match="explains the change from nothing, but version 2 stands"):
+    with pytest.raises(RefusedError, match="explains the change from nothing, but version 2 has the alias"):
         world.promote("1")
     world.report("1", "2")
     world.approve("1")
@@ -116,7 +116,7 @@ def test_a_move_outside_is_found_recorded_once_and_adopted(champion_world):
         with pytest.raises(RefusedError, match=r"outside the gate: the ledger knows version 1.*coordpath adopt credit"):
             world.promote("2")
     assert world.events().count("outside move") == 1
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "looked into")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="looked into")
     world.report("2", "7")
     world.approve("2")
     world.promote("2")
@@ -231,7 +231,7 @@ def test_two_at_once_one_wins_and_the_other_is_told(champion_world):
         return record(event, body, **more)
 
     world.ledger.record = racing
-    with pytest.raises(RefusedError, match="version 3 stands under 'champion' now"):
+    with pytest.raises(RefusedError, match="version 3 has the alias 'champion' now"):
         world.promote("2")
     assert world.registry.set[NAME]["champion"] == "3"
     assert world.events().count("promotion") == 2
@@ -356,7 +356,7 @@ def test_an_alias_deleted_outside_is_adopted_as_nothing(champion_world):
     world = champion_world
     del world.registry.set[NAME]["champion"]
     assert "the registry had nothing" in world.ask("2").reason
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "it was deleted")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="it was deleted")
     world.report("2")
     world.approve("2")
     world.promote("2")
@@ -365,7 +365,7 @@ def test_an_alias_deleted_outside_is_adopted_as_nothing(champion_world):
 
 def test_nothing_that_could_be_adopted(world):
     with pytest.raises(RefusedError, match="has no alias 'champion' that could be taken under guard"):
-        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "")
+        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="")
 
 
 def test_adopting_while_a_promotion_goes_on(champion_world):
@@ -380,7 +380,7 @@ def test_adopting_while_a_promotion_goes_on(champion_world):
 
     world.registry.digest = slow
     with pytest.raises(RefusedError, match="something else was recorded"):
-        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "")
+        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="")
 
 
 def test_a_promotion_overtaken_by_an_adoption(champion_world):
@@ -391,7 +391,7 @@ def test_a_promotion_overtaken_by_an_adoption(champion_world):
 
     def slow(name, alias, version):
         world.registry.set_alias = plain
-        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "as it is")
+        adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="as it is")
         plain(name, alias, version)
 
     world.registry.set_alias = slow

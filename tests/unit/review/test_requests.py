@@ -24,7 +24,14 @@ def signed(world, key=None, now=None, **changes):
     """A request for version 2 as champion, or what is left of it after ``changes`` to what is signed."""
     asked = {"registry": world.ledger.id, "name": NAME, "version": "2", "alias": "champion", **changes}
     now = now or datetime.now(timezone.utc)
-    return sign_request(asked["registry"], asked["name"], asked["version"], asked["alias"], key or world.bob, now)
+    return sign_request(
+        registry=asked["registry"],
+        name=asked["name"],
+        version=asked["version"],
+        alias=asked["alias"],
+        key=key or world.bob,
+        now=now,
+    )
 
 
 def promote(world, text, actor=None, version="2"):
@@ -160,7 +167,7 @@ def test_a_promotion_that_was_overtaken_uses_its_request_once(approved):
 
     def slow(name, alias, version):
         approved.registry.set_alias = plain
-        adopt_standing(approved.ledger, approved.registry, NAME, "champion", approved.admin, "as it is")
+        adopt_standing(approved.ledger, approved.registry, NAME, "champion", approved.admin, reason="as it is")
         plain(name, alias, version)
 
     approved.registry.set_alias = slow
@@ -178,8 +185,8 @@ def test_two_workers_with_the_same_request_use_it_once(champion_world, monkeypat
     text = signed(world)
     check = guard.requested_by
 
-    def slow(*arguments):
-        asked = check(*arguments)
+    def slow(*arguments, **names):
+        asked = check(*arguments, **names)
         monkeypatch.setattr(guard, "requested_by", check)
         with pytest.raises(RefusedError, match="may not become 'champion' yet"):
             promote(world, text)

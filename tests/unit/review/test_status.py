@@ -116,14 +116,14 @@ def test_a_move_outside_the_gate_is_said_and_an_adoption_names_who_and_why(champ
     assert status(world, "1").text.endswith(" The alias champion was moved outside the gate since.")
     assert (short(world, "1")[:2], world.ask("1").verdict) == (("fail", "promoted"), "fail")
     world.registry.set[NAME]["champion"] = "2"
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "looked into")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="looked into")
     found = status(world, "2")
     assert (found.verdict, found.decision, found.word) == (None, "adopted", f"Taken under guard as champion on {day(world)}")
     assert found.text == "By Ann; no rule was checked. Reason: looked into."
     assert status(world, "1").text.endswith(f" Version 2 has been in its place since {day(world)}.")
     del world.registry.set[NAME]["champion"]
     world.ledger.record("outside move", move.model_copy(update={"found": None}), model=NAME)
-    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, "")
+    adopt_standing(world.ledger, world.registry, NAME, "champion", world.admin, reason="")
     assert status(world, "2").text.endswith(f" Nothing has been in its place since {day(world)}.")
 
 

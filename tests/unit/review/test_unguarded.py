@@ -39,14 +39,14 @@ def test_another_alias_is_named_in_the_remedy(older):
 
 
 def test_adopted_it_is_under_guard(older):
-    adopt_standing(older.ledger, older.registry, NAME, "champion", older.admin, "as it was")
+    adopt_standing(older.ledger, older.registry, NAME, "champion", older.admin, reason="as it was")
     assert look(older.ledger, older.registry, NAME, "champion").standing("champion").version == "1"
     older.report("2", "1")
     assert older.ask("2").verdict == "review"
 
 
 def test_once_adopted_a_move_is_one(older):
-    adopt_standing(older.ledger, older.registry, NAME, "champion", older.admin, "as it was")
+    adopt_standing(older.ledger, older.registry, NAME, "champion", older.admin, reason="as it was")
     older.registry.set[NAME]["champion"] = "2"
     with pytest.raises(RefusedError, match="was moved outside the gate"):
         older.promote("2")
@@ -54,9 +54,9 @@ def test_once_adopted_a_move_is_one(older):
 
 
 def test_adopted_as_nothing_what_comes_then_was_moved(older):
-    adopt_standing(older.ledger, older.registry, NAME, "champion", older.admin, "as it was")
+    adopt_standing(older.ledger, older.registry, NAME, "champion", older.admin, reason="as it was")
     del older.registry.set[NAME]["champion"]
-    adopt_standing(older.ledger, older.registry, NAME, "champion", older.admin, "withdrawn")
+    adopt_standing(older.ledger, older.registry, NAME, "champion", older.admin, reason="withdrawn")
     older.registry.set[NAME]["champion"] = "2"
     with pytest.raises(RefusedError, match="was moved outside the gate"):
         look(older.ledger, older.registry, NAME, "champion")

@@ -40,7 +40,7 @@ def test_an_untouched_folder_holds_and_says_what_was_not_looked_at(files, report
     (tmp_path / "other.txt").write_text("not ours")
     assert read_folder(tmp_path) == files
     checked = check_folder(files, report)
-    assert [(check.what, check.passed) for check in checked.checks] == [("the pages are laid out from the report", True)]
+    assert [(check.claim, check.passed) for check in checked.checks] == [("the pages are laid out from the report", True)]
     assert [point.partition(",")[0] for point in checked.not_rechecked] == [
         "who signed attestation.json (compare its keyid with `coordpath key list`",
         "what verdict.json says: nobody signs it (give --ledger EXPORT)",

@@ -16,7 +16,7 @@ from coordpath_governance.errors import CoordpathError, ReportFormatError
 from coordpath_governance.models.linear_model import CategoricalTerm, LinearModel, NumericTerm, RawCoefficient
 from coordpath_governance.paths import Certificate, Solution, evaluate_order, parse_problem
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import ReportFacts, compose
+from coordpath_governance.reports.compose import ReportInputs, compose
 from coordpath_governance.verification.evidence import evidence_of
 from coordpath_governance.verification.verify import verify_report
 
@@ -110,7 +110,7 @@ def test_untouched_reports_hold_and_with_the_rows_they_are_verified(name, made, 
     alone = verify_report(made[name])
     assert alone.passed
     assert "not rechecked" in alone.conclusion
-    assert any("recorded evaluations" in check.what for check in alone.checks)
+    assert any("recorded evaluations" in check.claim for check in alone.checks)
     assert verify_report(made[name], glm_file).conclusion.startswith("verified against the data; ")
 
 
@@ -121,7 +121,7 @@ def test_every_leaf_that_is_changed_is_found(name, every, made, glm_file):
     content = json.loads(made[name].to_bytes())
     tampered = [(where, value) for where, value in leaves(content) if where != ("digest",)]
     assert len(tampered) > 500
-    derived, told = [], []
+    derived, inputs = [], []
     for where, value in tampered[::every]:
         place = ".".join(map(str, where))
         if place.startswith(SAID) or where[-1] in OF_THE_MODELS:
@@ -132,9 +132,9 @@ def test_every_leaf_that_is_changed_is_found(name, every, made, glm_file):
             continue
         if not noticed(forged):
             derived += [] if ONLY_ROWS.fullmatch(place) else [place]
-            told += [] if noticed(forged, glm_file) else [place]
+            inputs += [] if noticed(forged, glm_file) else [place]
     assert derived == []
-    assert told == []
+    assert inputs == []
 
 
 @pytest.mark.parametrize(
@@ -197,10 +197,10 @@ def retold(report, problem, solution):
     evidence = evidence_of(document)
     pair = ModelPair(evidence.champion, evidence.candidate)
     change = align(pair, evidence.moments)
-    told = ReportFacts(
+    inputs = ReportInputs(
         document.subject, document.facts, document.data, document.settings, document.recheck.versions, document.glm
     )
-    return ChangeReport(compose(told, pair, change, problem, solution, document.rows))
+    return ChangeReport(compose(inputs, pair=pair, change=change, problem=problem, solution=solution, rows=document.rows))
 
 
 def claimed_optimal(problem, order):
@@ -215,21 +215,21 @@ def claimed_optimal(problem, order):
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_order_that_is_not_the_best_is_not_called_optimal(name, made):
-    """Every other order whose sets are in the record, told consistently and called optimal, is found without rows."""
+    """Every other order whose sets are in the record, inputs consistently and called optimal, is found without rows."""
     problem = evidence_of(made[name].document).problem
-    best, told = made[name].document.path.objective, 0
+    best, inputs = made[name].document.path.objective, 0
     for order in itertools.permutations(range(len(problem.changed))):
         try:
             solution = claimed_optimal(problem, order)
         except CoordpathError:
             continue
         if solution.certificate.objective > best + 1e-9:
-            told += 1
+            inputs += 1
             forged = retold(made[name], problem, solution)
             failed = [check.level for check in verify_report(forged).checks if not check.passed]
             flips = made[name].document.rows.flips
             assert failed == (["certificate"] if flips is None else ["arithmetic", "certificate"])
-    assert told >= 1
+    assert inputs >= 1
 
 
 def with_record(report, change):
@@ -329,14 +329,14 @@ def test_a_record_without_one_of_its_evaluations_proves_the_same_or_is_found(nam
 
 
 def test_the_same_rows_in_another_file_or_order_are_other_bytes(made, glm_file, tmp_path):
-    """What is told follows from them all the same; that they are the rows named cannot be said."""
+    """What is inputs follows from them all the same; that they are the rows named cannot be said."""
     frame = pd.read_csv(glm_file)
     for stem, rows in (("same", frame), ("reordered", frame.sample(frac=1.0, random_state=1))):
         path = tmp_path / f"{stem}.parquet"
         rows.to_parquet(path)
         for report in made.values():
             checks = [check for check in verify_report(report, path).checks if not check.passed]
-            assert [check.what for check in checks] == ["these are the data that the report names (SHA-256)"]
+            assert [check.claim for check in checks] == ["these are the data that the report names (SHA-256)"]
 
 
 def test_a_report_on_a_table_is_verified_by_a_file_of_any_kind(glm_file, tmp_path):
@@ -364,6 +364,6 @@ def test_other_rows_are_found(made, glm_file, tmp_path, change, says):
     path = tmp_path / "other.csv"
     change(pd.read_csv(glm_file)).to_csv(path, index=False)
     result = verify_report(made["logistic"], path)
-    told = " ".join(f"{check.what} {' '.join(check.findings)}" for check in result.checks if not check.passed)
+    inputs = " ".join(f"{check.claim} {' '.join(check.findings)}" for check in result.checks if not check.passed)
     assert not result.passed
-    assert says in told
+    assert says in inputs

@@ -38,7 +38,7 @@ def test_what_the_author_states_is_compared_with_the_file(rows, folder):
     result = checked(rows, folder)
     assert result.passed
     assert result.files == {"candidate": True}
-    assert any("states the coefficients of the candidate" in check.what for check in result.checks)
+    assert any("states the coefficients of the candidate" in check.claim for check in result.checks)
 
 
 @pytest.mark.parametrize("before", [DECLARED, "read from the model's files"])

@@ -17,7 +17,8 @@ from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.paths import Certificate, Solution, evaluate_order, solve_problem
 from coordpath_governance.reference.logged import moments_to_log, read_logged_moments
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import ReportFacts, compose, document_digest
+from coordpath_governance.reports.compose import ReportInputs, compose
+from coordpath_governance.reports.document import document_digest
 from coordpath_governance.reports.make import ReferenceData, Request, make_report
 from coordpath_governance.reports.problem import problem_on_moments
 from coordpath_governance.verification.evidence import evidence_of
@@ -152,7 +153,7 @@ def test_row_evidence_is_found_out_by_the_data(file_report, data_file):
 def test_other_data_are_found(file_report, data_file, rows):
     rows.assign(y=rows["y"] * 1.01).to_csv(data_file, index=False)
     result = verify_report(file_report, data_file)
-    failed = {check.what for check in result.checks if not check.passed}
+    failed = {check.claim for check in result.checks if not check.passed}
     assert any("SHA-256" in what for what in failed)
     assert any("follow from the data" in what for what in failed)
 
@@ -215,8 +216,10 @@ def test_a_hidden_coordinate_is_found(report, hidden):
     pair = ModelPair(evidence.champion, evidence.candidate)
     change = align(pair, moments)
     problem = problem_on_moments(change, document.settings)
-    told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
-    forged = ChangeReport(compose(told, pair, change, problem, solve_problem(problem), None))
+    inputs = ReportInputs(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
+    forged = ChangeReport(
+        compose(inputs, pair=pair, change=change, problem=problem, solution=solve_problem(problem), rows=None)
+    )
     result = verify_report(forged)
     assert not result.passed
     assert any(f"{hidden}" in finding and "not there" in finding for check in result.checks for finding in check.findings)
@@ -240,8 +243,10 @@ def test_the_worst_order_is_not_optimal_however_small_the_change(rows):
             objective=objective, lower_bound=objective, gap=0.0, gap_per_step=0.0, status="optimal", solver="lattice"
         ),
     )
-    told = ReportFacts(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
-    forged = ChangeReport(compose(told, pair, change, evidence.problem, claimed, document.rows))
+    inputs = ReportInputs(document.subject, document.facts, document.data, document.settings, document.recheck.versions)
+    forged = ChangeReport(
+        compose(inputs, pair=pair, change=change, problem=evidence.problem, solution=claimed, rows=document.rows)
+    )
     assert verify_report(report).passed
     failed = [check.level for check in verify_report(forged).checks if not check.passed]
     assert "certificate" in failed

@@ -7,9 +7,8 @@ import pytest
 from coordpath_governance import explain_change
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.rendering.change_report import ChangeReport
-from coordpath_governance.reports.compose import document_digest
-from coordpath_governance.reports.document import ChangeReportDocument
-from coordpath_governance.reports.training_remarks import training_remarks
+from coordpath_governance.reports.document import ChangeReportDocument, document_digest
+from coordpath_governance.reports.limits import training_remarks
 from coordpath_governance.verification.verify import verify_report
 
 

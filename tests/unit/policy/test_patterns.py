@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from coordpath_governance.policy.matching import may_both_match
+from coordpath_governance.policy.patterns import may_both_match
 
 PATTERNS = ["", "*", "?", "a", "ab", "a*", "*a", "*b", "a?", "?b", "*a*", "a*b", "**", "[ab]", "[!a]", "[ab]*", "b[!b]", "["]
 NAMES = ["".join(letters) for length in range(5) for letters in product("abc[", repeat=length)]

@@ -8,7 +8,8 @@ import pytest
 
 from coordpath_governance.alignment.layout import ModelPair
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
-from coordpath_governance.reports.words import limits, summarise
+from coordpath_governance.reports.limits import limits
+from coordpath_governance.reports.summary import summarise
 
 FREQUENCY = LinearModel(0.1, (NumericTerm("age", 0.2),), family="poisson", link="log")
 
@@ -22,7 +23,9 @@ def told(make):
         sides = {side: getattr(document.impact, side).model_copy(update=figures) for side in ("champion", "candidate")}
         impact = document.impact.model_copy(update=sides)
         glm = document.glm.model_copy(update={"constant_cost": constant_cost})
-        return limits(ModelPair(champion, candidate), document.data, document.counts, document.path, impact, (), True, glm)
+        parts = {key: getattr(document, key) for key in ("data", "counts", "path")}
+        pair = ModelPair(champion, candidate)
+        return limits(pair, **parts, impact=impact, merged=(), has_rows=True, glm=glm)
 
     return tell
 
@@ -83,7 +86,7 @@ def test_declared_coefficients(told):
 def test_a_loss_without_an_error_is_named_in_the_headline(make):
     document = make("poisson")
     impact = document.impact.model_copy(update={"delta_se": None})
-    parts = (document.data, document.counts, document.path, impact)
-    summary = summarise(("v3", "v4"), *parts, document.glm)
+    parts = {key: getattr(document, key) for key in ("data", "counts", "path")} | {"impact": impact}
+    summary = summarise(("v3", "v4"), **parts, glm=document.glm)
     assert summary.headline == "v4 has a lower mean Poisson deviance than v3; whether by more than chance is not known."
-    assert "mean squared error" in summarise(("v3", "v4"), *parts).headline
+    assert "mean squared error" in summarise(("v3", "v4"), **parts).headline

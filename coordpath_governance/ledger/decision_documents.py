@@ -1,11 +1,11 @@
-"""Decisions as the ledger's entries tell them: one document for every promotion and every rejection. Pure."""
+"""One document for every promotion and every rejection, built from the ledger's entries alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from coordpath_governance.attestation.decision import read_decision_attestation
+from coordpath_governance.attestation.attest import read_decision_attestation
 from coordpath_governance.canonical import sha256_hex
 from coordpath_governance.errors import SignatureError
 from coordpath_governance.ledger.entries import Entry
@@ -42,18 +42,18 @@ from coordpath_governance.reports.decision import (
     WaiverGiven,
 )
 
-__all__ = ["decided", "misrecorded", "pages_not_compared"]
+__all__ = ["decision_of", "misrecorded", "pages_not_compared"]
 
 
-def decided(entry: Entry, chain: Sequence[Entry], ring: KeyRing, ledger: str) -> DecisionDocument | None:
-    """The decision that ``entry`` is, from the entries of its model before it; None if it is none, or names no intent."""
+def decision_of(entry: Entry, chain: Sequence[Entry], ring: KeyRing, ledger: str) -> DecisionDocument | None:
+    """The decision that ``entry`` is, from the entries of its model before it; None if it is not one, or names no intent."""
     build = _BUILDERS.get(type(entry.facts))
     before = [each for each in chain if each.seq < entry.seq]
     return None if build is None else build(entry, entry.facts, before, ring, ledger)
 
 
 def misrecorded(entries: Sequence[Entry], blobs: Mapping[str, bytes]) -> Iterator[tuple[int, str]]:
-    """Numbers of entries that record a decision otherwise than the entries that it names, and how."""
+    """Numbers of entries that record a decision wrongly, and how they differ from the entries that they name."""
     ring, name = KeyRing(), ""
     chains: dict[str | None, list[Entry]] = {}
     for entry in entries:
@@ -64,7 +64,7 @@ def misrecorded(entries: Sequence[Entry], blobs: Mapping[str, bytes]) -> Iterato
         chain = chains.setdefault(entry.model, [])
         if isinstance(facts, DecisionRecorded):
             earlier = [
-                each for each in chain if isinstance(said := each.facts, DecisionRecorded) and said.about == facts.about
+                each for each in chain if isinstance(record := each.facts, DecisionRecorded) and record.about == facts.about
             ]
             if earlier:
                 yield entry.seq, f"entry {earlier[0].seq} recorded the same decision before"
@@ -77,7 +77,7 @@ def _objections(
     facts: DecisionRecorded, chain: Sequence[Entry], ring: KeyRing, ledger: str, blobs: Mapping[str, bytes]
 ) -> Iterator[str]:
     about = next((each for each in chain if each.hash == facts.about), None)
-    document = None if about is None else decided(about, chain, ring, ledger)
+    document = None if about is None else decision_of(about, chain, ring, ledger)
     if document is None:
         yield "it names no earlier promotion or rejection of its model"
         return
@@ -105,11 +105,11 @@ def pages_not_compared(entries: Sequence[Entry]) -> int:
 
 
 def _unattested(facts: DecisionRecorded, document: DecisionDocument, ring: KeyRing, content: bytes | None) -> Iterator[str]:
-    """Whether the service attested exactly these files; of bytes that are missing the audit tells elsewhere."""
+    """Whether the service attested exactly these files; missing bytes are reported elsewhere in the audit."""
     if content is None:
         return
     try:
-        keys = {key: known.public for key, known in ring.keys.items() if SERVICE in known.facts.roles}
+        keys = {key: service.public for key, service in ring.keys.items() if SERVICE in service.facts.roles}
         statement = read_decision_attestation(content, keys)
     except SignatureError as error:
         yield f"the attestation that it keeps does not count: {error}"
@@ -129,7 +129,7 @@ def _promoted(
     if announced is None or not isinstance(intent, Intent):
         return None
     earlier = [each for each in before if each.seq < announced.seq]
-    used = [each for each in earlier if each.hash in (*intent.approvals, *intent.waivers)]
+    consumed = [each for each in earlier if each.hash in (*intent.approvals, *intent.waivers)]
     return DecisionDocument(
         decision="promoted",
         actor=intent.actor,
@@ -137,7 +137,7 @@ def _promoted(
         completed=facts.completed,
         full_validation=intent.full_validation,
         intent=announced.seq,
-        **_about(entry, intent.binding, earlier, used, ring, ledger),
+        **_about(entry, intent.binding, earlier, consumed, ring, ledger),
     )
 
 
@@ -163,7 +163,7 @@ def _rolled_back(entry: Entry, facts: Promotion, announced: Entry, emergency: Em
 
 def _rejected(entry: Entry, facts: Rejection, before: Sequence[Entry], ring: KeyRing, ledger: str) -> DecisionDocument:
     """With the approvals and waivers that there were already."""
-    used = [each for each in before if isinstance(each.facts, Approval | Waiver) and each.facts.binding == facts.binding]
+    signed = [each for each in before if isinstance(each.facts, Approval | Waiver) and each.facts.binding == facts.binding]
     return DecisionDocument(
         decision="rejected",
         actor=ring.keys[entry.key].facts.owner,
@@ -171,20 +171,22 @@ def _rejected(entry: Entry, facts: Rejection, before: Sequence[Entry], ring: Key
         completed=None,
         full_validation=None,
         intent=None,
-        **_about(entry, facts.binding, before, [*used, entry], ring, ledger),
+        **_about(entry, facts.binding, before, [*signed, entry], ring, ledger),
     )
 
 
 _BUILDERS: dict[type[Body], Callable[..., DecisionDocument | None]] = {Promotion: _promoted, Rejection: _rejected}
-"""How each kind of decision is told."""
+"""The function that builds the document of each kind of decision."""
 
 
 def _about(
     entry: Entry, binding: Binding, before: Sequence[Entry], signed: Sequence[Entry], ring: KeyRing, ledger: str
 ) -> dict[str, Any]:
-    """What every decision tells."""
-    verdicts = [(each, said) for each in before if isinstance(said := each.facts, VerdictGiven) and said.binding == binding]
-    reports = [said for each in before if isinstance(said := each.facts, ReportMade) and said.report == binding.report]
+    """The fields that every decision has."""
+    verdicts = [
+        (each, facts) for each in before if isinstance(facts := each.facts, VerdictGiven) and facts.binding == binding
+    ]
+    reports = [facts for each in before if isinstance(facts := each.facts, ReportMade) and facts.report == binding.report]
     approvals = [ApprovalGiven(**_signed(each, ring, "comment", "expires")) for each in _of(signed, Approval)]
     waivers = [WaiverGiven(**_signed(each, ring, "rule", "reason", "expires")) for each in _of(signed, Waiver)]
     rejections = [RejectionGiven(**_signed(each, ring, "comment")) for each in _of(signed, Rejection)]
@@ -222,12 +224,14 @@ def _of(entries: Sequence[Entry], kind: type[Body]) -> list[Entry]:
     return [each for each in entries if isinstance(each.facts, kind)]
 
 
-def _signed(entry: Entry, ring: KeyRing, *said: str) -> dict[str, Any]:
-    """Who signed an entry, and what of its body is told."""
-    known = ring.keys[entry.key].facts
-    who = {"by": known.owner, "roles": known.roles, "key": entry.key, "at": entry.at, "entry": entry.seq}
-    return who | {name: entry.body[name] for name in said}
+def _signed(entry: Entry, ring: KeyRing, *fields: str) -> dict[str, Any]:
+    """Who signed an entry, and the named fields of its body."""
+    signer = ring.keys[entry.key].facts
+    who = {"by": signer.owner, "roles": signer.roles, "key": entry.key, "at": entry.at, "entry": entry.seq}
+    return who | {name: entry.body[name] for name in fields}
 
 
-def _verdict(entry: Entry, said: VerdictGiven) -> GateVerdict:
-    return GateVerdict(verdict=said.verdict, materiality=said.materiality, rules=said.rules, entry=entry.seq)
+def _verdict(entry: Entry, given_verdict: VerdictGiven) -> GateVerdict:
+    return GateVerdict(
+        verdict=given_verdict.verdict, materiality=given_verdict.materiality, rules=given_verdict.rules, entry=entry.seq
+    )

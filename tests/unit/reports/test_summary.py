@@ -12,7 +12,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from coordpath_governance import explain_change
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
 from coordpath_governance.numbers import difference
-from coordpath_governance.reports.class_words import trained_with
+from coordpath_governance.reports.summary import trained_with
 from coordpath_governance.verification.verify import verify_report
 
 BALANCED = "class_weight='balanced'"

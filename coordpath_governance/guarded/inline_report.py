@@ -1,4 +1,4 @@
-"""The guard of a registry, as its environment configures it."""
+"""The report that a version gets when it is registered: made in a process of its own, and never waited for too long."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
-from coordpath_governance.errors import RefusedError, UsageError
-from coordpath_governance.ledger.location import ledger_url
-from coordpath_governance.ledger.store import Ledger
-from coordpath_governance.review.guard import Guard
-from coordpath_governance.review.policies import policy_for
+from coordpath_governance.errors import RefusedError
 
-__all__ = ["REPORTS_VARIABLE", "open_guard"]
+if TYPE_CHECKING:
+    from coordpath_governance.ledger.store import Ledger
 
-REPORTS_VARIABLE = "COORDPATH_REPORTS"
+__all__ = ["report_on_registration"]
+
 TRACKING_VARIABLE = "COORDPATH_TRACKING_URI"
 _SERVER_BACKEND = "_MLFLOW_SERVER_FILE_STORE"
 _PATIENCE = 2 / 3
@@ -32,34 +29,14 @@ _LOG = logging.getLogger(__name__)
 _NO_REPORT = "coordpath: no report on version %s of %r: %s"
 
 
-def open_guard(inner_uri: str) -> Guard:
-    """The guard of the registry at ``inner_uri``; `LedgerError` if nobody has begun its ledger, or somebody removed it.
+def report_on_registration(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -> None:
+    """Make the report in a separate process, so that its memory and its errors do not affect the registry.
 
-    COORDPATH_REPORTS says when a new version gets its report: `inline` (default), before registering returns or, if it
-    takes longer than a client waits, soon after; or `sweep`, by a later `coordpath report`.
+    A report that takes long is finished after this returns. URIs may hold passwords, so they are passed in the environment,
+    not on the command line.
     """
-    url = ledger_url(inner_uri, None)
-    how = os.environ.get(REPORTS_VARIABLE) or "inline"
-    if how not in ("inline", "sweep"):
-        raise UsageError(f"{REPORTS_VARIABLE}={how}: reports are made 'inline' or left to the 'sweep'")
-    ledger = Ledger.open(url, create=False)
-    report = partial(_report, ledger, url, inner_uri) if how == "inline" else None
-    return Guard(ledger, report, partial(_show, ledger))
+    from coordpath_governance.review.policies import policy_for
 
-
-def _show(ledger: Ledger, registry: Any, name: str, version: str) -> None:  # noqa: ANN401 - a registry with MLflow behind it
-    """Let the registry itself show what was decided."""
-    from coordpath_governance.governance.shown import show_after_promotion
-
-    show_after_promotion(registry, ledger, name, version)
-
-
-def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -> None:
-    """Make the report in a process of its own, so that neither its memory nor its faults are the registry's.
-
-    A report that takes long is finished after this returns. URIs may hold passwords, which a command line would show to
-    everybody.
-    """
     try:
         adopted = policy_for(ledger, name)
     except RefusedError as error:
@@ -90,13 +67,12 @@ def _report(ledger: Ledger, url: str, inner_uri: str, name: str, version: str) -
 def _run(command: Sequence[str], environment: Mapping[str, str], name: str, version: str) -> None:
     """Run ``command`` to its end, and log why there is no report if it fails.
 
-    What it says goes to a file: whoever registers from a script of their own may be gone before the report is made, and a
-    pipe would be closed then.
+    Its output goes to a file: a script that registers a version may end before the report is made, which would close a pipe.
     """
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(  # noqa: S603 - our own program
-                command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output
             )
         except OSError as error:
             _LOG.warning(_NO_REPORT, version, name, error)
@@ -108,6 +84,6 @@ def _run(command: Sequence[str], environment: Mapping[str, str], name: str, vers
             process.wait()
             _LOG.warning(_NO_REPORT, version, name, f"it took longer than {_TIMEOUT:g} seconds")
             return
-        said.seek(0)
+        output.seek(0)
         if code:
-            _LOG.warning(_NO_REPORT, version, name, said.read().decode("utf-8", "replace").strip()[-_TAIL:])
+            _LOG.warning(_NO_REPORT, version, name, output.read().decode("utf-8", "replace").strip()[-_TAIL:])

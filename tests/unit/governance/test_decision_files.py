@@ -4,20 +4,21 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from helpers.governed_world import newest_decision
 
-from coordpath_governance.attestation.decision import DECISION_ATTESTATION, attest_decision, read_decision_attestation
+from coordpath_governance.attestation.attest import DECISION_ATTESTATION, attest_decision, read_decision_attestation
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
 from coordpath_governance.cli.audit_answers import verify_document
 from coordpath_governance.cli.audit_command import command as audit_command
 from coordpath_governance.errors import ReportFormatError, SignatureError
-from coordpath_governance.ledger.decided import decided
+from coordpath_governance.governance.decision_files import record_decisions
+from coordpath_governance.ledger.decision_documents import decision_of
 from coordpath_governance.ledger.events import DecisionRecorded, Promotion, Rejection
 from coordpath_governance.ledger.export import export_lines
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.ledger.verify import audit
 from coordpath_governance.rendering.decision_view import DECISION_LAYOUT, render_decision_html, render_decision_markdown
 from coordpath_governance.reports.decision import DecisionDocument
-from coordpath_governance.review.decision_records import newest_decision, record_decisions
 from coordpath_governance.review.ports import Actor
 from coordpath_governance.signing.keys import new_key
 
@@ -191,7 +192,7 @@ def undecided_record(champion_world):
     record_decisions(world.ledger, NAME)
     world.reject("2", comment="no")
     chain = world.ledger.entries(NAME)
-    return world, decided(newest(world, Rejection), chain, world.ledger.keyring(), world.ledger.id)
+    return world, decision_of(newest(world, Rejection), chain, world.ledger.keyring(), world.ledger.id)
 
 
 @pytest.mark.parametrize("page", ["html", "md"])

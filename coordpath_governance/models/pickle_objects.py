@@ -24,7 +24,7 @@ from coordpath_governance.models.pickle_arrays import (
     scalar_from_bytes,
     type_from_state,
 )
-from coordpath_governance.models.pickle_machine import ARROW_ARRAY, VALUES, PickleLimits, PickleMachine
+from coordpath_governance.models.pickle_values import ARROW_ARRAY, VALUES, PickleLimits, PickleMachine
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque, StoredTree, read_limited
 
 __all__ = ["STATE", "read_pickle", "read_pickle_bytes"]

@@ -1,6 +1,6 @@
 """The part of the pickle interpreter that builds plain values: bytes, stack, memo, numbers, text and containers.
 
-There is one method per opcode; `pickle_stream` adds those for names and objects.
+There is one method per opcode; `pickle_objects` adds those for names and objects.
 """
 
 from __future__ import annotations
