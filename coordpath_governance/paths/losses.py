@@ -121,7 +121,8 @@ def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None
     """L_α(β) = min over K and over paths β₁ … β_K = β of Σₖ αₖ c(βₖ), for the target β of a problem.
 
     Of a range of ``steps`` only the end counts: K goes from the fewest steps that lead to the target to there. Null ends it
-    `EXTRA_TERMS` beyond that number, or sooner where longer paths cannot pay. A target that is the start has the empty path, and loss 0.
+    `EXTRA_TERMS` beyond that number, or sooner where longer paths cannot pay. A target that is the start has the empty path,
+    and loss 0.
     """
     _need_target(problem)
     if problem.max_steps is not None:
