@@ -70,6 +70,8 @@ def _check_circles(problem: PathProblem) -> None:
         seen.append(at)
         at = into[at][0]
     circle = [into[u][1] for u in seen[seen.index(at) :]][::-1]
+    first = min(range(len(circle)), key=lambda k: problem.constraints.items.index(circle[k]))
+    circle = circle[first:] + circle[:first]
     if all(one.then == other.first for one, other in zip(circle, circle[1:] + circle[:1], strict=True)):
         raise _conflict("order " + " → ".join([circle[0].first, *(each.then for each in circle)]))
     raise _conflict(" and ".join(map(str, circle)) + ", where the features of a group move as one")

@@ -2,7 +2,8 @@
 
 `Box` and `Sign` bind every value that a step gives to a feature; what does not move is not bound. A `Frozen` feature never
 moves. `Order`: ``then`` may move only after ``first`` has moved, or in the same step where both are in one group or in "all
-the rest". `Monotone`: no model on the way costs more than the start.
+the rest". Where values in between are chosen, a step may be as small as none: the path then rests at the term of ``first``,
+and ``then`` may move from there on. `Monotone`: no model on the way costs more than the start.
 """
 
 from __future__ import annotations

@@ -54,6 +54,8 @@ class RuledLevels:
 
     def solve(self, task: ChainTask) -> Answer:
         """The best order found; none (an empty one) where the states that there was work for all lead nowhere."""
+        if task.depth == 0:
+            return Answer(tuple(range(task.function.size)), 0.0, self.name)
         bounds = Refinement(task.function, task.alphas, target=np.inf, capacity=_CAPACITY, expired=task.expired).bounds()
         orders = [RuledFirst("greedy").solve(task).order]
         orders += [beam_order(task, bounds, width) or () for width in _BEAMS if bounds is not None]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.paths.solvers.protocol import RULED_WALKS, Answer
+from coordpath_governance.paths.walks.geometry import REST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,6 +83,8 @@ class _Search:
         self._left_out = np.inf
         self._most = float(task.alphas.sum()) * task.values.ceiling * (1.0 + _CEILING)
         self._spent = 0
+        if not task.values.walks.changed:
+            self._value((REST,) * len(task.alphas))
 
     @property
     def _limit(self) -> float:
