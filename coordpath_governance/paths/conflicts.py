@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordpath_governance.errors import ProblemError
-from coordpath_governance.paths.constraints import Constraints, Monotone
+from coordpath_governance.paths.constraints import Constraints, Frozen, Monotone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def check_constraints(problem: PathProblem) -> None:
             continue
         aim = float(problem.target[i])
         if feature in constraints.frozen:
-            raise _conflict(f"frozen {feature}, but target moves it")
+            raise _conflict(f"{Frozen(feature)}, but target moves it")
         for limit in constraints.limits(feature):
             if (limit.low is not None and aim < limit.low) or (limit.high is not None and aim > limit.high):
                 raise _conflict(f"{limit}, but target is {aim:g}")
@@ -82,15 +82,13 @@ def dearer_target(start: float, target: float) -> ProblemError:
     return _conflict(f"monotone, but the target costs more than the start ({target:.6g}, not {start:.6g})")
 
 
-def conflict_of(problem: PathProblem, feasible: Callable[[Constraints], bool | None], otherwise: str) -> ProblemError:
+def conflict_of(problem: PathProblem, feasible: Callable[[Constraints], bool | None]) -> ProblemError:
     """The error that names constraints which cannot be met together, and without any one of which they could.
 
     ``feasible``: whether there is a path under some constraints, None if that is not found out: then a constraint is kept.
-    ``otherwise`` is told where even without constraints there is no path.
+    Without constraints there is one.
     """
     kept: Sequence[Constraint] = problem.constraints.items
-    if feasible(Constraints()) is False:
-        return ProblemError(otherwise)
     for item in problem.constraints.items:
         fewer = tuple(each for each in kept if each != item)
         if feasible(Constraints(fewer)) is False:

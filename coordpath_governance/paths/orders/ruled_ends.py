@@ -46,4 +46,4 @@ def solve_order(problem: PathProblem, task: ChainTask | EvaluatedTask, solver: s
             return False
         return True if found.order else None
 
-    raise conflict_of(problem, feasible, "")
+    raise conflict_of(problem, feasible)

@@ -67,21 +67,16 @@ class RuledValues:
         intervals = [problem.constraints.interval(feature) for feature in problem.features]
         self._low, self._high = (np.array(ends) for ends in zip(*intervals, strict=True))
         self._frozen = np.array([feature in problem.constraints.frozen for feature in problem.features])
+        if problem.target is not None:  # what no step could bring back stays
+            self._frozen |= (problem.target < self._low) | (problem.target > self._high)
         columns = problem.quadratic.direction(np.eye(len(problem.features)))[:, walks.chosen]
         self._columns = np.ldexp(columns, -walks.shift)
 
     @cached_property
     def movable(self) -> tuple[int, ...]:
-        """Units that steps may move: not all frozen, and back to a target that their box holds."""
-        problem = self.walks.problem
-        movable = []
-        for u, unit in enumerate(problem.units):
-            free = [i for i in unit.members if not self._frozen[i]]
-            ends = problem.start[free] if problem.target is None else problem.target[free]
-            back = (self._low[free] <= ends) & (ends <= self._high[free])
-            if free and (problem.target is None or back.all()):
-                movable.append(u)
-        return tuple(movable)
+        """Units that steps may move: not all of them is frozen."""
+        units = enumerate(self.walks.problem.units)
+        return tuple(u for u, unit in units if not self._frozen[list(unit.members)].all())
 
     def value(self, sequence: Sequence[int], alphas: FloatArray, limit: float) -> Valued:
         """Of a whole walk (a fixed end closes the last visit of every unit), or of a beginning: then only the bound counts.

@@ -69,5 +69,5 @@ class _RuledWalks(ChosenModels):
                 return True
             return None if np.isfinite(answer.bound) else False
 
-        expect_path(lengths, self._problem, feasible, "steps: no path leads to the target; give more steps")
+        expect_path(lengths, self._problem, feasible)
         return super().conclude(lengths, exponent)

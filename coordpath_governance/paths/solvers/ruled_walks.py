@@ -109,8 +109,6 @@ class _Search:
         """Go on with the unit that has the least bound, to the end."""
         while len(sequence) < len(self._task.alphas) and not self._task.patience.expired():
             longer = [(*sequence, u) for u in self._task.following(sequence)]
-            if not longer:
-                return
             bounds = [self._value(each).bound for each in longer]
             sequence = longer[int(np.argmin(bounds))]
 

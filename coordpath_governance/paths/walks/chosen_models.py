@@ -66,9 +66,7 @@ def model_stops(problem: PathProblem, models: FloatArray) -> tuple[Stop, ...]:
     return tuple(stops)
 
 
-def expect_path(
-    lengths: list[Length], problem: PathProblem, feasible: Callable[[Constraints], bool | None], otherwise: str
-) -> None:
+def expect_path(lengths: list[Length], problem: PathProblem, feasible: Callable[[Constraints], bool | None]) -> None:
     """Raises `ProblemError` where no length has a path, `SolverUnavailableError` where that is not proved."""
     if any(np.isfinite(length.value) for length in lengths):
         return
@@ -77,4 +75,4 @@ def expect_path(
             "solver: found no path that keeps to the constraints, and did not prove that there is none; give a time_limit, "
             "or fewer constraints"
         )
-    raise conflict_of(problem, feasible, otherwise)
+    raise conflict_of(problem, feasible)

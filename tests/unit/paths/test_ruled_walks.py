@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from coordpath_governance.errors import ProblemError
+from coordpath_governance.errors import ProblemError, SolverUnavailableError
 from coordpath_governance.paths import parse_problem, solve
 from coordpath_governance.paths.constraints import Box, Constraints, Frozen, Monotone, Order, Sign
 from coordpath_governance.paths.patience import Patience
+from coordpath_governance.paths.ruled_walks import ruled_values
 from coordpath_governance.paths.solution import solve_within
 from coordpath_governance.paths.solvers import table
 from coordpath_governance.paths.solvers.ruled_walks import RuledWalks
@@ -97,7 +98,7 @@ def test_the_best_allowed_walk_is_found(document, seed):
         return  # refused as it is read: test_constraints
     want = best_of_all(problem, problem.steps)
     if want == np.inf:
-        with pytest.raises(ProblemError, match="^constraints: "):
+        with pytest.raises(ProblemError, match=r"^constraints: "):
             solve(problem)
         return
     found = solve(problem)
@@ -109,8 +110,6 @@ def test_the_best_allowed_walk_is_found(document, seed):
 
 
 def solve_or_none(problem):
-    from coordpath_governance.errors import SolverUnavailableError
-
     try:
         return solve(problem)
     except SolverUnavailableError:
@@ -147,6 +146,29 @@ def test_work_that_ends_leaves_a_bound(document):
         assert each.lower_bound <= best.objective + 1e-9 <= each.objective + 2e-9
     solve(asked, progress=lambda *each: told.append(each))
     assert {stage for stage, *_ in told} == {"beginnings of walks"}
+
+
+def test_what_could_not_come_back_into_its_box_stays(document):
+    asked = document(2, 2)
+    asked |= {"groups": [["x0", "x1"]], "steps": 2}
+    asked["target"][1] = asked["start"][1]
+    asked["constraints"] = {"box": {"x1": [asked["start"][1] + 1, None]}}
+    found = solve(asked)
+    assert found.status == "optimal"
+    assert {move.feature for step in found.path.steps for move in step.moves} == {"x0"}
+
+
+def test_values_that_cost_too_much_are_not_taken(monkeypatch):
+    monkeypatch.setattr(ruled_values, "_BELOW", -0.5)
+    over = {
+        "features": ["a", "b"],
+        "cost": {"gram": [[1, 0.9], [0.9, 1]], "linear": [0.1, -0.1], "constant": 9},
+        "target": [0.5, -0.5],
+        "steps": 3,
+        "constraints": {"monotone": True},
+    }
+    with pytest.raises(SolverUnavailableError, match="found no path that keeps to the constraints"):
+        solve(over)
 
 
 def test_no_walk_keeps_below_the_start(document):

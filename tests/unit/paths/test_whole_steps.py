@@ -86,7 +86,7 @@ def check(base, case):
     for name in ("greedy", "local"):
         try:
             other = solve(replace(problem, solver=name))
-        except SolverUnavailableError as error:
+        except SolverUnavailableError as error:  # noqa: PERF203
             assert "found no" in str(error)  # noqa: PT017 - one of two outcomes
         else:
             assert other.lower_bound <= want + 1e-9 <= other.objective + 2e-9
@@ -207,10 +207,10 @@ def test_values_keep_to_the_box_to_the_last_digit(toy):
     assert all(step.moves[0].after <= 0.1 + 1.0 - 1e-16 for step in found.path.steps)
 
 
-@pytest.mark.parametrize("tables", [12, 0])
-def test_work_that_ends_leaves_a_bound(document, tables, monkeypatch):
+@pytest.mark.parametrize(("tables", "dependent"), [(12, False), (0, False), (0, True)])
+def test_work_that_ends_leaves_a_bound(document, tables, dependent, monkeypatch):
     monkeypatch.setattr(quadratic_states, "TABLE_UP_TO", tables)
-    asked = {**document(5, 4), "target": None, "steps": 5, "step_type": "integer"}
+    asked = {**document(5, 4, dependent=dependent), "target": None, "steps": 5, "step_type": "integer"}
     best = solve(asked)
     assert best.status == "optimal"
     with pytest.MonkeyPatch.context() as patch:
@@ -235,7 +235,7 @@ def test_columns_that_nothing_holds_are_bounded(toy):
     nothing = {**same, "cost": {"gram": [[1, 0], [0, 0]], "linear": [2.4, 0], "constant": 9}, "step_type": "integer"}
     first = solve({**nothing, "steps": 2, "constraints": {"order": [["b", "a"]]}})
     assert [step.label for step in first.path.steps] == ["b", "a"]
-    assert solve({**nothing, "steps": 2, "target": [2, 3]}).status == "optimal"
+    assert solve({**nothing, "steps": 3, "target": [2, 3]}).status == "optimal"
     still = {**nothing, "steps": 2, "constraints": {"frozen": ["a", "b"]}}
     assert solve(still).path.steps == ()
 
@@ -253,3 +253,17 @@ def test_conflicts_that_only_a_search_shows_are_named(toy):
     }
     with pytest.raises(ProblemError, match=r"^constraints: monotone, but every path costs more than the start on the way"):
         solve({**over_a_ridge, "constraints": {"monotone": True, "box": {"a": [-1, 1]}}})
+    with pytest.raises(SolverUnavailableError, match="found no path that keeps to the constraints"):
+        solve({**over_a_ridge, "solver": "greedy", "constraints": {"monotone": True}})
+
+
+def test_conflicts_on_rows_are_named(convex):
+    problem = replace(convex("logistic", 2, seed=1), target=None, steps=1)
+    far = replace(problem, step_type=UNIT, target=problem.start + 5.0, steps=11)
+    names = far.features
+    cheap, dear = sorted([far.start, far.target], key=lambda beta: float(far.cost.values(beta[None])[0]))
+    with pytest.raises(ProblemError, match=r"^constraints: monotone, but the target costs more than the start"):
+        solve(replace(far, start=cheap, target=dear, constraints=Constraints((Monotone(),))))
+    box = Box(names[0], float(far.start[0]) + 3, None)
+    with pytest.raises(ProblemError, match=r"^constraints: box \S+ \[.*, null\] cannot be met"):
+        solve(replace(far, constraints=Constraints((box, Order(*names)))))
