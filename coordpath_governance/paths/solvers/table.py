@@ -49,8 +49,8 @@ _AUTO_MOVES, _EXACT_MOVES = 4_000_000_000, 30_000_000_000
 _AUTO_ENDS, _EXACT_ENDS = 1_500_000_000, 15_000_000_000
 """Work of a search over free ends: about five and fifty seconds."""
 
-_AUTO_STATES, _EXACT_STATES = 4e9, 4e10
-"""Work of a search over whole steps: about ten seconds, and a hundred."""
+_AUTO_STATES, _EXACT_STATES = 5e9, 5e10
+"""Nanoseconds of a search over whole steps, about."""
 
 _AUTO_BEGINNINGS, _EXACT_BEGINNINGS = 8_000, 80_000
 """Beginnings of walks under constraints that are valued: about ten seconds, and a hundred."""

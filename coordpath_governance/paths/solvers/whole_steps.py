@@ -22,7 +22,7 @@ _SLIGHT = 1e-10
 
 
 class WholeSteps:
-    """``work`` counts numbers touched (about 1e9 a second): exact where the states that matter take no more."""
+    """``work`` is in nanoseconds as the costs count them: exact where the states that matter take no more."""
 
     name = "states"
     needs = WHOLE_STEPS

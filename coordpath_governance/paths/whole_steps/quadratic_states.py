@@ -84,7 +84,7 @@ class QuadraticStates:
         return _Around(np.sum(residuals * residuals, axis=1), residuals @ self._columns.T, self._curves)
 
     def work(self, states: int, children: int) -> float:
-        """Numbers touched: about a nanosecond each."""
+        """Nanoseconds, about."""
         return states * self._per_state + (300.0 + 20.0 * self.moves.size) * children
 
     def reach(self, limit: float) -> tuple[FloatArray, FloatArray]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Around", "Found", "StateCosts", "StateSearch"]
 
-_AT_ONCE = 1 << 13
+_AT_ONCE = 1 << 10
 """States whose steps are made together."""
 
 _MERGE = 1 << 20
@@ -39,6 +39,12 @@ _MOST = 3_000_000
 
 _PART = 0.5
 """Part of a term's share of the work that goes to looking at states, the others to steps from them."""
+
+_PACE = 5e8
+"""Work of a second that is counted on, where there is a deadline."""
+
+_LOOKED_AT = 20
+"""States that a beam looks at for each that it keeps."""
 
 _STEPS = 8
 """Steps of a feature from a state, about."""
@@ -173,10 +179,11 @@ class StateSearch:
         history = [level]
         self._beyond, left_out = np.inf, np.inf
         for k in range(terms):
-            share = max(work - (self.spent - begun), 0.0) / (terms - k)
-            looked_at = int(min(_PART * share / self._costs.work(1, 0), _MOST)) + 1
+            allowed = min(work - (self.spent - begun), _PACE * self._patience.left())
+            share = max(allowed, 0.0) / (terms - k)
+            looked_at = int(min(_PART * share / self._costs.work(1, 0), _LOOKED_AT * most if most else _MOST)) + 1
             width = most or int(min(share / self._costs.work(1, _STEPS * moves.size), _MOST)) + 1
-            following = self._next(level, k, limit, width, looked_at, near=near)
+            following = self._next(level, k, limit, width, looked_at, share, near=near)
             if following is None:
                 return Found(None, np.inf, min(left_out, float(level.total.min())))
             level, dropped = following
@@ -208,28 +215,35 @@ class StateSearch:
         return np.maximum(moves.low, low.astype(np.int64)), np.minimum(moves.high, high.astype(np.int64))
 
     def _next(
-        self, level: _Level, k: int, limit: float, most: int, looked_at: int, *, near: bool
+        self, level: _Level, k: int, limit: float, most: int, looked_at: int, allowance: float, *, near: bool
     ) -> tuple[_Level, float] | None:
         """The states of term k + 1, the most promising of them, and the least total of the others; None if it is late.
 
-        Only so many are ``looked_at`` closely, by what is known of the states they come from.
+        Only so many are ``looked_at`` closely, by what is known of the states they come from, and steps from the most
+        promising states are made until the ``allowance`` of work is used up.
         """
         reached, least = _Reached.none(level), np.inf
         waiting: list[_Reached] = []
-        for begin in range(0, len(level.g), _AT_ONCE):
+        order, last = np.argsort(level.total, kind="stable"), self.spent + allowance
+        for begin in range(0, len(order), _AT_ONCE):
             if self._patience.expired():
                 return None
-            rows = np.arange(begin, min(begin + _AT_ONCE, len(level.g)))
-            waiting += self._children(level.take(rows), begin, k, limit, near=near)
-            if sum(len(part.g) for part in waiting) > max(_MERGE, len(reached.g)) or rows[-1] + 1 == len(level.g):
+            rows = order[begin : begin + _AT_ONCE]
+            waiting += self._children(level.take(rows), rows, k, limit, near=near)
+            over = self.spent >= last and begin + _AT_ONCE < len(order)
+            if over:
+                least = min(least, float(level.total[order[begin + _AT_ONCE]]))
+            if over or sum(len(part.g) for part in waiting) > max(_MERGE, len(reached.g)) or begin + _AT_ONCE >= len(order):
                 reached, dropped = _narrowed(_merged([reached, *waiting]), looked_at)
                 waiting, least = [], min(least, dropped)
+            if over:
+                break
         following = self._valued(reached, k + 1)
         following = following.take(np.flatnonzero(following.total < limit))
         kept, dropped = _narrowed(following, most)
         return kept, min(least, dropped)
 
-    def _children(self, level: _Level, begin: int, k: int, limit: float, *, near: bool) -> Iterator[_Reached]:
+    def _children(self, level: _Level, parents: IntArray, k: int, limit: float, *, near: bool) -> Iterator[_Reached]:
         """What one step leads to, feature by feature, after the rest."""
         moves, costs, alpha = self.moves, self._costs, float(self._alphas[k])
         left = len(self._alphas) - k - 1
@@ -238,7 +252,7 @@ class StateSearch:
         away = np.minimum(fewest, FARTHEST).sum(axis=1)
         g = level.g + alpha * level.value
         good = np.flatnonzero((away <= left) & (g + level.after < limit))
-        yield _Reached(level.keys[good], g[good], level.value[good], (g + level.after)[good], good + begin)
+        yield _Reached(level.keys[good], g[good], level.value[good], (g + level.after)[good], parents[good])
         with np.errstate(divide="ignore", invalid="ignore"):
             limits = np.where(alpha > 0, (limit - level.g - level.after) / alpha, np.inf)
         limits = np.minimum(limits, costs.ceiling)
@@ -259,7 +273,7 @@ class StateSearch:
             keys = keys[good]
             if j in moves.watched:
                 keys[:, moves.size + moves.watched.index(j)] = 1
-            yield _Reached(keys, g[good], values[good], total[good], rows[good] + begin)
+            yield _Reached(keys, g[good], values[good], total[good], parents[rows[good]])
 
     def _spacings(
         self, level: _Level, j: int, here: Around, limits: FloatArray, ready: IntArray, *, near: bool

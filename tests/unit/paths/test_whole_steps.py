@@ -19,7 +19,7 @@ from coordpath_governance.paths.solution import solve_within
 from coordpath_governance.paths.solvers import table
 from coordpath_governance.paths.solvers.whole_steps import WholeSteps
 from coordpath_governance.paths.step_types import INTEGER, UNIT, GridSteps, register_step_type
-from coordpath_governance.paths.whole_steps import quadratic_states
+from coordpath_governance.paths.whole_steps import quadratic_states, state_search
 from coordpath_governance.paths.whole_steps.whole_moves import whole_moves
 
 from .whole_oracle import best_whole_walk, keeps_to
@@ -213,10 +213,12 @@ def test_work_that_ends_leaves_a_bound(document, tables, dependent, monkeypatch)
     asked = {**document(5, 4, dependent=dependent), "target": None, "steps": 5, "step_type": "integer"}
     best = solve(asked)
     assert best.status == "optimal"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(table.WALK_SOLVERS, "auto", (WholeSteps(2e5),))
-        short = solve(asked)
-    assert short.lower_bound <= best.objective + 1e-9 <= short.objective + 2e-9
+    for work, at_once in ((2e5, 1024), (2e4, 2)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(state_search, "_AT_ONCE", at_once)
+            patch.setitem(table.WALK_SOLVERS, "auto", (WholeSteps(work),))
+            short = solve(asked)
+        assert short.lower_bound <= best.objective + 1e-9 <= short.objective + 2e-9
     told = []
     late = solve_within(parse_problem(asked), Patience(lambda: True, timed=True, progress=lambda *each: told.append(each)))
     assert late.lower_bound <= best.objective + 1e-9 <= late.objective + 2e-9
