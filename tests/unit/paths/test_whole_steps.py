@@ -16,7 +16,7 @@ from coordpath_governance.paths.constraints import Box, Constraints, Frozen, Mon
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.problem_document import parse_weights
 from coordpath_governance.paths.solution import solve_within
-from coordpath_governance.paths.solvers import table
+from coordpath_governance.paths.solvers import table, whole_steps
 from coordpath_governance.paths.solvers.whole_steps import WholeSteps
 from coordpath_governance.paths.step_types import INTEGER, UNIT, GridSteps, register_step_type
 from coordpath_governance.paths.whole_steps import quadratic_states, state_search
@@ -213,12 +213,10 @@ def test_work_that_ends_leaves_a_bound(document, tables, dependent, monkeypatch)
     asked = {**document(5, 4, dependent=dependent), "target": None, "steps": 5, "step_type": "integer"}
     best = solve(asked)
     assert best.status == "optimal"
-    for work, at_once in ((2e5, 1024), (2e4, 2)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(state_search, "_AT_ONCE", at_once)
-            patch.setitem(table.WALK_SOLVERS, "auto", (WholeSteps(work),))
-            short = solve(asked)
-        assert short.lower_bound <= best.objective + 1e-9 <= short.objective + 2e-9
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(table.WALK_SOLVERS, "auto", (WholeSteps(2e5),))
+        short = solve(asked)
+    assert short.lower_bound <= best.objective + 1e-9 <= short.objective + 2e-9
     told = []
     late = solve_within(parse_problem(asked), Patience(lambda: True, timed=True, progress=lambda *each: told.append(each)))
     assert late.lower_bound <= best.objective + 1e-9 <= late.objective + 2e-9
@@ -227,6 +225,20 @@ def test_work_that_ends_leaves_a_bound(document, tables, dependent, monkeypatch)
     asks = iter([False] * 30 + [True] * 10_000)
     between = solve_within(parse_problem(asked), Patience(lambda: next(asks), timed=True))
     assert between.lower_bound <= best.objective + 1e-9 <= between.objective + 2e-9
+
+
+def test_steps_are_made_from_promising_states_until_the_work_is_used_up(document, monkeypatch):
+    asked = {**document(5, 5), "target": None, "steps": 6, "step_type": "integer"}
+    asked["cost"] = {**asked["cost"], "linear": [10 * value for value in asked["cost"]["linear"]]}
+    asked["cost"]["constant"] *= 100
+    best = solve(asked)
+    monkeypatch.setattr(state_search, "_AT_ONCE", 1)
+    monkeypatch.setattr(state_search, "_STEPS", 0)
+    monkeypatch.setattr(whole_steps, "_BEAMS", (1,))
+    monkeypatch.setitem(table.WALK_SOLVERS, "auto", (WholeSteps(1e6),))
+    short = solve(asked)
+    assert (best.status, short.status) == ("optimal", "bounded")
+    assert short.lower_bound <= best.objective + 1e-9 <= short.objective + 2e-9
 
 
 def test_columns_that_nothing_holds_are_bounded(toy):
