@@ -12,8 +12,6 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from coordpath_governance.canonical import canonical_bytes, sha256_hex
-from coordpath_governance.paths.certificate import Status
-from coordpath_governance.paths.path import StepKind
 from coordpath_governance.reference.design import ColumnKind
 from coordpath_governance.reports.editions import Edition
 from coordpath_governance.reports.impact_parts import GlmFacts, Impact, RowEvidence
@@ -56,6 +54,10 @@ REPORT_SCHEMA = "coordpath.change_report/1"
 REPORT_FILE, HTML_PAGE, MARKDOWN_PAGE = "change_report.json", "change_report.html", "change_report.md"
 
 Role = Literal["training", "holdout", "out-of-time", "not stated"]
+
+PathStatus = Literal["optimal", "bounded"]
+KindOfStep = Literal["coordinate", "group", "function", "interaction", "baseline", "rest"]
+"""What `paths` calls a path and a step. MLflow loads this module where the solvers must stay out, so they stand here too."""
 
 
 class Tool(Part):
@@ -329,7 +331,7 @@ class StepFacts(Part, serialize_by_alias=True):
     """
 
     k: int
-    kind: StepKind
+    kind: KindOfStep
     feature: str
     from_: Finite | None = Field(alias="from")
     to: Finite | None
@@ -351,7 +353,7 @@ class PathFacts(Part, serialize_by_alias=True):
     lower_bound: Finite
     gap: Finite
     gap_per_step: Finite
-    status: Status
+    status: PathStatus
     solver: str
     start_cost: Finite
     minimum_cost: Finite

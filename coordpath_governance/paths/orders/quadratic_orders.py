@@ -21,7 +21,7 @@ from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.conflicts import dearer_target
 from coordpath_governance.paths.orders.chain_rules import chain_rules
 from coordpath_governance.paths.orders.ruled_ends import solve_order
-from coordpath_governance.paths.orders.set_function import build_set_function, forward_order, order_chain
+from coordpath_governance.paths.orders.set_function import FAINTEST, build_set_function, forward_order, order_chain
 from coordpath_governance.paths.outcome import (
     Outcome,
     Stop,
@@ -135,7 +135,7 @@ def _solve(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
         exponents=exponents,
         solver=answer.solver,
         along=along,
-        floor=_floor(problem, weight, exponents[0]),
+        floor=_floor(problem, weight, exponents[0]) + FAINTEST * weight,
     )
 
 
@@ -160,7 +160,7 @@ def _after_first(problem: PathProblem, first: int, solver: str, patience: Patien
         nothing=nothing_at_all(problem, along, others.exponents[0]) * weight,
         weight=weight,
         along=along,
-        floor=_floor(problem, weight, others.exponents[0]),
+        floor=_floor(problem, weight, others.exponents[0]) + FAINTEST * weight,
     )
 
 

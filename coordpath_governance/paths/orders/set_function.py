@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.problem import PathProblem
 
 __all__ = [
+    "FAINTEST",
     "Apart",
     "Lifts",
     "SetFunction",
@@ -38,6 +39,9 @@ __all__ = [
     "order_chain",
     "positive",
 ]
+
+FAINTEST = 2.0**-1022
+"""Numbers below this lose digits: far more than what that does to a sum of products."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +104,10 @@ class Apart:
         linear = self.linear[stay] + 2.0 * self.quadratic[np.ix_(gone, stay)].sum(axis=0)
         return Apart(linear, self.quadratic[np.ix_(stay, stay)])
 
+    def divided(self, exponent: int) -> Apart:
+        """The same in units of a power of two."""
+        return Apart(np.ldexp(self.linear, -exponent), np.ldexp(self.quadratic, -exponent))
+
 
 @dataclass(frozen=True, eq=False)
 class SetFunction:
@@ -144,9 +152,17 @@ class SetFunction:
 
     @property
     def rounding(self) -> float:
-        """What floating point may do to one e(S), the same for all sets aside."""
-        adding = 8 * (self.size + 8) * EPS * self.magnitude
+        """What floating point may do to one e(S), the same for all sets aside: rounding, and products that underflow."""
+        underflow = FAINTEST if self.base.any() or self.columns.any() else 0.0
+        adding = 8 * (self.size + 8) * (EPS * self.magnitude + underflow)
         return adding if self.apart is None else adding + self.apart.most
+
+    def normalised(self) -> SetFunction:
+        """The same function, but for lifts, divided by the power of two that makes its largest number near 1."""
+        largest = max(float(np.max(np.abs(self.base), initial=0.0)), float(np.max(np.abs(self.columns), initial=0.0)))
+        shift = math.frexp(largest)[1]
+        apart = None if self.apart is None else self.apart.divided(2 * shift)
+        return SetFunction(np.ldexp(self.base, -shift), np.ldexp(self.columns, -shift), self.exponent + 2 * shift, apart)
 
     def excess(self, members: Sequence[int]) -> float:
         """e(S), accurate even where aᵀx + xᵀQx would cancel."""
@@ -188,9 +204,7 @@ def build_set_function(problem: PathProblem) -> SetFunction:
     for u, unit in enumerate(problem.changed):
         moves[u, list(unit.members)] = change.high[list(unit.members)]
     columns = cost.direction(moves).T
-    largest = max(float(np.max(np.abs(base), initial=0.0)), float(np.max(np.abs(columns), initial=0.0)))
-    shift = math.frexp(largest)[1]
-    function = SetFunction(np.ldexp(base, -shift), np.ldexp(columns, -shift), 2 * shift)
+    function = SetFunction(base, columns).normalised()
     if math.frexp(function.magnitude)[1] + function.exponent > 1020:
         raise ProblemError("cost: overflows double precision between start and target; rescale the target variable")
     exact = cost.expand(start, change, [unit.members for unit in problem.changed])

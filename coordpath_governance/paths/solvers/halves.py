@@ -16,6 +16,8 @@ along the columns of a transposed chunk, and the terms of a chunk are one matrix
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +46,9 @@ _CAP = (1 << 30) - 1
 
 _CHUNK = 1 << 22
 """Numbers of a chunk."""
+
+_FAINT = 2.0**-900
+"""A sum below this, where the largest number is near 1, is nothing but rounding, and its quantum would overflow weights."""
 
 _TRIAL = 0.04
 """Part of all sets after which the pace is known, and a deadline that would come too early ends the attempt."""
@@ -78,8 +83,11 @@ def meet_in_the_middle(task: ChainTask, order: tuple[int, ...], value: float) ->
     """
     if task.depth == 0:
         return Answer(order, 0.0, Halves.name)
+    function = task.function.normalised()
+    exponent = function.exponent - task.function.exponent
+    task, value = replace(task, function=function), math.ldexp(value, -exponent)
     before, bound = np.inf, 0.0
-    while 0.0 < value < before / 2.0:  # a far better chain allows for a finer quantum
+    while _FAINT < value < before / 2.0:  # a far better chain allows for a finer quantum
         before, quantum = value, value / _CAP
         try:
             least, first = _Middle(task, (task.depth + 1) // 2, quantum).search()
@@ -91,7 +99,8 @@ def meet_in_the_middle(task: ChainTask, order: tuple[int, ...], value: float) ->
             reached = task.evaluate(candidate)
             order, value = (candidate, reached) if reached < value - slack else (order, value)
         bound = max(bound, min(value - slack, least * quantum))
-    task.report("all sets", value, bound)
+    bound = math.ldexp(bound, exponent)
+    task.report("all sets", math.ldexp(value, exponent), bound)
     return Answer(order, bound, Halves.name)
 
 

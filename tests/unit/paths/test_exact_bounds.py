@@ -80,6 +80,29 @@ def test_nearly_equal_columns_with_other_solvers(solver):
         check({**document, "solver": solver}, best_order(document, alphas), alphas)
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("power", [-530, -540, -560, -700])
+def test_changes_whose_squares_underflow_beside_a_large_one_prove_nothing_wrong(seed, power):
+    """The large change comes last and does not count; in between, the squares of all others are below 10⁻³⁰⁸ of its own."""
+    rng = np.random.default_rng(seed)
+    x = np.abs(rng.standard_normal((8, 4))) + 1.0
+    gram = np.eye(5)
+    gram[:4, :4] = x.T @ x / 8.0
+    gram *= 2.0**660
+    true, start, target = np.ldexp([[*rng.standard_normal(4), 0.0] for _ in range(3)], power)
+    target[4] = 1.0
+    document = {
+        "features": list("abcde"),
+        "cost": {"gram": gram.tolist(), "linear": (gram @ true).tolist(), "constant": float(true @ gram @ true)},
+        "start": start.tolist(),
+        "target": target.tolist(),
+        "weights": {"alpha": [1.0] * 4 + [0.0]},
+    }
+    best, answer = best_order(document, [1.0] * 4 + [0.0]), solve(document).to_dict()
+    assert Fraction(answer["lower_bound"]) <= best
+    assert answer["status"] == "bounded"
+
+
 @st.composite
 def small_problems(draw):
     """Up to four columns, some equal, nearly equal or never exercised, of any scale; models near or far from the best."""

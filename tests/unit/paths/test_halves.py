@@ -163,3 +163,23 @@ def test_an_attempt_that_cannot_end_in_time_is_given_up_early(chain_task, monkey
     found = meet_in_the_middle(timed, tuple(range(12)), task.evaluate(range(12)))
     assert (found is not None) == finished
     assert finished or done[0] < 0.1 * (1 << 12)
+
+
+@pytest.mark.parametrize("power", [-1, 60, -490, -505, -512])
+def test_a_scale_far_from_1_changes_nothing(chain_task, power):
+    task = chain_task(11, 10, seed=3)
+    plain = meet_in_the_middle(task, tuple(range(11)), task.evaluate(range(11)))
+    function = task.function
+    far = replace(task, function=SetFunction(np.ldexp(function.base, power), np.ldexp(function.columns, power)))
+    found = meet_in_the_middle(far, tuple(range(11)), far.evaluate(range(11)))
+    assert found.order == plain.order
+    assert found.bound == pytest.approx(np.ldexp(plain.bound, 2 * power), rel=1e-12)
+
+
+def test_a_sum_that_is_nothing_but_rounding_has_no_bound():
+    columns = np.zeros((2, 8))
+    columns[0] = [1.0, *[1e-150] * 7]
+    task = ChainTask(SetFunction(np.zeros(2), columns), np.ones(7))
+    order = (*range(1, 8), 0)
+    assert 0.0 < task.evaluate(order) < task.rounding
+    assert meet_in_the_middle(task, order, task.evaluate(order)).bound == 0.0

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,10 @@ from jsonschema import Draft202012Validator
 from coordpath_governance import explain_change
 from coordpath_governance.errors import AlignmentError, ReferenceDataError, ReportFormatError, UsageError
 from coordpath_governance.models.linear_model import LinearModel, NumericTerm
+from coordpath_governance.paths.certificate import Status
+from coordpath_governance.paths.path import StepKind
 from coordpath_governance.rendering.change_report import ChangeReport, json_schema
+from coordpath_governance.reports.document import KindOfStep, PathStatus
 from coordpath_governance.reports.steps import _brackets
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "change_report.schema.json"
@@ -34,6 +38,11 @@ def test_the_schema_in_the_repository_is_the_current_one_and_fits(report):
     stored = json.loads(SCHEMA.read_text())
     assert stored == json.loads(json.dumps(json_schema()))
     Draft202012Validator(stored).validate(json.loads(report.to_bytes()))
+
+
+def test_a_report_has_the_words_of_paths_for_a_status_and_a_step():
+    assert get_args(PathStatus) == get_args(Status)
+    assert get_args(KindOfStep) == get_args(StepKind)
 
 
 @pytest.mark.parametrize(("field", "word"), [("status", "heuristic"), ("kind", "preprocessing")])
