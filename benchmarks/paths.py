@@ -30,6 +30,7 @@ from problems import (  # noqa: E402 - beside this file
     breast_cancer_retrain,
     factors,
     free_end,
+    integers,
     prestige,
     retrain,
 )
@@ -92,6 +93,7 @@ def cases(quick: bool) -> Iterator[Case]:
         for design in ("AR 0.5", "AR 0.9"):
             documents = tuple(free_end(size, terms, design=design, seed=seed) for seed in seeds)
             yield Case(f"free end, d={size}, K={terms}, {design}", documents, seconds)
+    yield Case("integer steps within ±5, d=8, K=8", tuple(integers(8, 8, 5, seed=seed) for seed in range(3)), 5.0)
 
 
 def kept(limit: float) -> float:

@@ -83,6 +83,15 @@ def free_end(size: int, terms: int, *, design: str = "AR 0.9", seed: int = 0, ro
     return document(features, y, target=None, steps=terms)
 
 
+def integers(size: int, terms: int, reach: int, *, seed: int = 0) -> dict[str, Any]:
+    """From zero to any whole numbers within ±reach, of which the best ones fill the range."""
+    asked = free_end(size, terms, seed=seed)
+    cost = asked["cost"]
+    scaled = {"linear": [reach * value for value in cost["linear"]], "constant": reach**2 * cost["constant"]}
+    box = {feature: [-reach, reach] for feature in asked["features"]}
+    return {**asked, "cost": {**cost, **scaled}, "step_type": "integer", "constraints": {"box": box}}
+
+
 def factors(size: int, *, seed: int = 0, rows: int = 6000, drift: float = 0.0, **more: object) -> dict[str, Any]:
     """Columns that share latent factors, a third of them dummies; two fits on rows that overlap by three quarters."""
     rng = np.random.default_rng([seed, size])

@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from coordpath_governance.costs import GlmCost, QuadraticCost
+from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.orders.quadratic_orders import QuadraticOrders
 from coordpath_governance.paths.row_orders.evaluated_orders import EvaluatedOrders
 from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
 from coordpath_governance.paths.row_walks.row_walk_costs import least_row_costs, solve_row_walk
+from coordpath_governance.paths.ruled_walks.ruled_walk_costs import solve_ruled_walk
+from coordpath_governance.paths.step_types import GridSteps
 from coordpath_governance.paths.walks.quadratic_walks import least_quadratic_costs, solve_quadratic_walk
+from coordpath_governance.paths.whole_steps.row_whole_walks import solve_whole_row_walk
+from coordpath_governance.paths.whole_steps.whole_walks import solve_whole_walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,10 +62,31 @@ class CostAnswers:
     least_costs: Callable[[PathProblem, int, Patience], NDArray[np.float64]]
 
 
-_ON_ROWS = CostAnswers(EvaluatedOrders, solve_row_walk, least_row_costs)
+def _solve_quadratic_walk(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
+    """By whole steps, under constraints, or free of both."""
+    if isinstance(problem.step_type, GridSteps):
+        return solve_whole_walk(problem, solver, patience)
+    if problem.constraints:
+        return solve_ruled_walk(problem, solver, patience)
+    return solve_quadratic_walk(problem, solver, patience)
+
+
+def _solve_row_walk(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
+    """By whole steps, or free of them and of constraints."""
+    if isinstance(problem.step_type, GridSteps):
+        return solve_whole_row_walk(problem, solver, patience)
+    if problem.constraints:
+        raise ProblemError(
+            "constraints: under a cost on rows they bind orders and whole steps; values in between are chosen without any. "
+            "Give steps null, or step_type 'integer' or 'unit'"
+        )
+    return solve_row_walk(problem, solver, patience)
+
+
+_ON_ROWS = CostAnswers(EvaluatedOrders, _solve_row_walk, least_row_costs)
 
 BY_COST: dict[type, CostAnswers] = {
-    QuadraticCost: CostAnswers(QuadraticOrders, solve_quadratic_walk, least_quadratic_costs),
+    QuadraticCost: CostAnswers(QuadraticOrders, _solve_quadratic_walk, least_quadratic_costs),
     GlmCost: _ON_ROWS,
     RecordedCost: _ON_ROWS,
 }

@@ -23,6 +23,7 @@ from coordpath_governance.paths.path import Path
 from coordpath_governance.paths.problem import PathProblem, StepRange, check_solver
 from coordpath_governance.paths.reading import as_number
 from coordpath_governance.paths.solution import Solution, solve_within
+from coordpath_governance.paths.step_types import COORDINATE
 from coordpath_governance.paths.weights import FinalWeights, GeometricWeights, Weights
 
 if TYPE_CHECKING:
@@ -154,6 +155,9 @@ def trace_front(problem: PathProblem, resolution: float, patience: Patience, sol
 def _check(problem: PathProblem, resolution: float) -> None:
     if problem.target is not None:
         raise ProblemError("target: a front is over all models; give null")
+    if problem.constraints or problem.step_type is not COORDINATE:
+        name = "constraints" if problem.constraints else "step_type"
+        raise ProblemError(f"{name}: a front is over all coordinate paths; leave it out, or solve for one length at a time")
     if isinstance(problem.weights, FinalWeights):
         raise ProblemError("weights: the front tries every lambda itself; give gamma, alpha or p")
     if not _FINEST <= as_number(resolution, "resolution") <= 1:

@@ -120,15 +120,18 @@ class ModelLoss:
 def find_model_loss(problem: PathProblem, patience: Patience, solver: str | None = None) -> ModelLoss:
     """L_α(β) = min over K and over paths β₁ … β_K = β of Σₖ αₖ c(βₖ), for the target β of a problem.
 
-    Of a range of ``steps`` only the end counts: K goes from the number of changed units to there. Null ends it `EXTRA_TERMS`
-    beyond that number, or sooner where longer paths cannot pay. A target that is the start has the empty path, and loss 0.
+    Of a range of ``steps`` only the end counts: K goes from the fewest steps that lead to the target to there. Null ends it
+    `EXTRA_TERMS` beyond that number, or sooner where longer paths cannot pay. A target that is the start has the empty path,
+    and loss 0.
     """
     _need_target(problem)
     if problem.max_steps is not None:
         raise ProblemError("max_steps: on a path to a model units move one at a time, with no rest at once; leave it null")
     if isinstance(problem.steps, int):
         raise ProblemError("steps: the loss of a model is over paths of many lengths; give steps a range or null")
-    least = len(problem.changed)
+    if problem.constraints:
+        raise ProblemError("constraints: the loss of a model is over all paths to it; leave them out")
+    least = problem.fewest
     if least == 0:
         solution = solve_within(replace(problem, steps=None), patience, solver)
         return ModelLoss(solution, (0, 0), 0.0 if problem.cost.never_negative() else -math.inf)

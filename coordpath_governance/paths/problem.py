@@ -10,9 +10,11 @@ import numpy as np
 
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.conflicts import check_constraints
+from coordpath_governance.paths.constraints import Constraints
 from coordpath_governance.paths.row_orders.evaluated_sets import EvaluatedSets
 from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost, RecordedSets
-from coordpath_governance.paths.step_types import COORDINATE, StepType
+from coordpath_governance.paths.step_types import COORDINATE, GridSteps, StepType, fewest_steps
 from coordpath_governance.paths.weights import GeometricWeights, Weights, checked_alphas
 
 if TYPE_CHECKING:
@@ -70,8 +72,9 @@ class Unit:
 class PathProblem:
     """min Σₖ αₖ c(βₖ) over paths that change one unit a step, from ``start`` to ``target`` (None: any end).
 
-    ``steps`` None: every changed unit moves exactly once. ``steps`` N or a range: that many terms, and units may be
-    visited again. ``max_steps`` m: the best m single steps, then all the rest at once.
+    ``steps`` None: every changed unit moves exactly once, or as often as its step type needs to reach the target. ``steps``
+    N or a range: that many terms, and units may be visited again. ``max_steps`` m: the best m single steps, then all the
+    rest at once. ``constraints`` bind every path.
     """
 
     features: tuple[str, ...]
@@ -86,8 +89,10 @@ class PathProblem:
     time_limit: float | None = None
     seed: int = 0
     step_type: StepType = COORDINATE
+    constraints: Constraints = field(default_factory=Constraints)
     units: tuple[Unit, ...] = field(init=False, repr=False)
     changed: tuple[Unit, ...] = field(init=False, repr=False)
+    fewest: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         features = tuple(self.features)
@@ -113,8 +118,9 @@ class PathProblem:
             ("changed", changed),
         ):
             object.__setattr__(self, name, value)
-        self._check_counts()
         self._check_steps()
+        self._check_counts()
+        check_constraints(self)
         self._check_record()
         check_solver(self.solver, self.target)
         if self.time_limit is not None and not (np.isfinite(self.time_limit) and self.time_limit >= 0):
@@ -168,31 +174,67 @@ class PathProblem:
             raise ProblemError(f"steps: {self.steps} is too small; give at least 1")
         if self.steps is not None:
             most = self.steps if isinstance(self.steps, int) else self.steps.most
-            if most < len(self.changed):
-                raise ProblemError(
-                    f"steps: {most} are too few to change {len(self.changed)} units one at a time; "
-                    "give more, or use max_steps"
-                )
+            if most < self.fewest:
+                units = f"{len(self.changed)} units one at a time"
+                if self.fewest > len(self.changed):
+                    units += f", which takes {self.fewest} steps of the type {self.step_type.name!r}"
+                raise ProblemError(f"steps: {most} are too few to change {units}; give more, or use max_steps")
             longest = LONGEST + len(self.changed)
             if most > longest:
                 raise ProblemError(f"steps: {most} is more than {longest}, the longest path that is solved here")
+        elif self.fewest > len(self.changed) + LONGEST:
+            raise ProblemError(
+                f"target: takes {self.fewest} steps of the type {self.step_type.name!r}, and no more than "
+                f"{len(self.changed) + LONGEST} are solved here; give a nearer one, or another step_type"
+            )
 
     def _check_steps(self) -> None:
-        """Every unit that moves once goes to its target in a single step."""
-        if self.target is None or not self.moves_once:
-            return
-        for i in (i for unit in self.changed for i in unit.members):
-            before, after = float(self.start[i]), float(self.target[i])
-            if not self.step_type.allows(before, after):
-                raise ProblemError(
-                    f"target[{i}]: steps of the type {self.step_type.name!r} do not lead from {before} to {after}; give a "
-                    "target that one step reaches, or another step_type"
-                )
+        """The target can be reached by steps of the type: in one of each unit, if every unit moves once."""
+        needed = [self._fewest_of(unit) for unit in self.changed]
+        object.__setattr__(self, "fewest", sum(needed))
+        several = next((unit for unit, steps in zip(self.changed, needed, strict=True) if steps > 1), None)
+        if several is not None and (len(several.members) > 1 or self.max_steps is not None):
+            raise ProblemError(
+                f"{'max_steps' if self.max_steps is not None else 'groups'}: every unit would move once, but from start to "
+                f"target {several.label!r} needs more than one step of the type {self.step_type.name!r}; leave it out"
+            )
+        if self.moves_once:
+            for i in (i for unit in self.changed for i in unit.members):
+                if not self.step_type.allows(*self._ends(i)):
+                    raise self._unreachable(i)
+        grouped = next((unit for unit in self.units if len(unit.members) > 1), None)
+        if isinstance(self.step_type, GridSteps) and grouped is not None and not self.moves_once:
+            raise ProblemError(
+                f"groups: {grouped.label!r}: with steps of the type {self.step_type.name!r} groups move only where every "
+                "unit moves once; leave steps null, or take the groups apart"
+            )
+
+    def _fewest_of(self, unit: Unit) -> int:
+        """How many steps a changed unit needs at least to reach its target."""
+        most = 1
+        for i in unit.members:
+            steps = fewest_steps(self.step_type, *self._ends(i))
+            if steps is None:
+                raise self._unreachable(i)
+            most = max(most, steps)
+        return most
+
+    def _ends(self, i: int) -> tuple[float, float]:
+        """Where a feature begins and ends; where it begins, if the end is free."""
+        start = float(self.start[i])
+        return start, start if self.target is None else float(self.target[i])
+
+    def _unreachable(self, i: int) -> ProblemError:
+        before, after = self._ends(i)
+        return ProblemError(
+            f"target[{i}]: steps of the type {self.step_type.name!r} do not lead from {before} to {after} "
+            f"({self.features[i]!r}); give a target that they reach, or another step_type"
+        )
 
     @property
     def moves_once(self) -> bool:
         """Whether every changed unit moves exactly once, so that only the order is open."""
-        return self.target is not None and self.most_terms <= len(self.changed)
+        return self.target is not None and self.fewest == len(self.changed) >= self.most_terms
 
     @property
     def singles(self) -> int:
@@ -201,9 +243,9 @@ class PathProblem:
 
     @property
     def least_terms(self) -> int:
-        """Smallest K of the objective; a range is raised to the number of changed units."""
+        """Smallest K of the objective; a range is raised to the fewest steps that reach the target."""
         if isinstance(self.steps, StepRange):
-            return max(self.steps.least, len(self.changed))
+            return max(self.steps.least, self.fewest)
         return self.most_terms
 
     @property
@@ -213,6 +255,8 @@ class PathProblem:
             return self.steps.most
         if self.steps is not None:
             return self.steps
+        if self.max_steps is None:
+            return self.fewest
         return self.singles + (self.singles < len(self.changed))
 
     def alphas(self, terms: int) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from coordpath_governance.canonical import read_json
 from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.constraints import Constraints, parse_constraints
 from coordpath_governance.paths.cost_document import cost_to_dict, read_cost
 from coordpath_governance.paths.problem import PathProblem, StepRange, check_features
 from coordpath_governance.paths.reading import (
@@ -48,6 +49,7 @@ _KEYS = (
     "groups",
     "weights",
     "step_type",
+    "constraints",
     "solver",
     "time_limit",
     "seed",
@@ -85,6 +87,7 @@ def parse_problem(document: Mapping[str, Any]) -> PathProblem:
         groups=_groups(fields.get("groups")),
         weights=parse_weights(fields.get("weights")),
         step_type=step_type,
+        constraints=parse_constraints(fields.get("constraints"), features),
         solver=as_text(fields.get("solver", "auto"), "solver"),
         time_limit=optional(fields.get("time_limit"), "time_limit", as_number),
         seed=as_integer(fields.get("seed", 0), "seed"),
@@ -103,6 +106,7 @@ def problem_to_dict(problem: PathProblem) -> dict[str, Any]:
         groups=problem.groups,
         weights=problem.weights,
         step_type=problem.step_type,
+        constraints=problem.constraints,
         solver=problem.solver,
         time_limit=problem.time_limit,
         seed=problem.seed,
@@ -120,11 +124,15 @@ def write_problem(
     groups: Sequence[Sequence[str]] = (),
     weights: Weights,
     step_type: StepType = COORDINATE,
+    constraints: Constraints = Constraints(),  # noqa: B008 - frozen
     solver: str = "auto",
     time_limit: float | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """The document of a problem that need not exist; ``cost`` is an entry that `cost_document` wrote."""
+    """The document of a problem that need not exist; ``cost`` is an entry that `cost_document` wrote.
+
+    ``constraints`` are written only if there are any, so that documents without them keep their bytes.
+    """
     return {
         "schema": PROBLEM_SCHEMA,
         "features": list(features),
@@ -136,6 +144,7 @@ def write_problem(
         "groups": [list(group) for group in groups],
         "weights": weights.to_dict(),
         "step_type": step_type.name,
+        **({"constraints": constraints.to_dict()} if constraints else {}),
         "solver": solver,
         "time_limit": time_limit,
         "seed": seed,

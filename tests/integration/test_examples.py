@@ -13,6 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     ("script", "says"),
     [
         ("retrain.py", ["v2 is more accurate than v1 on these data.", "area"]),
+        ("point_score.py", ["from zero (optimal)", "point by point (optimal)", "more accurate"]),
         ("credit_score.py", ["The candidate is more accurate than the champion", "rate: ", "(threshold): "]),
     ],
 )

@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.errors import ProblemError
+from coordpath_governance.paths.conflicts import dearer_target
+from coordpath_governance.paths.orders.chain_rules import chain_rules
+from coordpath_governance.paths.orders.ruled_ends import solve_order
 from coordpath_governance.paths.orders.set_function import FAINTEST, build_set_function, forward_order, order_chain
 from coordpath_governance.paths.outcome import (
     Outcome,
@@ -31,7 +34,6 @@ from coordpath_governance.paths.outcome import (
 )
 from coordpath_governance.paths.patience import FOREVER, Patience
 from coordpath_governance.paths.solvers.protocol import ChainTask
-from coordpath_governance.paths.solvers.table import choose_order_solver
 from coordpath_governance.paths.weights import ExplicitWeights
 
 if TYPE_CHECKING:
@@ -104,15 +106,18 @@ def _solve(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
             solver="lattice",
             along=measure_stops(problem, ()),
         )
-    settled = solver == "direct" or problem.max_steps == 1 or not (task.alphas[1:].any() or last)
+    whole = task.function.excess(range(task.function.size))
+    if whole > task.rules.ceiling:
+        raise dearer_target(*measure_stops(problem, order_stops(problem, range(task.function.size))[-1:]).costs)
+    settled = bool(task.rules) or solver == "direct" or problem.max_steps == 1 or not (task.alphas[1:].any() or last)
     first = None if settled else first_unit(task)
     if first is not None:
         return _after_first(problem, first, solver, patience)
-    light = light_units(task)
-    constant = last * task.function.excess(range(task.function.size))
+    light = list(range(task.function.size)) if task.rules else light_units(task)
+    constant = last * whole
     of_all = patience.telling(lambda stage, best, bound: (stage, best + constant, bound + constant))
     inner = replace(task, function=task.function.restrict((), light), patience=of_all)
-    answer = choose_order_solver(solver, inner, problem.step_type).solve(inner)
+    answer = solve_order(problem, inner, solver)
     order = order_chain([light[u] for u in answer.order] if solver != "direct" else (), task.function.size)
     among_light = [light.index(u) for u in order[: task.depth]] if set(order[: task.depth]) <= set(light) else None
     value = task.evaluate(order) if among_light is None else inner.evaluate(among_light)
@@ -165,7 +170,8 @@ def _task(problem: PathProblem, patience: Patience) -> tuple[ChainTask, float, t
         raise ProblemError("steps: units may be visited again here, so an order alone is not a path; leave steps null")
     function = build_set_function(problem)
     alphas, exponent = normalise(problem.alphas(problem.most_terms))
-    task = ChainTask(function, alphas[:-1], problem.seed, patience)
+    rules = chain_rules(problem, function.e0 + 2.0 * function.rounding)
+    task = ChainTask(function, alphas[:-1], problem.seed, patience, rules=rules)
     return task, float(alphas[-1]) if len(alphas) else 0.0, (function.exponent, exponent)
 
 

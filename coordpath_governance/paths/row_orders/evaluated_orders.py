@@ -8,11 +8,13 @@ import numpy as np
 
 from coordpath_governance.costs.factor import EPS
 from coordpath_governance.costs.quadratic import Measured
+from coordpath_governance.paths.conflicts import dearer_target
+from coordpath_governance.paths.orders.chain_rules import chain_rules
+from coordpath_governance.paths.orders.ruled_ends import solve_order
 from coordpath_governance.paths.outcome import Outcome, check_order, normalise, order_stops
 from coordpath_governance.paths.row_orders.evaluated_sets import corners, greedy_units, slopes_of
 from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask, diagonal
 from coordpath_governance.paths.solvers.protocol import Answer
-from coordpath_governance.paths.solvers.table import choose_order_solver
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,11 +37,14 @@ class EvaluatedOrders:
         if not problem.changed:
             return self._outcome(Answer((), 0.0, "cuts"), bounded=True)
         alphas, _ = normalise(problem.alphas(problem.most_terms))
-        (end,) = problem.sets.ask(corners(problem.sets.size, [range(problem.sets.size)]), slopes=False)
+        begin, end = problem.sets.ask(corners(problem.sets.size, [(), range(problem.sets.size)]), slopes=False)
         constant = float(alphas[-1]) * end.value - float(alphas.sum()) * problem.cost.minimum()
         of_all = patience.telling(lambda stage, best, bound: (stage, best + constant, bound + constant))
-        task = EvaluatedTask(problem.sets, alphas[:-1], seed=problem.seed, patience=of_all)
-        return self._outcome(choose_order_solver(solver, task, problem.step_type).solve(task), bounded=True)
+        rules = chain_rules(problem, begin.value + 64.0 * EPS * abs(begin.value))
+        if end.value > rules.ceiling:
+            raise dearer_target(begin.value, end.value)
+        task = EvaluatedTask(problem.sets, alphas[:-1], seed=problem.seed, patience=of_all, rules=rules)
+        return self._outcome(solve_order(problem, task, solver), bounded=True)
 
     def measure(self, order: Sequence[int]) -> Outcome:
         """A given order of the changed units, with no bound but min c."""

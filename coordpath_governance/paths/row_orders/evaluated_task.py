@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coordpath_governance.paths.orders.chain_rules import NO_RULES, ChainRules
 from coordpath_governance.paths.orders.set_function import order_chain
 from coordpath_governance.paths.patience import FOREVER, Patience
 from coordpath_governance.paths.row_orders.evaluated_sets import corners, is_cut, is_set, key_of, set_number, slopes_of
 from coordpath_governance.paths.row_orders.minorants import tie_of
-from coordpath_governance.paths.solvers.protocol import EVALUATED_SETS, Offer
+from coordpath_governance.paths.solvers.protocol import EVALUATED_SETS, RULED_EVALUATED_SETS, Offer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,15 +36,22 @@ def diagonal(size: int) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedTask:
-    """Choose S₁ ⊂ … ⊂ S_n so that Σ αₖ f(S_k) is least; ``work`` is how many rows times sets a solver goes through."""
+    """Choose S₁ ⊂ … ⊂ S_n so that Σ αₖ f(S_k) is least; ``work`` is how many rows times sets a solver goes through.
 
-    offers: ClassVar[Offer] = EVALUATED_SETS
+    ``rules`` forbid some sets.
+    """
 
     sets: EvaluatedSets
     alphas: FloatArray
     work: float = np.inf
     seed: int = 0
     patience: Patience = field(default=FOREVER, repr=False)
+    rules: ChainRules = NO_RULES
+
+    @property
+    def offers(self) -> Offer:
+        """Sets, and whether some of them are forbidden."""
+        return RULED_EVALUATED_SETS if self.rules else EVALUATED_SETS
 
     @property
     def depth(self) -> int:
@@ -132,6 +140,9 @@ def best_evaluated_chain(task: EvaluatedTask, evaluations: Sequence[Evaluation])
     Among equals the unit listed last moves last.
     """
     values = {set_number(evaluation.at): evaluation.value for evaluation in evaluations if is_set(evaluation)}
+    if task.rules:
+        forbidden = task.rules.forbid(np.array(list(values)), np.array(list(values.values())))
+        values = {number: value for (number, value), out in zip(values.items(), forbidden, strict=True) if not out}
     totals: list[dict[int, float]] = [{0: 0.0}]
     for k, alpha in enumerate(task.alphas.tolist(), start=1):
         sets = [number for number in values if number.bit_count() == k]

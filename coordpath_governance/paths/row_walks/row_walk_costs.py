@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from coordpath_governance.paths.row_walks.model_costs import FloatArray
     from coordpath_governance.paths.solvers.protocol import Answer
 
-__all__ = ["least_row_costs", "solve_row_walk"]
+__all__ = ["WalksOnRows", "least_row_costs", "solve_row_walk"]
 
 _AUTO_WORK, _EXACT_WORK = 8e8, 8e9
 """Rows times models or so, for all lengths together: about ten seconds, and a hundred."""
@@ -80,8 +80,8 @@ class _CostSums:
         return best.value - floor, bound - floor
 
 
-class _WalksOnRows:
-    """One problem at different numbers of terms."""
+class WalksOnRows:
+    """One problem at different numbers of terms, however the models are chosen."""
 
     def __init__(self, problem: PathProblem, solver: str, patience: Patience) -> None:
         self._walks = _row_walks(problem, _EXACT_WORK if solver == "exact" else _AUTO_WORK, patience)
@@ -100,33 +100,6 @@ class _WalksOnRows:
     def sums(self, _base: float) -> _CostSums:
         """Whatever they weigh."""
         return _CostSums(self._minimum)
-
-    def task(
-        self, alphas: FloatArray, floor: float, share: float, best_order: Callable[[], Outcome], patience: Patience
-    ) -> RowWalkTask:
-        """With a share of what is left to spend of the cost's passes."""
-        return RowWalkTask(
-            walks=self._walks.within(share),
-            alphas=alphas,
-            floor=floor,
-            states=self._states,
-            best_order=best_order,
-            patience=patience,
-        )
-
-    def length(self, task: RowWalkTask, answer: Answer) -> Length:
-        """The walk with its bound."""
-        walk = answer.row_walk
-        if walk is None:
-            (walk,) = task.walks.walks([answer.order], task.alphas, task.first.models)
-        return Length(
-            terms=len(task.alphas),
-            weight=float(task.alphas.sum()),
-            bound=answer.bound,
-            value=walk.value,
-            stops=task.walks.stops(walk),
-            solver=answer.solver,
-        )
 
     def order_length(self, alphas: FloatArray, order: Outcome, exponent: int) -> Length:
         """The order's sums with Σα·min c."""
@@ -161,4 +134,35 @@ class _WalksOnRows:
             exponents=(0, exponent),
             solver=best.solver,
             along=Measured(tuple(costs.tolist()), tuple((costs - self._minimum).tolist())),
+        )
+
+
+class _WalksOnRows(WalksOnRows):
+    """Walks with their best values."""
+
+    def task(
+        self, alphas: FloatArray, floor: float, share: float, best_order: Callable[[], Outcome], patience: Patience
+    ) -> RowWalkTask:
+        """With a share of what is left to spend of the cost's passes."""
+        return RowWalkTask(
+            walks=self._walks.within(share),
+            alphas=alphas,
+            floor=floor,
+            states=self._states,
+            best_order=best_order,
+            patience=patience,
+        )
+
+    def length(self, task: RowWalkTask, answer: Answer) -> Length:
+        """The walk with its bound."""
+        walk = answer.row_walk
+        if walk is None:
+            (walk,) = task.walks.walks([answer.order], task.alphas, task.first.models)
+        return Length(
+            terms=len(task.alphas),
+            weight=float(task.alphas.sum()),
+            bound=answer.bound,
+            value=walk.value,
+            stops=task.walks.stops(walk),
+            solver=answer.solver,
         )

@@ -87,7 +87,7 @@ def search_chains(task: ChainTask, all_bounds: list[ChainedBounds], best: float,
     units = all_bounds[-1].units
     aim = min(best - task.rounding, *(bounds.reach for bounds in all_bounds))
     proves = aim >= best - task.rounding
-    inner = replace(task, function=task.function.restrict((), units))
+    inner = replace(task, function=task.function.restrict((), units), rules=task.rules.among(units))
     rests = [_Rest.of(bounds, units) for bounds in all_bounds]
     level = _first_level(inner)
     history = [(level.masks, level.g)]
@@ -133,15 +133,18 @@ class _Pace:
 
 
 def beam_order(task: ChainTask, bounds: ChainedBounds, width: int) -> tuple[int, ...] | None:
-    """A good order: of every level only the ``width`` most promising states go on. None if the deadline has come."""
+    """A good order: of every level only the ``width`` most promising states go on.
+
+    None if the deadline has come, or the task's rules let none of them go on.
+    """
     units = bounds.units
-    inner = replace(task, function=task.function.restrict((), units))
+    inner = replace(task, function=task.function.restrict((), units), rules=task.rules.among(units))
     rests = [_Rest.of(bounds, units)]
     level = _first_level(inner)
     history = [(level.masks, level.g)]
     for k in range(task.depth):
         following = None if task.expired() else _expand(inner, rests, level, k, np.inf, width)
-        if following is None:
+        if following is None or len(following[0].g) == 0:
             return None
         level, _ = following
         history.append((level.masks, level.g))
@@ -199,6 +202,9 @@ def _expand(
         excess = parent_excess[rows] + change[rows, units]
         g = so_far[rows] + alpha * excess
         children = _Children(add_unit(masks[rows], units), g, excess, total[rows, units], rows + begin, units)
+        if task.rules:
+            allowed = task.rules.ready(inside, rows, units) & (excess <= task.rules.ceiling)
+            children, rows, units = children.take(allowed), rows[allowed], units[allowed]
         if task.function.lifts is not None:
             raised = alpha * _lifted(task.function.lifts.counting(k + 1), inside, rows, units)
             children = replace(children, g=children.g + raised, total=children.total + raised)

@@ -43,7 +43,10 @@ class Lattice:
         return None if task.function.size <= self.most_units else f"takes up to {self.most_units} units"
 
     def solve(self, task: ChainTask) -> Answer:
-        """An order that no other beats; a deadline is not looked at, since little time is needed."""
+        """An order that no other beats; a deadline is not looked at, since little time is needed.
+
+        Its sum is infinite where the task's rules forbid them all.
+        """
         size, depth = task.function.size, task.depth
         if depth == 0:
             return Answer(tuple(range(size)), 0.0, self.name)
@@ -82,6 +85,9 @@ def _fill(task: ChainTask, low: int) -> NDArray[np.float64]:
                 _least_row(table, word, high, row)
             across = np.ascontiguousarray(least.T)
             weights = weighted @ right[chunk].T
+            if task.rules:
+                sets = chunk << low | np.arange(1 << low)[:, None]
+                weights[task.rules.forbid(sets, left @ right[chunk].T) & (sets > 0)] = np.inf
             across[0] += weights[0]
             for word in range(1, 1 << low):
                 row = across[word]

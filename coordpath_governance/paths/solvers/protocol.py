@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from coordpath_governance.costs.factor import EPS
+from coordpath_governance.paths.orders.chain_rules import NO_RULES, ChainRules
 from coordpath_governance.paths.orders.set_function import SetFunction
 from coordpath_governance.paths.patience import FOREVER, Patience
 
@@ -31,7 +32,11 @@ __all__ = [
     "EVALUATED_SETS",
     "LEAST_SQUARES",
     "ROW_WALKS",
+    "RULED_EVALUATED_SETS",
+    "RULED_SETS",
+    "RULED_WALKS",
     "SET_FUNCTION",
+    "WHOLE_STEPS",
     "Answer",
     "ChainTask",
     "Offer",
@@ -43,16 +48,25 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Offer:
-    """What a task gives a solver to work with; ``refusal`` is what a solver that needs it says of other tasks."""
+    """What a task gives a solver to work with; ``refusal`` is what a solver that needs it says of other tasks.
+
+    ``special``: what a solver that does not need it says of a task that offers it, if that is what matters.
+    """
 
     description: str
     refusal: str
+    special: str | None = None
 
 
 SET_FUNCTION = Offer("the excess of every set of moved units, as the square of a length", "takes quadratic costs only")
 EVALUATED_SETS = Offer("sets of moved units, evaluated when asked", "takes costs on rows only")
 LEAST_SQUARES = Offer("walks whose best values are a least-squares problem", "takes quadratic costs only")
 ROW_WALKS = Offer("walks whose best values Newton's method finds on rows", "takes costs on rows only")
+_UNRULED = "keeps to no constraints here"
+RULED_SETS = Offer("the excess of every set of moved units, some of them forbidden", _UNRULED, _UNRULED)
+RULED_EVALUATED_SETS = Offer("sets of moved units, evaluated when asked, some of them forbidden", _UNRULED, _UNRULED)
+RULED_WALKS = Offer("walks whose best values keep to constraints", _UNRULED, _UNRULED)
+WHOLE_STEPS = Offer("states that are reached by whole steps", "makes whole steps only", "makes no whole steps")
 
 
 class Task(Protocol):
@@ -71,15 +85,22 @@ class Task(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ChainTask:
-    """Choose S₁ ⊂ … ⊂ S_n; ``alphas`` has n entries, none negative, of size near 1. ``first`` is an order to begin with."""
+    """Choose S₁ ⊂ … ⊂ S_n; ``alphas`` has n entries, none negative, of size near 1. ``first`` is an order to begin with.
 
-    offers: ClassVar[Offer] = SET_FUNCTION
+    ``rules`` forbid some sets.
+    """
 
     function: SetFunction
     alphas: NDArray[np.float64]
     seed: int = 0
     patience: Patience = field(default=FOREVER, repr=False)
     first: tuple[int, ...] | None = None
+    rules: ChainRules = NO_RULES
+
+    @property
+    def offers(self) -> Offer:
+        """The function, and whether some sets are forbidden."""
+        return RULED_SETS if self.rules else SET_FUNCTION
 
     @property
     def depth(self) -> int:
@@ -166,14 +187,16 @@ class Answer:
     """A chain or a walk, and a lower bound on the sums of all of them, rounding aside.
 
     ``order``: of a chain, all units, of which the first n count; of a walk, K units or rests, which go to the best values
-    unless ``increments`` says how far each of them moves (in columns of length 1). ``row_walk``: of a walk on rows, the
-    models that it goes through. ``work``: what it took, if counted.
+    unless ``increments`` says how far each of them moves (in columns of length 1). ``models``: where a solver chose the
+    models themselves, those of the K terms; None if it found no walk. ``row_walk``: of a walk on rows, the models that it
+    goes through. ``work``: what it took, if counted.
     """
 
     order: tuple[int, ...]
     bound: float
     solver: str
     increments: tuple[NDArray[np.float64], ...] | None = None
+    models: NDArray[np.float64] | None = field(default=None, compare=False)
     row_walk: Walk | None = field(default=None, compare=False)
     work: int = field(default=0, compare=False)
 

@@ -46,7 +46,7 @@ class SetProgramme:
 
     def solve(self, task: EvaluatedTask) -> Answer:
         """The best chain, proved; where the work or the time ends first, the best known and what the bounds leave open."""
-        if not task.alphas.any():
+        if task.depth == 0 or not (task.alphas.any() or task.rules):
             return Answer(tuple(range(task.sets.size)), 0.0, self.name)
         order, bound = _best_order(task.within(self.work))
         return Answer(order, bound, self.name)
@@ -60,7 +60,12 @@ def _best_order(task: EvaluatedTask) -> tuple[tuple[int, ...], float]:
     levels = _levels(evaluated.size, task.depth)
     while True:
         bounds.add(cuts)
-        bound, chain = _best_chain(bounds.values, task.alphas, levels)
+        values = bounds.values
+        if task.rules:
+            values = np.where(task.rules.forbid(np.arange(len(values)), values), np.inf, values)
+        bound, chain = _best_chain(values, task.alphas, levels)
+        if bound == np.inf:
+            return (), bound
         order, value = best_evaluated_chain(task, evaluated.cuts)
         if value < np.inf:
             task.report("sets that could be better", value, min(bound, value))
@@ -83,7 +88,8 @@ def _best_chain(values: FloatArray, alphas: FloatArray, levels: list[NDArray[np.
         before = np.full(len(chain), np.inf)
         for u in range(size):
             np.minimum(before, total[chain ^ (1 << u)], out=before)
-        total[chain] = before + alpha * values[chain]
+        with np.errstate(invalid="ignore"):  # a forbidden set is forbidden whatever it weighs
+            total[chain] = before + np.where(values[chain] == np.inf, np.inf, alpha * values[chain])
     ends = total[levels[-1]]
     tie = tie_of(float(ends.min()))
     order = read_order(total, int(levels[-1][np.flatnonzero(ends <= ends.min() + tie)[0]]), tie)

@@ -20,7 +20,17 @@ from coordpath_governance.paths.solvers.levels import Levels
 from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
 from coordpath_governance.paths.solvers.revisits import Revisits
 from coordpath_governance.paths.solvers.row_walk_search import RowWalkSearch
+from coordpath_governance.paths.solvers.ruled_orders import (
+    RuledCuts,
+    RuledFirst,
+    RuledLattice,
+    RuledLevels,
+    RuledRowFirst,
+    RuledSetProgramme,
+)
+from coordpath_governance.paths.solvers.ruled_walks import GreedyRuledWalk, RuledWalks
 from coordpath_governance.paths.solvers.set_programme import SetProgramme
+from coordpath_governance.paths.solvers.whole_steps import GreedyWholeSteps, WholeSteps
 from coordpath_governance.paths.step_types import COORDINATE, StepType
 
 if TYPE_CHECKING:
@@ -39,6 +49,12 @@ _AUTO_MOVES, _EXACT_MOVES = 4_000_000_000, 30_000_000_000
 _AUTO_ENDS, _EXACT_ENDS = 1_500_000_000, 15_000_000_000
 """Work of a search over free ends: about five and fifty seconds."""
 
+_AUTO_STATES, _EXACT_STATES = 5e9, 5e10
+"""Nanoseconds of a search over whole steps, about."""
+
+_AUTO_BEGINNINGS, _EXACT_BEGINNINGS = 8_000, 80_000
+"""Beginnings of walks under constraints that are valued: about ten seconds, and a hundred."""
+
 _AUTO_ROWS, _EXACT_ROWS = 3e8, 3e9
 """Rows times sets: about ten seconds, and a hundred."""
 
@@ -54,31 +70,62 @@ ORDER_SOLVERS: dict[str, Solvers] = {
         Levels(_AUTO_WORK, most_units=MOST_UNITS),
         SetProgramme(_AUTO_ROWS),
         CutSearch(_AUTO_ROWS, _AUTO_EFFORT),
+        RuledLattice(_LATTICE_UP_TO),
+        RuledLevels(_AUTO_WORK),
+        RuledSetProgramme(_AUTO_ROWS),
+        RuledCuts(CutSearch(_AUTO_ROWS, _AUTO_EFFORT)),
     ),
     "exact": (
         Lattice(_LATTICE_UP_TO),
         Levels(_EXACT_WORK, most_units=MOST_UNITS),
         SetProgramme(_EXACT_ROWS),
         CutSearch(_EXACT_ROWS, _EXACT_EFFORT),
+        RuledLattice(_LATTICE_UP_TO),
+        RuledLevels(_EXACT_WORK),
+        RuledSetProgramme(_EXACT_ROWS),
+        RuledCuts(CutSearch(_EXACT_ROWS, _EXACT_EFFORT)),
     ),
-    "local": (Improvement(), CutSearch(_AUTO_ROWS, _NO_EFFORT)),
-    "greedy": (Greedy(), FirstOrder("greedy")),
-    "direct": (Direct(), FirstOrder("direct")),
+    "local": (
+        Improvement(),
+        CutSearch(_AUTO_ROWS, _NO_EFFORT),
+        RuledLevels(0),
+        RuledCuts(CutSearch(_AUTO_ROWS, _NO_EFFORT)),
+    ),
+    "greedy": (Greedy(), FirstOrder("greedy"), RuledFirst("greedy"), RuledRowFirst("greedy")),
+    "direct": (Direct(), FirstOrder("direct"), RuledFirst("direct"), RuledRowFirst("direct")),
     "gurobi": (GurobiChain(),),
 }
 """Name → solvers of orders, in which every unit moves once, by preference."""
 
 WALK_SOLVERS: dict[str, Solvers] = {
-    "auto": (Revisits(_AUTO_MOVES), FreeEnd(_AUTO_ENDS), RowWalkSearch(proves=True)),
-    "exact": (Revisits(_EXACT_MOVES), FreeEnd(_EXACT_ENDS), RowWalkSearch(proves=True)),
-    "local": (LocalImprovement(restarts=0, polish=True), RowWalkSearch(proves=False)),
-    "greedy": (FirstWalk("greedy"), FirstRowWalk("greedy")),
+    "auto": (
+        Revisits(_AUTO_MOVES),
+        FreeEnd(_AUTO_ENDS),
+        RowWalkSearch(proves=True),
+        WholeSteps(_AUTO_STATES),
+        RuledWalks(_AUTO_BEGINNINGS),
+    ),
+    "exact": (
+        Revisits(_EXACT_MOVES),
+        FreeEnd(_EXACT_ENDS),
+        RowWalkSearch(proves=True),
+        WholeSteps(_EXACT_STATES),
+        RuledWalks(_EXACT_BEGINNINGS),
+    ),
+    "local": (LocalImprovement(restarts=0, polish=True), RowWalkSearch(proves=False), WholeSteps(0.0), GreedyRuledWalk()),
+    "greedy": (FirstWalk("greedy"), FirstRowWalk("greedy"), GreedyWholeSteps(), GreedyRuledWalk()),
     "direct": (FirstWalk("direct"), FirstRowWalk("direct")),
     "gurobi": (GurobiWalks(),),
 }
 """Name → solvers of walks, with revisits or a free end, by preference."""
 
-_UNTIL_LATE: Solvers = (Revisits(100 * _EXACT_MOVES), FreeEnd(100 * _EXACT_ENDS), RowWalkSearch(proves=True))
+_UNTIL_LATE: Solvers = (
+    Revisits(100 * _EXACT_MOVES),
+    FreeEnd(100 * _EXACT_ENDS),
+    RowWalkSearch(proves=True),
+    WholeSteps(100 * _EXACT_STATES),
+    RuledWalks(100 * _EXACT_BEGINNINGS),
+)
 """What `auto` is under a time limit, which ends it."""
 
 _TaskT = TypeVar("_TaskT", bound="Task")
@@ -117,7 +164,7 @@ def _choose(name: str, solvers: Solvers, task: _TaskT, step_type: StepType) -> S
 def _suited(name: str, solvers: Solvers, offer: Offer) -> Solvers:
     suited = tuple(solver for solver in solvers if solver.needs == offer)
     if not suited:
-        raise _refused(name, solvers[-1].needs.refusal)
+        raise _refused(name, offer.special or solvers[-1].needs.refusal)
     return suited
 
 

@@ -114,7 +114,7 @@ def solve_lengths(problem: PathProblem, costs: WalkCosts, solver: str, patience:
     for at, alphas in enumerate(weights):
         if at and (sums.bound(lengths[at]) >= best or patience.expired()):
             continue
-        if problem.target is not None and len(alphas) == len(problem.changed):
+        if problem.target is not None and len(alphas) == len(problem.changed) and not problem.constraints:
             lengths[at] = costs.order_length(alphas, orders.best, exponent)
         else:
             of_all = patience.telling(_OfAllLengths(lengths, at, sums))

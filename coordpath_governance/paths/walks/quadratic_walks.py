@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from coordpath_governance.paths.outcome import Stop
     from coordpath_governance.paths.patience import Patience
     from coordpath_governance.paths.problem import PathProblem
     from coordpath_governance.paths.solvers.protocol import Answer
 
-__all__ = ["least_quadratic_costs", "solve_quadratic_walk"]
+__all__ = ["QuadraticWalks", "least_quadratic_costs", "solve_quadratic_walk"]
 
 
 def solve_quadratic_walk(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
@@ -67,8 +68,8 @@ class _ExcessSums:
         return weight * self.minimum if weight else 0.0
 
 
-class _QuadraticWalks:
-    """One problem at different numbers of terms, in units of 2^exponent a unit of cost."""
+class QuadraticWalks:
+    """One problem at different numbers of terms, in units of 2^exponent a unit of cost, however the models are chosen."""
 
     def __init__(self, problem: PathProblem, patience: Patience) -> None:
         self._problem, self._walks = problem, prepare_walks(problem)
@@ -88,49 +89,21 @@ class _QuadraticWalks:
         """Σα·min c is added, which is where objectives of different lengths differ most."""
         return _ExcessSums(base, self._minimum)
 
-    def task(
-        self,
-        alphas: NDArray[np.float64],
-        _floor: float,
-        _share: float,
-        best_order: Callable[[], Outcome],
-        patience: Patience,
-    ) -> WalkTask:
-        """With its own work for every length."""
-        return WalkTask(
-            walks=self._walks,
-            alphas=alphas,
-            floors=self._floors,
-            first=self._first(alphas, best_order),
-            seed=self._problem.seed,
-            patience=patience,
-        )
-
-    def _first(self, alphas: NDArray[np.float64], best_order: Callable[[], Outcome]) -> tuple[int, ...]:
-        """A walk to begin with: with a free end the stagewise one, otherwise the best order with rests between."""
-        if self._problem.target is None:
-            return stagewise(self._walks, len(alphas))
-        stops = best_order().stops
-        along = [self._walks.excess(self._problem.start)] + [self._walks.excess(stop.beta) for stop in stops]
-        return place(np.array(along), alphas, visited(self._problem, stops))
-
-    def length(self, task: WalkTask, answer: Answer) -> Length:
-        """The models that the walk passes through, with their exact costs."""
-        walks, alphas, weight = self._walks, task.alphas, float(task.alphas.sum())
-        if answer.increments is None:
-            _, stops = walks.value(answer.order, alphas)
-        else:
-            _, stops = walks.follow(answer.order, answer.increments, alphas)
+    def length_of(
+        self, alphas: NDArray[np.float64], stops: tuple[Stop, ...], bound: float, solver: str, others: tuple[Stop, ...] = ()
+    ) -> Length:
+        """Models that are known, with their exact costs; the search went through them and ``others``."""
+        walks, weight = self._walks, float(alphas.sum())
         along = measure_stops(self._problem, stops)
         excess = excess_of_stops(along, stops, alphas, walks.exponent) - walks.level * weight
         return Length(
-            terms=task.terms,
+            terms=len(alphas),
             weight=weight,
-            bound=max(answer.bound, task.floor),
+            bound=bound,
             value=excess,
-            rounding=walks.rounding(excess, weight, stops),
+            rounding=walks.rounding(excess, weight, (*stops, *others)),
             stops=stops,
-            solver=answer.solver,
+            solver=solver,
             along=along,
         )
 
@@ -177,3 +150,42 @@ class _QuadraticWalks:
             along=along,
             floor=max(most - excess, 0.0),
         )
+
+
+class _QuadraticWalks(QuadraticWalks):
+    """Walks with their best values."""
+
+    def task(
+        self,
+        alphas: NDArray[np.float64],
+        _floor: float,
+        _share: float,
+        best_order: Callable[[], Outcome],
+        patience: Patience,
+    ) -> WalkTask:
+        """With its own work for every length."""
+        return WalkTask(
+            walks=self._walks,
+            alphas=alphas,
+            floors=self._floors,
+            first=self._first(alphas, best_order),
+            seed=self._problem.seed,
+            patience=patience,
+        )
+
+    def _first(self, alphas: NDArray[np.float64], best_order: Callable[[], Outcome]) -> tuple[int, ...]:
+        """A walk to begin with: with a free end the stagewise one, otherwise the best order with rests between."""
+        if self._problem.target is None:
+            return stagewise(self._walks, len(alphas))
+        stops = best_order().stops
+        along = [self._walks.excess(self._problem.start)] + [self._walks.excess(stop.beta) for stop in stops]
+        return place(np.array(along), alphas, visited(self._problem, stops))
+
+    def length(self, task: WalkTask, answer: Answer) -> Length:
+        """The models that the walk passes through, with their exact costs."""
+        walks, alphas = self._walks, task.alphas
+        if answer.increments is None:
+            _, stops = walks.value(answer.order, alphas)
+        else:
+            _, stops = walks.follow(answer.order, answer.increments, alphas)
+        return self.length_of(alphas, stops, max(answer.bound, task.floor), answer.solver)

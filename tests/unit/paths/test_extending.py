@@ -225,5 +225,7 @@ def test_a_new_step_type_is_read_written_and_kept_to(toy, convex):
 def test_step_types_have_names_of_their_own(toy):
     with pytest.raises(UsageError, match=r"'rising': is there already"):
         register_step_type(Rising())
-    with pytest.raises(ProblemError, match=r"^step_type: 'falling' is not known; use 'coordinate' or 'rising'"):
+    with pytest.raises(
+        ProblemError, match=r"^step_type: 'falling' is not known; use 'coordinate', 'integer', 'unit', 'rising'"
+    ):
         parse_problem({**toy, "step_type": "falling"})

@@ -1,0 +1,1 @@
+"""Walks whose values in between keep to constraints, under a quadratic cost."""

@@ -1,0 +1,1 @@
+"""Walks by whole steps: coefficients that move by a whole number of spacings at a time."""
