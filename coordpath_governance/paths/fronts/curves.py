@@ -62,9 +62,7 @@ class Curves:
     def joined(cls, parts: Sequence[Curves]) -> Curves:
         """All curves of some parts, one after the other."""
         width = max(part.bend.shape[1] for part in parts)
-        padded = [
-            (part.least_loss, part.least_cost, _wide(part.bend, width), _wide(part.apart, width)) for part in parts
-        ]
+        padded = [(part.least_loss, part.least_cost, _wide(part.bend, width), _wide(part.apart, width)) for part in parts]
         return cls(*(np.concatenate(arrays) for arrays in zip(*padded, strict=True)))
 
     def __len__(self) -> int:

@@ -49,14 +49,14 @@ def all_sequences(
     count = 0
     for k, alpha in enumerate(alphas.tolist()):
         beginnings = beginnings[reached + alpha * floors[k] < end]
+        if not len(beginnings):
+            break
         count += len(beginnings) * len(units)
         if count > most:
             return None
         longer = np.column_stack([np.repeat(beginnings, len(units), axis=0), np.tile(units, len(beginnings))])
         if k and not again:
             longer = longer[longer[:, -1] != longer[:, -2]]
-        if not len(longer):
-            break
         found = made.of(longer)
         usable = np.flatnonzero(found.least_loss < end)
         beginnings, reached = longer[usable], found.least_loss[usable]

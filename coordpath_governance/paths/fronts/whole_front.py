@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
-from coordpath_governance.paths.fronts.lower_arcs import lower_arcs
+from coordpath_governance.paths.fronts.lower_arcs import Arc, lower_arcs
 from coordpath_governance.paths.fronts.sequence_curves import MOST_UNEVEN, SequenceCurves, neighbours
 from coordpath_governance.paths.fronts.sequence_list import all_sequences, listed
 from coordpath_governance.paths.fronts.shortfall import LowerSide, find_shortfall
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from coordpath_governance.paths.certificate import Status
     from coordpath_governance.paths.fronts.curves import Curves
-    from coordpath_governance.paths.fronts.lower_arcs import Arc
     from coordpath_governance.paths.fronts.sequence_list import Listed
     from coordpath_governance.paths.problem import PathProblem
 
@@ -146,9 +145,7 @@ class _Drawing:
         self._made = SequenceCurves(self.walks, alphas, self._floor)
         self._units = {unit.label: u for u, unit in enumerate(problem.units)}
 
-    def draw(
-        self, paths: Sequence[Path], bounds: Sequence[tuple[float, float]], least: float, allowed: float
-    ) -> WholeFront:
+    def draw(self, paths: Sequence[Path], bounds: Sequence[tuple[float, float]], least: float, allowed: float) -> WholeFront:
         scale = math.ldexp(1.0, -self.walks.exponent)
         floors = self._floor + least_excess(self.walks, self.problem.start, len(self.alphas))
         known = self._known(paths)
@@ -160,7 +157,8 @@ class _Drawing:
         if every is None:
             tried = neighbours(known.sequences[1:], self._made.units, len(self.alphas))
             near = listed(self._made, tried)
-        arcs = lower_arcs(near.curves, end * (1.0 + _EXACT), _EXACT * span)
+        still = [Arc(0, 0.0, 0.0)]
+        arcs = lower_arcs(near.curves, end * (1.0 + _EXACT), _EXACT * span) if end > 0 else still
         below = _EXACT * span
         if every is None:
             lines = [(lam, value * scale) for lam, value in bounds]
@@ -224,7 +222,9 @@ class _Support:
         lam = self.tradeoff(loss)
         if not self._curve.apart.any():
             low, high, count = _SPREAD
-            size = float(self._curve.least_cost[0]) / max(float(self._curve.least_loss[0]), float(self._others.most_loss.max()))
+            size = float(self._curve.least_cost[0]) / max(
+                float(self._curve.least_loss[0]), float(self._others.most_loss.max())
+            )
             return any(self._is_least(each) for each in (size * np.geomspace(low, high, count)).tolist())
         return math.isfinite(lam) and self._is_least(lam)
 
