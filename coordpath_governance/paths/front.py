@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from coordpath_governance.costs.quadratic import QuadraticCost
+from coordpath_governance.costs.glm import GlmCost
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
 from coordpath_governance.paths.fronts.whole_front import WholeFront, draw_whole_front
@@ -194,7 +194,7 @@ class _Tracer:
         return Front(self.problem, tuple(self.points), self.resolution, shortfall, status, self._whole(tolerance))
 
     def _whole(self, tolerance: float) -> WholeFront | None:
-        if not isinstance(self.problem.cost, QuadraticCost):
+        if isinstance(self.problem.cost, GlmCost):
             return None
         lines = [(bound.lam, bound.lower) for bound in self.bounds]
         return draw_whole_front(self.problem, [point.path for point in self.points], lines, self.least, tolerance)
@@ -232,7 +232,7 @@ class _Tracer:
     def _probe(self, lam: float) -> FrontPoint:
         """Solve at λ; the best point there."""
         solution = self._solve(StepRange(1, self.problem.most_terms), _Tradeoff(self.problem.weights, lam))
-        self._hopeless = not isinstance(self.problem.cost, QuadraticCost) and solution.certificate.status != OPTIMAL
+        self._hopeless = isinstance(self.problem.cost, GlmCost) and solution.certificate.status != OPTIMAL
         self.points.append(_point(solution, self.problem.weights, lam))
         self.bounds.append(_Bound(lam, min(self.points[0].cost, solution.certificate.lower_bound)))
         self.bounds.sort(key=lambda bound: -bound.lam)
@@ -280,7 +280,7 @@ class _Tracer:
 
 def _start_cost(problem: PathProblem) -> float:
     cost = problem.cost
-    return float(cost.value(problem.start) if isinstance(cost, QuadraticCost) else cost.values(problem.start)[0])
+    return float(cost.values(problem.start)[0]) if isinstance(cost, GlmCost) else problem.quadratic.value(problem.start)
 
 
 def _point(solution: Solution, weights: Weights, lam: float) -> FrontPoint:

@@ -42,7 +42,10 @@ class Curves:
 
     @classmethod
     def of(cls, loss: FloatArray, cost: FloatArray) -> Curves:
-        """From loss and cost of every sequence, as matrices M with (v, 1)ᵀM(v, 1) for values v; the loss bends everywhere."""
+        """From loss and cost of every sequence, as matrices M with (v, 1)ᵀM(v, 1) for values v.
+
+        The loss bends everywhere.
+        """
         inner, slope = loss[:, :-1, :-1], loss[:, :-1, -1:]
         best = -np.linalg.solve(inner, slope)
         root = np.linalg.cholesky(inner)

@@ -78,7 +78,7 @@ class SequenceCurves:
 
 
 def neighbours(sequences: Sequence[tuple[int, ...]], units: Sequence[int], terms: int) -> list[tuple[int, ...]]:
-    """Some sequences and all that differ from one of them by one entry: changed, left out, put in, or swapped with another."""
+    """Some sequences and all that differ from one of them by an entry that is changed, left out, put in or swapped."""
     near: dict[tuple[int, ...], None] = dict.fromkeys(sequences)
     for sequence in sequences:
         places = range(len(sequence))

@@ -101,7 +101,7 @@ class FrontArc:
 class WholeFront:
     """The least cost at every loss, as arcs by growing loss; between two arcs the cost stays as it is.
 
-    ``shortfall``: at no loss does a model of at most N steps cost less than these arcs by more than that, in the cost's unit.
+    ``shortfall``: at no loss does a model of at most N steps cost less than these arcs by more than that.
     """
 
     method: Method
@@ -126,8 +126,8 @@ def draw_whole_front(
 ) -> WholeFront | None:
     """The arcs, from the paths that weighted sums found and proved bounds on weighted sums (λ and F(λ)).
 
-    ``least``: no model costs less. ``allowed``: the shortfall up to which the front is `optimal`. None where weights of later
-    steps are zero or so small that the loss does not tell their values.
+    ``least``: no model costs less. ``allowed``: the shortfall up to which the front is `optimal`. None where weights of
+    some steps are zero or so small that the loss does not tell their values.
     """
     alphas = problem.alphas(problem.most_terms)
     if float(alphas.max()) > MOST_UNEVEN * float(alphas.min()):

@@ -38,7 +38,7 @@ class ChosenSteps:
     probabilities: tuple[float, ...]
     solution: Solution
     numbers: int
-    lasso_costs: tuple[float, ...]
+    lasso: tuple[Model, ...]
     lasso_expected: float
     lasso_numbers: int
 
@@ -63,14 +63,13 @@ def best_for_choices(
     """The best path with a free end, one step for each probability; ``lasso`` is the LASSO sequence from size 0 on."""
     weights = ExplicitWeights(probabilities, "p")
     solution = solve_within(replace(problem, steps=len(probabilities), weights=weights), patience)
-    models = [lasso[min(k, len(lasso) - 1)] for k in range(1, len(probabilities) + 1)]
+    models = tuple(lasso[min(k, len(lasso) - 1)] for k in range(1, len(probabilities) + 1))
     widths = [sum(len(problem.units[u].members) for u in model.units) for model in models]
-    costs = tuple(model.cost for model in models)
     return ChosenSteps(
         probabilities=probabilities,
         solution=solution,
         numbers=sum(len(step.moves) for step in solution.path.steps),
-        lasso_costs=costs,
-        lasso_expected=math.fsum(p * cost for p, cost in zip(probabilities, costs, strict=True)),
+        lasso=models,
+        lasso_expected=math.fsum(p * model.cost for p, model in zip(probabilities, models, strict=True)),
         lasso_numbers=sum(widths),
     )

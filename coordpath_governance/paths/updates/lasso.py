@@ -1,7 +1,7 @@
 """LASSO: in which order min ‖r₀ + Σ cⱼxⱼ‖² + 2λ Σ|xⱼ| takes columns in as λ falls, by following its solution.
 
 Between two events the solution is linear in λ: with A the columns that are in and s the signs of their slopes,
-dx_A/dλ = −(C_AᵀC_A)⁻¹s. An event is a column whose slope reaches λ, which comes in, or a value that returns to 0, which goes.
+dx_A/dλ = −(C_AᵀC_A)⁻¹s. At an event a column comes in, whose slope reaches λ, or one goes, whose value returns to 0.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def entry_order(residual: FloatArray, columns: FloatArray) -> tuple[int, ...]:
             break
         at = np.flatnonzero(inside)
         slopes = pull - gram @ values
-        direction = np.linalg.solve(gram[np.ix_(at, at)], np.sign(slopes[at]))
+        direction = np.asarray(np.linalg.solve(gram[np.ix_(at, at)], np.sign(slopes[at])), np.float64)
         along = gram[:, at] @ direction
         step, came, went = _next_event(lam, slopes, along, (values, direction, at), usable & ~inside, _SAME * first)
         values[at] += step * direction
@@ -61,7 +61,7 @@ def _next_event(
     lam: float,
     slopes: FloatArray,
     along: FloatArray,
-    moving: tuple[FloatArray, FloatArray, NDArray[np.int64]],
+    moving: tuple[FloatArray, FloatArray, NDArray[np.intp]],
     waiting: NDArray[np.bool_],
     same: float,
 ) -> tuple[float, int, int]:

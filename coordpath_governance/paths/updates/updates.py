@@ -1,4 +1,4 @@
-"""Updates of the start by 0, 1, 2, … units: the best ones with a proof or a gap, and greedy and LASSO sequences beside them."""
+"""Updates of the start by 0, 1, 2, … units: the best with a proof or a gap, and greedy and LASSO sequences beside them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["Model", "Update", "Updates", "find_updates"]
+__all__ = ["Model", "Update", "Updates", "find_updates", "lasso_sequence"]
 
 _SUBSETS_WORK = 150_000_000
 """Entries that leaps and bounds may update: two seconds."""
@@ -92,15 +92,13 @@ def find_updates(problem: PathProblem, most: int, patience: Patience) -> Updates
             zip(betas, nearest.costs, nearest.sets, nearest.bounds, strict=True)
         )
     )
-    lasso_sets = _lasso_sets(problem, models, most)
-    refitted = models.models(lasso_sets)
     found = recalibrated(problem)
     again = models.costs(np.stack([beta for _, beta in found])) if found else ()
     return Updates(
         problem=problem,
         best=best,
         greedy=_greedy(problem, most, patience),
-        lasso=tuple(map(Model, refitted, models.costs(refitted).tolist(), lasso_sets)),
+        lasso=_lasso(problem, models, most),
         recalibrations=tuple(
             (name, Model(beta, float(cost), _moved(problem, beta))) for (name, beta), cost in zip(found, again, strict=True)
         ),
@@ -154,8 +152,19 @@ def _greedy(problem: PathProblem, most: int, patience: Patience) -> tuple[Model,
     return tuple(found)
 
 
+def lasso_sequence(problem: PathProblem, most: int, patience: Patience) -> tuple[Model, ...]:
+    """The LASSO sequence alone: see `find_updates`."""
+    return _lasso(problem, models_of(problem, patience), most)
+
+
+def _lasso(problem: PathProblem, models: QuadraticModels | ModelsOnRows, most: int) -> tuple[Model, ...]:
+    sets = _lasso_sets(problem, models, most)
+    refitted = models.models(sets)
+    return tuple(map(Model, refitted, models.costs(refitted).tolist(), sets))
+
+
 def _lasso_sets(problem: PathProblem, models: QuadraticModels | ModelsOnRows, most: int) -> list[tuple[int, ...]]:
-    """The units by the first of their columns that comes in, for sizes 0, 1, 2, …"""
+    """For each size the first units, in the order in which the first of their columns comes in."""
     if isinstance(models, QuadraticModels):
         walks = models.walks
     else:
