@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -19,22 +21,27 @@ __all__ = ["show_front"]
 
 _CHANGED = "changed: from → to"
 
+_WIDEST = 1000
+
+_LEAST_WORDS = 26
+"""Characters of a coefficient and its values that stay on one line in a narrow terminal."""
+
 
 def show_front(document: FrontDocument) -> None:
     """The table of updates, and below it what was asked beside it."""
     view = front_view(document)
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = _console()
     console.print(Text(visible(f"{view.title}: {view.change}"), style="bold"))
     for sentence in view.sentences:
         console.print(visible(sentence))
     console.print()
-    console.print(_table(view))
+    _print(console, _table(view))
     console.print()
-    console.print(_others(view))
+    _print(console, _others(view))
     if view.chosen:
         console.print()
         console.print(Text("For a person who chooses the number of steps", style="bold"))
-        console.print(_chosen(view))
+        _print(console, _chosen(view))
         for sentence in view.chosen_sentences:
             console.print(sentence)
     console.print()
@@ -42,13 +49,29 @@ def show_front(document: FrontDocument) -> None:
     for sentence in view.front_sentences:
         console.print(sentence)
     if view.arcs:
-        console.print(_arcs(view))
+        _print(console, _arcs(view))
+
+
+def _console(width: int | None = None) -> Console:
+    """As wide as the terminal, or ``width``."""
+    return Console(highlight=False, markup=False, emoji=False, width=width)
+
+
+def _print(console: Console, table: Table) -> None:
+    """With every figure in full: where the terminal is too narrow, lines are longer than it."""
+    for column in table.columns:
+        if column.no_wrap:
+            column.min_width = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+    least = Measurement.get(console, console.options.update(width=_WIDEST), table).minimum
+    _console(max(console.width, least)).print(table)
 
 
 def _new_table(*headers: str, wraps: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
-        table.add_column(header, justify="left" if header == wraps else "right", no_wrap=header != wraps)
+        words = header == wraps
+        least = _LEAST_WORDS if words else None
+        table.add_column(header, justify="left" if words else "right", no_wrap=not words, min_width=least)
     return table
 
 

@@ -13,6 +13,7 @@ from coordpath_governance.alignment.change import Change, align
 from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
 from coordpath_governance.alignment.row_columns import RowColumns
+from coordpath_governance.costs.families import Family
 from coordpath_governance.costs.squared_error import SquaredError
 from coordpath_governance.errors import ProblemError, UsageError
 from coordpath_governance.models.linear_model import LinearModel
@@ -142,10 +143,14 @@ class _Flow:
             self._scores(design, scored, shares=not in_sample),
             front,
             subject=self.request.subject,
-            loss=f"mean {family_of_models(self.pair).loss_name}" if is_glm(self.pair) else SquaredError().loss_name,
+            loss=self._family.loss_name,
             sides=(_side(fitted), _side(scored)),
             in_sample=in_sample,
         )
+
+    @property
+    def _family(self) -> Family:
+        return family_of_models(self.pair) if is_glm(self.pair) else SquaredError()
 
     def _read(self, data: ReferenceData, what: str) -> _Read:
         model = self.pair.candidate
@@ -192,8 +197,7 @@ class _Flow:
     def _scores(self, design: DesignScores, scored: _Read, *, shares: bool) -> tuple[Scored, ...]:
         if isinstance(scored.data.data, LoggedMoments):
             return score_on_moments(design, scored.moments)
-        family = family_of_models(self.pair) if is_glm(self.pair) else SquaredError()
-        found = score_on_rows(design, scored.rows(), family, shares=shares)
+        found = score_on_rows(design, scored.rows(), self._family, shares=shares)
         scored.data.data.check_unchanged()
         return found
 
