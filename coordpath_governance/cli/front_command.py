@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-DEFAULT_STEPS = 10
-
 
 @click.command("front")
 @click.argument("name")
@@ -54,7 +52,7 @@ DEFAULT_STEPS = 10
 @click.option(
     "--max-steps",
     type=click.IntRange(min=1),
-    default=DEFAULT_STEPS,
+    default=10,
     show_default=True,
     help="The most coefficients that are changed.",
 )
