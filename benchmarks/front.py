@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from report import FEATURES, best_of, mark, prepare  # noqa: E402 - beside this file
+from report import FEATURES, best_of, mark, prepare
 
 STEPS, MUST_SECONDS, MUST_BYTES = 10, 10.0, 400_000
 

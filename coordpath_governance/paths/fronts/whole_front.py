@@ -158,7 +158,7 @@ class _Drawing:
             tried = neighbours(known.sequences[1:], self._made.units, len(self.alphas))
             near = listed(self._made, tried)
         still = [Arc(0, 0.0, 0.0)]
-        arcs = lower_arcs(near.curves, end * (1.0 + _EXACT), _EXACT * span) if end > 0 else still
+        arcs = lower_arcs(near.curves, end, _EXACT * span) if end > 0 else still
         below = _EXACT * span
         if every is None:
             lines = [(lam, value * scale) for lam, value in bounds]
@@ -250,6 +250,6 @@ class _Support:
 
 
 def _end(curves: Curves, span: float) -> float:
-    """The least loss at which one of the known sequences costs as little as any of them does."""
+    """Just beyond the least loss at which one of the known sequences costs as little as any of them does."""
     lowest = curves.least_cost <= float(curves.least_cost.min()) + _EXACT * span
-    return float(curves.most_loss[lowest].min())
+    return (1.0 + _EXACT) * float(curves.most_loss[lowest].min())

@@ -32,8 +32,8 @@ __all__ = ["Model", "Update", "Updates", "find_updates", "lasso_sequence"]
 _SUBSETS_WORK = 150_000_000
 """Entries that leaps and bounds may update: two seconds."""
 
-_ROUNDING = 1e-9
-"""Part of what the start costs above the minimum that a bound may lack by rounding alone."""
+_NOTHING = 1e-8
+"""Part of what the start costs above the minimum: differences up to it are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ def _update(problem: PathProblem, size: int, model: Model, bound: float, first: 
     least = problem.cost.minimum()
     difference, above = max(model.cost - bound, 0.0), max(model.cost - least, 0.0)
     gap = min(difference / above, 1.0) if difference > 0 and above > 0 else 0.0
-    proved = gap <= OPTIMAL_GAP or difference <= _ROUNDING * (first - least)
+    proved = gap <= OPTIMAL_GAP or difference <= _NOTHING * (first - least)
     order = None
     if len(_moved(problem, model.beta)):
         order = solve_within(replace(problem, target=model.beta, steps=None), patience)
