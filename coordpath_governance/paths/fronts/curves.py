@@ -27,8 +27,8 @@ __all__ = ["Curves"]
 _LEVEL = 1e-12
 """Part of the largest eigenvalue below which values change the last cost by rounding only."""
 
-_HALVINGS = 64
-"""Of a bracket of log λ: after these its ends are neighbours in double precision."""
+_ROUNDS, _SAME = 60, 1e-15
+"""Newton steps for λ at most, and the part of it by which the last one may still move it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,8 @@ class Curves:
     def tradeoff(self, loss: float) -> FloatArray:
         """λ = −φ′ of every curve at a loss: infinite at or below its least one, 0 from the most on.
 
-        L(λ) − L₀ lies between ‖δ‖²(d/(d + λ))² for the least and the largest d, which brackets λ.
+        L(λ) − L₀ lies between ‖δ‖²(d/(d + λ))² for the least and the largest d, which brackets λ. Its root is one over a
+        concave function of λ, so Newton's method on that grows from the lower end to the solution.
         """
         spare, total = loss - self.least_loss, np.sum(self.apart**2, axis=1)
         between = (spare > 0) & (spare < total)
@@ -92,11 +93,18 @@ class Curves:
         least = np.min(np.where(self.apart != 0, self.bend, np.inf), axis=1, initial=np.inf)
         low = np.where(between, ratio, 1.0) * np.where(between, least, 1.0)
         high = np.where(between, ratio * np.max(self.bend, axis=1, initial=0.0), 1.0)
-        for _ in range(_HALVINGS):
-            middle = np.sqrt(low) * np.sqrt(high)
-            over = self.loss(middle) - self.least_loss > spare
-            low, high = np.where(over, middle, low), np.where(over, high, middle)
-        return np.where(spare > 0, np.where(between, high, 0.0), np.where(total > 0, np.inf, 0.0))
+        lam, size = low, np.sqrt(np.where(between, spare, 1.0))
+        for _ in range(_ROUNDS):
+            share = np.where(between[:, None], self._share(lam), 0.0)
+            squares = (self.bend * self.apart * share) ** 2
+            length, slope = np.sqrt(squares.sum(axis=1)), np.sum(squares * share, axis=1)
+            moves = between & (slope > 0)
+            gain = np.where(moves, (length / size - 1.0) * length**2 / np.where(moves, slope, 1.0), 0.0)
+            following = np.clip(lam + gain, low, high)
+            if np.all(np.abs(following - lam) <= _SAME * lam):
+                break
+            lam = following
+        return np.where(spare > 0, np.where(between, lam, 0.0), np.where(total > 0, np.inf, 0.0))
 
     def loss(self, lam: FloatArray) -> FloatArray:
         """L(λ)."""

@@ -2,6 +2,7 @@
 
 Between two events the solution is linear in λ: with A the columns that are in and s the signs of their slopes,
 dx_A/dλ = −(C_AᵀC_A)⁻¹s. At an event a column comes in, whose slope reaches λ, or one goes, whose value returns to 0.
+The slope of a combination of columns that are in falls as λ does, so it never comes in.
 """
 
 from __future__ import annotations
@@ -20,9 +21,6 @@ __all__ = ["entry_order"]
 _SAME = 1e-12
 """Part of the first λ within which events are one, and below which nothing more happens."""
 
-_DEPENDENT = 1e-10
-"""A column of length 1 whose part outside the others is shorter than the root of this brings nothing new."""
-
 _EVENTS = 20
 """Events per column after which no more are followed."""
 
@@ -38,16 +36,13 @@ def entry_order(residual: FloatArray, columns: FloatArray) -> tuple[int, ...]:
     came = int(np.argmax(np.where(usable, np.abs(pull), -1.0))) if first > 0 else -1
     for _ in range(_EVENTS * size):
         if came >= 0:
-            if _is_new(gram, inside, came):
-                inside[came] = True
-                order += [came] if came not in order else []
-            else:
-                usable[came] = False
+            inside[came] = True
+            order += [came] if came not in order else []
         if lam <= _SAME * first or not inside.any():
             break
         at = np.flatnonzero(inside)
         slopes = pull - gram @ values
-        direction = np.asarray(np.linalg.solve(gram[np.ix_(at, at)], np.sign(slopes[at])), np.float64)
+        direction = np.asarray(np.linalg.lstsq(gram[np.ix_(at, at)], np.sign(slopes[at]), rcond=None)[0], np.float64)
         along = gram[:, at] @ direction
         step, came, went = _next_event(lam, slopes, along, (values, direction, at), usable & ~inside, _SAME * first)
         values[at] += step * direction
@@ -79,11 +74,3 @@ def _next_event(
         if step < best:
             best, came, went = step, -1, i
     return best, came, went
-
-
-def _is_new(gram: FloatArray, inside: NDArray[np.bool_], came: int) -> bool:
-    """Whether a column is more than a combination of those that are in."""
-    at = np.flatnonzero(inside)
-    inner = gram[np.ix_(at, at)]
-    part = np.linalg.solve(inner, gram[at, came])
-    return bool(gram[came, came] - gram[at, came] @ part > _DEPENDENT)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coordpath_governance.costs.glm import GlmCost
-from coordpath_governance.costs.quadratic import QuadraticCost
-from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.row_walks.model_costs import ModelCosts
 from coordpath_governance.paths.row_walks.newton_values import Layout, Term
 from coordpath_governance.paths.row_walks.walks_on_rows import RowWalks
@@ -39,12 +37,10 @@ _PASSES = 8e8
 
 
 def models_of(problem: PathProblem, patience: Patience) -> QuadraticModels | ModelsOnRows:
-    """The models of a problem. Raises `ProblemError` for a cost without its rows."""
-    if isinstance(problem.cost, QuadraticCost):
-        return QuadraticModels(problem, patience)
+    """The models of a problem, under a quadratic cost or one on rows."""
     if isinstance(problem.cost, GlmCost):
         return ModelsOnRows(problem, patience, RowWalks(problem, ModelCosts(problem.cost), _PASSES, patience))
-    raise ProblemError("cost.kind: models are fitted on rows, and this cost has none; give cost.rows")
+    return QuadraticModels(problem, patience)
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from coordpath_governance.costs.newton import newton_step
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths import BASELINE, parse_problem, solve
 from coordpath_governance.paths.patience import FOREVER, Patience
-from coordpath_governance.paths.updates import recalibration, set_models, updates
+from coordpath_governance.paths.updates import lasso, recalibration, set_models, updates
 from coordpath_governance.paths.updates.chosen_steps import best_for_choices, check_choices
 from coordpath_governance.paths.updates.lasso import entry_order
 from coordpath_governance.paths.updates.nearest_sets import search_sets
@@ -226,6 +226,14 @@ def test_the_lasso_leaves_out_what_brings_nothing_new():
     assert entry_order(np.array([-1.0, 0.0]), columns) == (0,)
     assert entry_order(np.zeros(2), columns) == ()
     assert entry_order(np.array([0.0, -1.0]), columns) == ()
+
+
+def test_the_lasso_passes_over_a_combination_of_what_is_in(monkeypatch):
+    half = np.sqrt(0.5)
+    columns = np.array([[half, 1.0, 0.0], [half, 0.0, 1.0]])
+    assert entry_order(np.array([-1.0, -0.8]), columns) == (0, 1)
+    monkeypatch.setattr(lasso, "_EVENTS", 1)
+    assert entry_order(np.array([-1.0]), np.ones((1, 1))) == (0,)
 
 
 def test_a_column_that_leaves_is_listed_once():
