@@ -62,6 +62,7 @@ bench: $(VENV)/.ready-to-test
 	$(BIN)/python benchmarks/glm.py
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/front.py
 	$(BIN)/python benchmarks/trees.py
 
 schemas: $(VENV)/.ready-to-run

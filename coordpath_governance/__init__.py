@@ -16,7 +16,7 @@ from coordpath_governance._version import __version__
 from coordpath_governance.errors import CoordpathError
 
 if TYPE_CHECKING:
-    from coordpath_governance.explain import explain_change
+    from coordpath_governance.explain import explain_change, front
     from coordpath_governance.governance.load_verified import load_verified
     from coordpath_governance.governance.register import register_with_report
     from coordpath_governance.models import CategoricalTerm, LinearModel, NumericTerm
@@ -33,6 +33,7 @@ __all__ = [
     "NumericTerm",
     "__version__",
     "explain_change",
+    "front",
     "load_verified",
     "log_reference",
     "model_loss",
@@ -48,6 +49,7 @@ _HOME = {
     "ChangeReport": "coordpath_governance.rendering.change_report",
     "LinearModel": "coordpath_governance.models",
     "explain_change": "coordpath_governance.explain",
+    "front": "coordpath_governance.explain",
     "load_verified": "coordpath_governance.governance.load_verified",
     "log_reference": "coordpath_governance.registry.reference",
     "model_loss": "coordpath_governance.paths",

@@ -1,8 +1,8 @@
-"""`explain_change`: a change report on two models, given as URIs, estimators or `LinearModel`s."""
+"""`explain_change` and `front`: a change report, and the price of fewer changes, on URIs, estimators or `LinearModel`s."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -18,6 +18,7 @@ from coordpath_governance.reference.logged import Role
 from coordpath_governance.reference.sources import RowSource, TableSource, open_source
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Subject, VersionFacts
+from coordpath_governance.reports.front_flow import DEFAULT_STEPS, FrontRequest, make_front
 from coordpath_governance.reports.make import (
     DEFAULT_MAX_STEPS,
     Progress,
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
 
     from coordpath_governance.models.environment import Environment
     from coordpath_governance.registry.origin import Origin
+    from coordpath_governance.reports.front_document import FrontDocument
 
-__all__ = ["explain_change"]
+__all__ = ["explain_change", "front"]
 
 Missing = Literal["fail", "drop"]
 
@@ -128,6 +130,49 @@ def explain_change(
         environments=environments_of(old.environment if old else None, new.environment),
     )
     return ChangeReport(make_report(old.model if old else None, new.model, reference, request, progress))
+
+
+def front(
+    champion: object,
+    candidate: object,
+    *,
+    fit_data: str | Path | pd.DataFrame | None = None,
+    data: str | Path | pd.DataFrame | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    offset: str | None = None,
+    exposure: str | None = None,
+    missing: Missing = "fail",
+    max_steps: int = DEFAULT_STEPS,
+    gamma: float = 1.0,
+    steps_chosen: Mapping[int, float] | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> FrontDocument:
+    """The best updates of ``champion`` (None: of zero) by 0, 1, 2, … coefficients, as `coordpath front` tells them.
+
+    They are fitted to ``fit_data`` and scored on ``data``, both paths or DataFrames with the column ``target``. Without
+    one of them the reference data that the candidate's run logged are used. If both are the same rows, the document says so
+    and has no shares of the candidate's gain. ``steps_chosen`` maps numbers of steps to how likely a person is to choose
+    them. Other arguments are those of `explain_change`; ``.model_dump(by_alias=True)`` of the answer is `coordpath.front/1`.
+
+    Raises as `explain_change` does, and `ProblemError` if the probabilities do not add up to 1.
+    """
+    texts = {"weight": weight, "offset": offset, "exposure": exposure, "name": name}
+    _check_words(texts, None, missing, ())
+    old = None if champion is None else _resolve(champion, "champion")
+    new = _resolve(candidate, "candidate")
+    fit, reference = (
+        replace(
+            _reference_data(candidate, rows, target, weight=weight, role=None, period=None, missing=missing),
+            offset=offset,
+            exposure=exposure,
+        )
+        for rows in (fit_data, data)
+    )
+    subject = Subject(name=name or new.facts.name or "model", champion=old.facts if old else None, candidate=new.facts)
+    request = FrontRequest(subject, max_steps, settings_for(gamma=gamma), steps_chosen)
+    return make_front(old.model if old else None, new.model, fit, reference, request, progress)
 
 
 def _check_words(texts: dict[str, str | None], role: object, missing: object, segments: object) -> None:

@@ -27,6 +27,7 @@ _COMMANDS = {
     "scan": "what of a registry can be read, and why not: reads, changes nothing",
     "declare": "vouch for the coefficients of a version that cannot be read, signed",
     "report": "explain what changed between two versions, and attach the report",
+    "front": "what fewer changes would have brought: the best updates of the champion by 0, 1, 2, … coefficients",
     "solve": "the solver alone: PROBLEM.json in, the path out",
     "verify": "recheck a report offline",
     "policy": "policies: init, check, schema, adopt, list, show, retire",

@@ -6,17 +6,18 @@ A champion whose files are gone is explained from what the ledger keeps of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from shlex import quote
 
 from coordpath_governance.errors import FilesGoneError, UnsupportedModelError
 from coordpath_governance.ledger.kept_models import kept_models
 from coordpath_governance.ledger.store import Ledger
 from coordpath_governance.models.coefficients_json import with_source
+from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.formats import recalled_source
 from coordpath_governance.models.linear_model import LinearModel, Provenance
 from coordpath_governance.registry.download import DeclaredModel, FetchedVersion, fetch_version, way_out
-from coordpath_governance.registry.origin import origin_of, with_tagged_facts
+from coordpath_governance.registry.origin import Origin, origin_of, with_tagged_facts
 from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
@@ -25,7 +26,7 @@ from coordpath_governance.reports.make import Progress, ReferenceData, Request, 
 from coordpath_governance.reports.version_parts import environments_of
 from coordpath_governance.review.history import ModelHistory
 
-__all__ = ["RecalledModel", "recalled_in", "report_on_versions"]
+__all__ = ["ReadVersions", "RecalledModel", "read_versions", "recalled_in", "report_on_versions"]
 
 RecalledModel = Callable[[ModelPointer, FilesGoneError], LinearModel]
 """What is known of a version whose files are gone; raises the error that is given, with what to do, if nothing is."""
@@ -50,6 +51,38 @@ def report_on_versions(
     ``declared`` knows the coefficients that somebody vouches for, of a version that cannot be read; ``recalled`` those of a
     champion whose files are gone.
     """
+    versions = read_versions(client, champion, candidate, declared=declared, recalled=recalled)
+    old, new, origin = versions.champion, versions.candidate, versions.origin
+    facts = with_tagged_facts(facts, origin.version_tags, origin.run_tags)
+    environments = environments_of(None if old is None else old.environment, new.environment)
+    request = Request(versions.subject, facts, settings, environments)
+    return ChangeReport(make_report(versions.champion_model, new.model, reference, request, progress))
+
+
+@dataclass(frozen=True)
+class ReadVersions:
+    """Both versions as they were read, where the candidate came from, and what a document says of the two."""
+
+    champion: FetchedVersion | None
+    candidate: FetchedVersion
+    origin: Origin
+    subject: Subject
+
+    @property
+    def champion_model(self) -> LinearModel | DecisionTree | None:
+        """The champion as it was read; None from zero."""
+        return None if self.champion is None else self.champion.model
+
+
+def read_versions(
+    client: RegistryClient,
+    champion: ModelPointer | None,
+    candidate: ModelPointer,
+    *,
+    declared: DeclaredModel | None = None,
+    recalled: RecalledModel | None = None,
+) -> ReadVersions:
+    """Read both models from their files; see `report_on_versions`."""
     new = _fetch(candidate, declared)
     old = None if champion is None else _champion(champion, declared, recalled)
     origin = origin_of(client, candidate)
@@ -58,10 +91,7 @@ def report_on_versions(
         champion=None if old is None else _side(client, old, _label(old.pointer, candidate)),
         candidate=origin.added_to(version_facts(new.model, candidate.label, candidate.aliases)),
     )
-    facts = with_tagged_facts(facts, origin.version_tags, origin.run_tags)
-    environments = environments_of(None if old is None else old.environment, new.environment)
-    request = Request(subject, facts, settings, environments)
-    return ChangeReport(make_report(None if old is None else old.model, new.model, reference, request, progress))
+    return ReadVersions(old, new, origin, subject)
 
 
 def _side(client: RegistryClient, fetched: FetchedVersion, label: str) -> VersionFacts:

@@ -7,6 +7,8 @@ a front is a list of arcs and single models, and what is listed is a sample whos
 F(λ) = min c(β_K) + λ Σₖ αₖ c(βₖ) is concave in λ. So two values of λ enclose it between them: the models found bound it from
 above, the chord bounds it from below. The front is refined where the two are furthest apart, until they are nowhere
 further apart than the resolution.
+
+Under a quadratic cost the front also has the models that no weighted sum finds, as arcs: see `fronts.whole_front`.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from coordpath_governance.costs.glm import GlmCost
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import BOUNDED, OPTIMAL
+from coordpath_governance.paths.fronts.whole_front import WholeFront, draw_whole_front
 from coordpath_governance.paths.losses import path_loss
 from coordpath_governance.paths.path import Path
 from coordpath_governance.paths.problem import PathProblem, StepRange, check_solver
@@ -86,6 +90,7 @@ class Front:
 
     ``shortfall``: whatever λ > 0, no model reached in at most N steps has a smaller c + λ·loss than the best listed one
     by more than this, in the cost's unit. `optimal` if that is within the resolution, a part of c(start) − min c.
+    ``whole``: the least cost at every loss; None for a cost on rows, and where weights are too uneven to draw it.
     """
 
     problem: PathProblem
@@ -93,6 +98,7 @@ class Front:
     resolution: float
     shortfall: float
     status: Status
+    whole: WholeFront | None = None
 
     def to_dict(self) -> dict[str, object]:
         """The document `coordpath.front/1`, of plain numbers and texts."""
@@ -106,6 +112,7 @@ class Front:
             "shortfall": self.shortfall,
             "status": self.status,
             "points": [point.to_dict() for point in self.points],
+            "whole": None if self.whole is None else self.whole.to_dict(),
         }
 
 
@@ -164,7 +171,7 @@ def _check(problem: PathProblem, resolution: float) -> None:
         raise ProblemError(f"resolution: {resolution} is not a part of the range of costs; give {_FINEST:g} to 1")
     if not problem.alphas(problem.most_terms)[0] > 0:
         raise ProblemError("weights: the first is 0, so that a first step is free and nothing is traded; make it positive")
-    if not problem.quadratic.never_negative():
+    if not problem.cost.never_negative():
         raise ProblemError("cost: is negative somewhere, so that longer paths would pay by themselves; add a constant")
 
 
@@ -173,9 +180,10 @@ class _Tracer:
 
     def __init__(self, problem: PathProblem, resolution: float, patience: Patience, solver: str | None) -> None:
         self.problem, self.resolution, self.patience, self.solver = problem, resolution, patience, solver
-        cost = problem.quadratic.value(problem.start)
+        cost = _start_cost(problem)
         self.points = [FrontPoint(cost, 0.0, Path(cost, (), 0), tuple(problem.start.tolist()))]
         self.bounds: list[_Bound] = []
+        self._hopeless = False
         self.least = self._least_cost()
         self.range = cost - self.least
 
@@ -187,7 +195,17 @@ class _Tracer:
         self.points = _hull(self.points, _SLIGHT * tolerance)
         shortfall = self._shortfall()
         status = OPTIMAL if shortfall <= tolerance else BOUNDED
-        return Front(self.problem, tuple(self.points), self.resolution, shortfall, status)
+        return Front(self.problem, tuple(self.points), self.resolution, shortfall, status, self._whole(tolerance))
+
+    def _whole(self, tolerance: float) -> WholeFront | None:
+        if isinstance(self.problem.cost, GlmCost):
+            return None
+        lines = [(bound.lam, bound.lower) for bound in self.bounds]
+        return draw_whole_front(self.problem, [point.path for point in self.points], lines, self.least, tolerance)
+
+    def _over(self) -> bool:
+        """Whether to stop: the time is up, or the rows of a cost have taken all the work of a path that was not proved."""
+        return self._hopeless or self.patience.expired()
 
     def _solve(self, steps: int | StepRange, weights: Weights) -> Solution:
         return solve_within(replace(self.problem, steps=steps, weights=weights), self.patience, self.solver)
@@ -195,9 +213,9 @@ class _Tracer:
     def _least_cost(self) -> float:
         """No model reached in N steps costs less."""
         if self.problem.most_terms >= len(self.problem.units):
-            return self.problem.quadratic.minimum()
+            return self.problem.cost.minimum()
         bound = self._solve(self.problem.most_terms, FinalWeights(1.0, 0.0)).certificate.lower_bound
-        return max(bound, self.problem.quadratic.minimum())
+        return max(bound, self.problem.cost.minimum())
 
     def _span(self, tolerance: float) -> None:
         """From the λ at which the start is best to one so small that the cost alone decides."""
@@ -209,7 +227,7 @@ class _Tracer:
             )
         lam = self.range / once
         self.bounds.append(_Bound(lam, self.points[0].cost))
-        while not self.patience.expired():
+        while not self._over():
             lam /= 8
             last = self._probe(lam)
             if last.cost - self.least <= _SLIGHT * tolerance or lam * last.loss <= _SLIGHT**2 * tolerance:
@@ -218,6 +236,7 @@ class _Tracer:
     def _probe(self, lam: float) -> FrontPoint:
         """Solve at λ; the best point there."""
         solution = self._solve(StepRange(1, self.problem.most_terms), _Tradeoff(self.problem.weights, lam))
+        self._hopeless = isinstance(self.problem.cost, GlmCost) and solution.certificate.status != OPTIMAL
         self.points.append(_point(solution, self.problem.weights, lam))
         self.bounds.append(_Bound(lam, min(self.points[0].cost, solution.certificate.lower_bound)))
         self.bounds.sort(key=lambda bound: -bound.lam)
@@ -228,7 +247,7 @@ class _Tracer:
 
     def _refine(self, tolerance: float) -> None:
         """Between two values of λ, try the one at which their best models are equally good, the worst place first."""
-        while not self.patience.expired():
+        while not self._over():
             worst, at = tolerance, 0.0
             for high, low in pairwise(self.bounds):
                 lam, above = self._crossing(high.lam, low.lam)
@@ -261,6 +280,11 @@ class _Tracer:
             gaps.append(above - _chord(high=high.lam, at_high=high.lower, low=low.lam, at_low=low.lower, lam=lam))
         gaps += [self._best(bound.lam).cost - self.least for bound in self.bounds[-1:]]
         return max(gaps, default=0.0)
+
+
+def _start_cost(problem: PathProblem) -> float:
+    cost = problem.cost
+    return float(cost.values(problem.start)[0]) if isinstance(cost, GlmCost) else problem.quadratic.value(problem.start)
 
 
 def _point(solution: Solution, weights: Weights, lam: float) -> FrontPoint:

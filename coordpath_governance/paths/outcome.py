@@ -33,6 +33,7 @@ __all__ = [
     "normalise",
     "nothing_at_all",
     "order_stops",
+    "path_through",
     "trace",
 ]
 
@@ -104,11 +105,16 @@ def excess_of_stops(along: Measured, stops: tuple[Stop, ...], alphas: NDArray[np
 
 
 def trace(problem: PathProblem, outcome: Outcome) -> Path:
-    """The path through the stops; a stop at which nothing moves is a rest and is not listed."""
-    costs, excesses = outcome.along
+    """The path of an outcome."""
+    return path_through(problem, outcome.along, outcome.stops, outcome.terms)
+
+
+def path_through(problem: PathProblem, along: Measured, stops: tuple[Stop, ...], terms: int) -> Path:
+    """The path through some stops; a stop at which nothing moves is a rest and is not listed."""
+    costs, excesses = along
     before, excess = problem.start, excesses[0]
     steps: list[Step] = []
-    for stop, reached, cost in zip(outcome.stops, excesses[1:], costs[1:], strict=True):
+    for stop, reached, cost in zip(stops, excesses[1:], costs[1:], strict=True):
         moved = np.flatnonzero(stop.beta != before)
         if len(moved):
             moves = tuple(Move(problem.features[i], _plain(before[i]), _plain(stop.beta[i])) for i in moved)
@@ -123,7 +129,7 @@ def trace(problem: PathProblem, outcome: Outcome) -> Path:
                 )
             )
             before, excess = stop.beta, reached
-    return Path(_plain(costs[0]), tuple(steps), outcome.terms)
+    return Path(_plain(costs[0]), tuple(steps), terms)
 
 
 def certify_outcome(problem: PathProblem, outcome: Outcome, path: Path) -> Certificate:

@@ -12,7 +12,7 @@ from coordpath_governance.alignment.change import Change
 from coordpath_governance.costs.glm import GlmCost
 from coordpath_governance.costs.quadratic import QuadraticCost
 from coordpath_governance.errors import AlignmentError
-from coordpath_governance.paths import PathProblem
+from coordpath_governance.paths import PathProblem, StepRange
 from coordpath_governance.paths.cost_document import cost_to_dict, quadratic_to_dict, read_quadratic
 from coordpath_governance.paths.problem_document import write_problem
 from coordpath_governance.paths.reading import as_vector
@@ -20,7 +20,7 @@ from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost, re
 from coordpath_governance.paths.weights import GeometricWeights
 from coordpath_governance.reports.document import Settings
 
-__all__ = ["MAX_COORDINATES", "moving_units", "problem_on_moments", "problem_on_rows", "stored_problem"]
+__all__ = ["MAX_COORDINATES", "free_problem", "moving_units", "problem_on_moments", "problem_on_rows", "stored_problem"]
 
 MAX_COORDINATES = 1000
 """Most coordinates whose Gram matrix a report can hold."""
@@ -47,6 +47,25 @@ def problem_on_rows(change: Change, settings: Settings, cost: GlmCost) -> PathPr
     question = _question(change)
     _check_unchanged(change, cost, np.array(question.target))
     return _problem(question, settings, cost)
+
+
+def free_problem(change: Change, settings: Settings, cost: QuadraticCost | GlmCost | None, most: int) -> PathProblem:
+    """The problem of updates of the champion: to any end, in at most so many steps; without a ``cost`` the change's own.
+
+    Every coordinate that the data exercise may move, whether or not the candidate moves it.
+    """
+    question = _question(change)
+    size = len(question.features)
+    own = cost or read_quadratic(gram=change.gram, linear=change.linear, constant=change.constant, size=size)
+    return PathProblem(
+        features=question.features,
+        cost=own,
+        start=as_vector(question.start, "start", size),
+        steps=StepRange(1, most),
+        groups=question.groups,
+        weights=GeometricWeights(settings.gamma),
+        seed=settings.seed,
+    )
 
 
 def _problem(question: _Question, settings: Settings, cost: QuadraticCost | GlmCost) -> PathProblem:

@@ -6,12 +6,14 @@ from pathlib import Path
 from coordpath_governance.paths.document_schemas import path_schema, problem_schema
 from coordpath_governance.policy.load import policy_schema
 from coordpath_governance.rendering.change_report import json_schema
+from coordpath_governance.reports.front_document import front_schema
 
 HERE = Path(__file__).parent
 
 if __name__ == "__main__":
     schemas = {
         "change_report": json_schema(),
+        "front": front_schema(),
         "path": path_schema(),
         "policy": policy_schema(),
         "problem": problem_schema(),

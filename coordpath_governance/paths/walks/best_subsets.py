@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["least_by_size"]
+__all__ = ["BestSubsets", "best_by_size", "least_by_size"]
 
 _WORK = 25_000_000
 """Entries of B that are updated in all; about a second."""
@@ -44,6 +44,14 @@ _TIE = 1e-10
 """Improvements below this part of the whole excess are not looked for."""
 
 
+@dataclass(frozen=True, eq=False)
+class BestSubsets:
+    """By size k = 0 … most: a lower bound on ‖residual + C_S x‖² over all |S| ≤ k and x, and the best such S known."""
+
+    least: NDArray[np.float64]
+    sets: tuple[tuple[int, ...], ...]
+
+
 def least_by_size(
     residual: NDArray[np.float64],
     columns: NDArray[np.float64],
@@ -52,51 +60,83 @@ def least_by_size(
     work: int = _WORK,
     expired: Callable[[], bool] = never,
 ) -> NDArray[np.float64]:
-    """For k = 0 … most: a lower bound on ‖residual + C_S x‖² over all |S| ≤ k and x; columns have length 1 or 0.
+    """The bounds of `best_by_size` alone."""
+    return best_by_size(residual, columns, most, work=work, expired=expired, named=False).least
 
-    It is tight where the work suffices and the deadline does not come first.
+
+def best_by_size(
+    residual: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    most: int,
+    *,
+    work: int = _WORK,
+    expired: Callable[[], bool] = never,
+    named: bool = True,
+) -> BestSubsets:
+    """The best subsets of each size; columns have length 1 or 0.
+
+    The bounds are tight where the work suffices and the deadline does not come first. Unless they are to be ``named``, the
+    sets may be left out where only bounds are found.
     """
     width = columns.shape[1]
     shallow = _shallow(residual, columns, work, expired)
     sizes = min(most, width)
-    least = np.zeros(sizes + 1)
-    if sizes >= len(shallow):
-        least = _deep(residual, columns, sizes, work, expired)
-    shallow = shallow[: sizes + 1]
-    least[: len(shallow)] = shallow
+    least, sets = np.zeros(sizes + 1), list(shallow.sets[: sizes + 1])
+    if sizes >= len(shallow.sets):
+        deep = _deep(residual, columns, sizes, work, expired, named=named)
+        least = deep.least.copy()
+        sets += deep.sets[len(sets) :]
+    exact = shallow.least[: sizes + 1]
+    least[: len(exact)] = exact
     least = np.minimum.accumulate(least)
-    return np.concatenate([least, np.full(most - sizes, least[-1])])
+    more = most - sizes
+    return BestSubsets(np.concatenate([least, np.full(more, least[-1])]), (*sets, *[sets[-1]] * more))
 
 
 def _deep(
-    residual: NDArray[np.float64], columns: NDArray[np.float64], sizes: int, work: int, expired: Callable[[], bool]
-) -> NDArray[np.float64]:
-    """All sizes, by the search; by the relaxation too, where the search does not end, and alone where it cannot."""
+    residual: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    sizes: int,
+    work: int,
+    expired: Callable[[], bool],
+    *,
+    named: bool,
+) -> BestSubsets:
+    """All sizes, by the search; by the relaxation too, where the search does not end, and alone where it cannot.
+
+    The relaxation knows no sets: they are found beside it if they are to be ``named``.
+    """
     if columns.shape[1] > _WIDEST or expired():
-        return relaxed_by_size(residual, columns, sizes, expired)
-    roots = split_circuits(columns, sizes)
-    if roots is None:
-        return np.zeros(sizes + 1)
+        sets = _exchange(residual, columns, sizes, work, expired)[1] if named else [()] * (sizes + 1)
+        return BestSubsets(relaxed_by_size(residual, columns, sizes, expired), tuple(sets))
     search = _Search(residual, columns, sizes, work, expired)
-    if not all(search.add_root(forced, allowed) for forced, allowed in roots):
-        return np.zeros(sizes + 1)
+    roots = split_circuits(columns, sizes)
+    if roots is None or not all(search.add_root(forced, allowed) for forced, allowed in roots):
+        return BestSubsets(np.zeros(sizes + 1), search.sets)
     search.run()
     least = np.maximum(search.bounds(), 0.0)
-    return np.maximum(least, relaxed_by_size(residual, columns, sizes, expired)) if len(search.open) else least
+    if len(search.open):
+        least = np.maximum(least, relaxed_by_size(residual, columns, sizes, expired))
+    return BestSubsets(least, search.sets)
 
 
 def _shallow(
     residual: NDArray[np.float64], columns: NDArray[np.float64], work: int, expired: Callable[[], bool]
-) -> NDArray[np.float64]:
+) -> BestSubsets:
     """Sizes 0, 1, 2, and 3 where the work and the time allow: all of them are tried."""
     width = columns.shape[1]
-    least = [excess_of(residual)]
+    least: list[float] = [excess_of(residual)]
+    best: list[tuple[int, ...]] = [()]
     sets = np.empty((1, 0), np.int64)
     while len(least) <= min(width, 3) and len(sets) * columns.size <= work and not (len(least) > 2 and expired()):
-        least.append(min(least[-1], float(np.min(excess_of_sets(residual, columns, sets)[1]))))
+        more = excess_of_sets(residual, columns, sets)[1]
+        row, new = np.unravel_index(int(np.argmin(more)), more.shape)
+        lower = bool(more[row, new] < least[-1])
+        best.append((*sets[int(row)].tolist(), int(new)) if lower else best[-1])
+        least.append(float(more[row, new]) if lower else least[-1])
         first, second = np.triu_indices(width, 1)
         sets = np.arange(width)[:, None] if len(least) == 2 else np.stack([first, second], axis=1)
-    return np.array(least)
+    return BestSubsets(np.array(least), tuple(best))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,11 +194,23 @@ class _Search:
         self.residual, self.columns, self.work, self.expired = residual, columns, work, expired
         self.sizes = np.arange(sizes + 1)
         self.whole = excess_of(residual)
-        self.reached = np.minimum.accumulate(_exchange(residual, columns, sizes, work, expired))
+        self.reached, self._known = _exchange(residual, columns, sizes, work, expired)
+        self._settle()
         width = columns.shape[1]
         none = np.empty((0, width))
         member = np.empty((0, width), np.bool_)
         self.open = _Nodes(np.empty((0, width, width)), none, none[:, 0], member, member, np.empty((0, sizes + 1)))
+
+    @property
+    def sets(self) -> tuple[tuple[int, ...], ...]:
+        """The best sets known of at most 0, 1, … columns."""
+        return tuple(self._known)
+
+    def _settle(self) -> None:
+        """What a smaller set reaches, a larger size reaches too."""
+        for size in range(1, len(self._known)):
+            if self.reached[size] >= self.reached[size - 1]:
+                self.reached[size], self._known[size] = self.reached[size - 1], self._known[size - 1]
 
     def add_root(self, forced: tuple[int, ...], allowed: tuple[int, ...]) -> bool:
         """The best values on W by an orthogonal factor; False if the columns are too nearly dependent for an inverse.
@@ -257,8 +309,10 @@ class _Search:
                     members = np.nonzero(allowed)[1].reshape(len(allowed), -1)
                     count = members.shape[1]
                     excess = excess_of_sets(self.residual, self.columns, members)[0]
-                    self.reached[count] = min(self.reached[count], float(excess.min()))
-        self.reached = np.minimum.accumulate(self.reached)
+                    best = int(np.argmin(excess))
+                    if excess[best] < self.reached[count]:
+                        self.reached[count], self._known[count] = float(excess[best]), tuple(members[best].tolist())
+        self._settle()
 
 
 def _rise(nodes: _Nodes) -> NDArray[np.float64]:
@@ -270,13 +324,14 @@ def _rise(nodes: _Nodes) -> NDArray[np.float64]:
 
 def _exchange(
     residual: NDArray[np.float64], columns: NDArray[np.float64], most: int, work: int, expired: Callable[[], bool]
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], list[tuple[int, ...]]]:
     """Good sets of each size: add the best column, then exchange one while that lowers the excess and work is left."""
     reached = np.full(most + 1, excess_of(residual))
+    sets: list[tuple[int, ...]] = [()] * (most + 1)
     members: list[int] = []
     for size in range(1, most + 1):
         if expired():
-            reached[size:] = reached[size - 1]
+            reached[size:], sets[size:] = reached[size - 1], [tuple(members)] * (most + 1 - size)
             break
         more = excess_of_sets(residual, columns, np.array([members], np.int64))[1][0]
         more[members] = np.inf
@@ -293,4 +348,5 @@ def _exchange(
             if improved:
                 reached[size] = float(more[out, new])
                 members = [*fewer[int(out)].tolist(), int(new)]
-    return reached
+        sets[size] = tuple(members)
+    return reached, sets

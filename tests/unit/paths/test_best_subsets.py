@@ -111,7 +111,7 @@ def test_too_many_circuits_leave_the_small_sizes():
 
 def test_a_search_that_stops_is_helped_by_the_relaxation(monkeypatch):
     residual, columns = make(3, 30, 20, "plain")
-    known = best_subsets._exchange(residual, columns, 8, 10**9, never)
+    known = best_subsets._exchange(residual, columns, 8, 10**9, never)[0]
     exact = least_by_size(residual, columns, 8)
     assert exact == pytest.approx(known, rel=0.05)
     short = least_by_size(residual, columns, 8, work=2000)
@@ -149,10 +149,12 @@ def test_sizes_beyond_what_is_asked(monkeypatch):
 def test_many_columns_and_deadlines_still_have_a_bound():
     residual, columns = make(5, 90, 70, "plain")
     least = least_by_size(residual, columns, 5)
-    known = best_subsets._exchange(residual, columns, 5, 10**9, never)
+    known = best_subsets._exchange(residual, columns, 5, 10**9, never)[0]
     assert (least <= known + 1e-12).all()
     assert least[4] > 0.0
     residual, columns = make(3, 30, 20, "plain")
     hurried = least_by_size(residual, columns, 8, expired=lambda: True)
     assert (hurried <= least_by_size(residual, columns, 8) + 1e-12).all()
-    assert best_subsets._exchange(residual, columns, 8, 10**9, lambda: True).tolist() == [float(residual @ residual)] * 9
+    reached, sets = best_subsets._exchange(residual, columns, 8, 10**9, lambda: True)
+    assert reached.tolist() == [float(residual @ residual)] * 9
+    assert sets == [()] * 9

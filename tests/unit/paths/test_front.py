@@ -15,6 +15,7 @@ import coordpath_governance as cg
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths import FrontPoint, Path, pareto_front, parse_problem, path_loss, solve
 from coordpath_governance.paths.front import _hull, _Tradeoff
+from coordpath_governance.paths.row_walks import row_walk_costs
 from coordpath_governance.paths.weights import ExplicitWeights, FinalWeights, GeometricWeights
 
 
@@ -124,6 +125,38 @@ def test_a_start_that_cannot_be_bettered_is_the_front(free_toy):
     front = pareto_front({**free_toy, "cost": cost, "start": [2, 0]})
     assert [(p.cost, p.loss, p.lam) for p in front.points] == [(1.0, 0.0, (0.0, math.inf))]
     assert (front.status, front.shortfall) == ("optimal", 0.0)
+
+
+def score_problem(**more):
+    rng = np.random.default_rng(4)
+    design = np.column_stack([np.ones(80), rng.normal(size=(80, 2)) @ [[1.0, 0.5], [0.0, 1.0]]])
+    target = (rng.random(80) < 1 / (1 + np.exp(-design @ [0.4, 1.0, -0.8]))).astype(int)
+    cost = {"kind": "logistic", "rows": {"design": design.tolist(), "target": target.tolist()}}
+    return {"features": ["one", "x", "z"], "cost": cost, "start": [0, 0, 0], "target": None, "steps": 3, **more}
+
+
+def test_a_cost_on_rows_has_supported_points():
+    front = pareto_front(score_problem(), resolution=0.02)
+    points = front.points
+    assert (front.status, front.whole) == ("optimal", None)
+    assert points[0].cost == pytest.approx(math.log(2))
+    assert points[0].path.terms == 0
+    for lam in (0.01, 0.05, 0.2):
+        ours = min(point.value(lam) for point in points)
+        for terms in (1, 2, 3):
+            alphas = [lam] * (terms - 1) + [1 + lam]
+            best = solve(score_problem(steps=terms, weights={"alpha": alphas}))
+            assert ours <= best.objective + front.shortfall + 1e-9
+
+
+def test_rows_that_take_too_much_leave_a_stated_shortfall(monkeypatch):
+    exact = pareto_front(score_problem(), resolution=0.02)
+    monkeypatch.setattr(row_walk_costs, "_AUTO_WORK", 1.0)
+    front = pareto_front(score_problem(), resolution=0.02)
+    assert front.status == "bounded"
+    for lam in (0.01, 0.05, 0.2):
+        true = min(point.value(lam) for point in exact.points)
+        assert min(point.value(lam) for point in front.points) - front.shortfall <= true + 1e-9
 
 
 def test_the_document_is_plain_json(free_toy, toy_front):

@@ -1,0 +1,1 @@
+"""Fronts beyond weighted sums: for each sequence of units the least cost at every loss, and the least of them all."""
