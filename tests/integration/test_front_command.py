@@ -171,3 +171,12 @@ def test_the_same_input_gives_the_same_bytes(linear, coordpath, data, tmp_path):
         assert coordpath("front", linear, *sides(data), "--max-steps", 2, "--out", tmp_path / folder).code == 0
     for name in ("front.json", "front.html", "front.md"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+
+def test_decision_trees_have_no_front(data):
+    from sklearn.tree import DecisionTreeRegressor
+
+    rows = houses(3, 60)
+    old, new = (DecisionTreeRegressor(max_depth=depth, random_state=0).fit(rows[COLUMNS], rows[TARGET]) for depth in (1, 2))
+    with pytest.raises(cg.CoordpathError, match=r"`coordpath report` explains a change of trees"):
+        cg.front(old, new, fit_data=rows, data=houses(4, 60), target=TARGET)
