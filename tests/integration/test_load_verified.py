@@ -537,7 +537,7 @@ def test_a_format_that_the_policy_does_not_list_is_not_loaded(guarded):
 
 def test_what_a_plugin_reads_is_loaded_only_where_the_policy_lists_it(guarded, monkeypatch):
     source = plugin_source("mine", "my-readers 1.2")
-    monkeypatch.setattr(verified, "read_model", lambda _: LinearModel(1.0, source=source))
+    monkeypatch.setattr(verified, "read_version", lambda _: LinearModel(1.0, source=source))
     guarded.promote("1")
     with pytest.raises(RefusedError, match="it was read as 'plugin:mine'"):
         guarded.load()
