@@ -53,7 +53,7 @@ def _axes(across: svg.Scale, up: svg.Scale) -> list[str]:
         svg.line(_LEFT, _BOTTOM, _RIGHT, _BOTTOM, "axis"),
         svg.line(_LEFT, _TOP, _LEFT, _BOTTOM, "axis"),
         svg.text((_LEFT + _RIGHT) / 2, _SIZE[1] - 8, "interpretability loss Σ αₖ c(βₖ)", "label", "middle"),
-        svg.text(_LEFT + 6, _TOP + 6, "cost of the last model", "label", "start"),
+        svg.text(_RIGHT, _TOP + 6, "vertical: cost of the last model", "label", "end"),
     ]
     for i in range(5):
         loss, cost = (each.low + (each.high - each.low) * i / 4 for each in (across, up))
