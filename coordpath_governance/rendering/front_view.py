@@ -13,6 +13,7 @@ from coordpath_governance.reports.front_document import (
     DataSide,
     FrontDocument,
     ModelFacts,
+    RecalibrationRow,
     SequenceRow,
     UpdateRow,
 )
@@ -29,7 +30,7 @@ _HOW = {
 
 @dataclass(frozen=True)
 class FrontRow:
-    """One update; ``changes`` has one text for each coefficient."""
+    """One update; ``changes`` has one text for each coefficient, in the best order of the steps."""
 
     steps: str
     what: str
@@ -95,7 +96,7 @@ def front_view(document: FrontDocument) -> FrontView:
         sentences=tuple(_sentences(document)),
         loss=document.loss,
         rows=tuple(_update(row, document) for row in document.updates),
-        recalibrations=tuple(_row("", _HOW[row.name], _changes(row.changes), row) for row in document.recalibrations),
+        recalibrations=tuple(map(_recalibration, document.recalibrations)),
         candidate=_row("", "the candidate", (), document.candidate),
         chosen=() if document.chosen is None else tuple(_chosen_rows(document.chosen)),
         chosen_sentences=() if document.chosen is None else _chosen_sentences(document.chosen),
@@ -132,11 +133,18 @@ def _side(side: DataSide) -> str:
 
 
 def _update(row: UpdateRow, document: FrontDocument) -> FrontRow:
-    what = "the champion" if not row.steps else "the order: " + ", ".join(row.moved) if len(row.moved) > 1 else ""
+    what = "" if row.changes else "the champion"
     greedy = document.greedy[min(row.steps, len(document.greedy) - 1)]
     lasso = document.lasso[min(row.steps, len(document.lasso) - 1)]
     proof = "proved" if row.status == OPTIMAL else f"gap {percent(row.gap)}"
     return _row(str(row.steps), what, _changes(row.changes), row, proof, (greedy, lasso))
+
+
+def _recalibration(row: RecalibrationRow) -> FrontRow:
+    """The coefficients that a slope changes are only counted: all of them change by one factor."""
+    alone = len(row.changes) == 1
+    what = _HOW[row.name] if alone else f"{_HOW[row.name]} ({len(row.changes)} coefficients)"
+    return _row("", what, _changes(row.changes) if alone else (), row)
 
 
 def _row(

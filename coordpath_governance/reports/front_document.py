@@ -56,7 +56,9 @@ class ModelFacts(Part):
 
 
 class UpdateRow(ModelFacts):
-    """The best model known that differs from the champion in at most ``steps`` units, with the best order of its steps.
+    """The best model known that differs from the champion in at most ``steps`` units.
+
+    ``moved``, ``changes`` and ``costs`` (on the fit data) are in the best order of its steps.
 
     ``status``, ``gap`` and ``lower_bound`` are of its fit cost among all such models; ``order_status`` is that of the order.
     """

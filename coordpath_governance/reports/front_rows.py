@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordpath_governance.costs.glm import GlmCost
+from coordpath_governance.paths import Step
 from coordpath_governance.paths.front import Front
 from coordpath_governance.paths.problem import PathProblem
 from coordpath_governance.paths.updates.chosen_steps import ChosenSteps
@@ -103,7 +104,7 @@ def lay_rows_out(
         UpdateRow(
             steps=update.size,
             moved=() if update.order is None else tuple(step.label for step in update.order.path.steps),
-            changes=_changes(problem, update.model.beta),
+            changes=() if update.order is None else _moves(update.order.path.steps),
             costs=() if update.order is None else update.order.path.costs(),
             status=update.status,
             gap=update.gap,
@@ -153,6 +154,12 @@ def _cost(problem: PathProblem, beta: Array) -> float:
     return float(cost.values(beta)[0]) if isinstance(cost, GlmCost) else problem.quadratic.value(beta)
 
 
+def _moves(steps: Sequence[Step]) -> tuple[Move, ...]:
+    """What some steps of a path move, one after the other."""
+    moves = (move for step in steps for move in step.moves)
+    return tuple(Move(feature=move.feature, from_=move.before, to=move.after) for move in moves)
+
+
 def _changes(problem: PathProblem, beta: Array) -> tuple[Move, ...]:
     """Every coefficient that differs from the champion's."""
     return tuple(
@@ -169,14 +176,13 @@ def _chosen(models: FrontModels, chosen: ChosenSteps, scores: list[Scored]) -> C
     steps = []
     for k, (chance, cost, score) in enumerate(zip(chances, path.costs(), ours, strict=True), start=1):
         step = by_term.get(k)
-        moves = () if step is None else step.moves
         other = ModelFacts(**_facts(models.chosen_lasso[k - 1].cost, lasso[k - 1]))
         steps.append(
             ChosenStep(
                 k=k,
                 probability=chance,
                 moved=() if step is None else (step.label,),
-                changes=tuple(Move(feature=move.feature, from_=move.before, to=move.after) for move in moves),
+                changes=() if step is None else _moves((step,)),
                 lasso=other,
                 **_facts(cost, score),
             )

@@ -121,7 +121,7 @@ class _Sums:
         errors = self._error(own)
         gain = float(mean[1])
         shown = shares and -gain > _TWO_ERRORS * float(errors[1])
-        ratio = mean / gain if shown else np.zeros(len(mean))
+        ratio = mean / gain + 0.0 if shown else np.zeros(len(mean))
         ratio_errors = self._error(own - 2 * ratio * both + ratio**2 * own[1]) / abs(gain) if shown else ratio
         champion = self.loss / self.weight
         return tuple(
