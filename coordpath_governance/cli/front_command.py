@@ -135,7 +135,7 @@ def _make(
     chosen: dict[int, float] | None,
     options: dict[str, Any],
 ) -> FrontDocument:
-    from coordpath_governance.cli.report_command import champion_from, reference_from
+    from coordpath_governance.cli.report_command import champion_from, reference_from, tell_what_is_pinned
     from coordpath_governance.governance.declared import declared_in
     from coordpath_governance.governance.pinned import pinned_reference, pinned_settings
     from coordpath_governance.governance.version_front import fit_data_for, front_on_versions
@@ -151,6 +151,7 @@ def _make(
     settings = settings_for() if governed is None else pinned_settings(governed.adopted.policy)
     declared = recalled = None
     if governed is not None:
+        tell_what_is_pinned(governed.adopted.policy.name)
         champion = governed.explained_from(champion, usual)
         declared, recalled = declared_in(governed.ledger), recalled_in(governed.ledger, usual)
     versions = read_versions(client, champion, candidate, declared=declared, recalled=recalled)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from coordpath_governance.rendering.change_report import ChangeReport
     from coordpath_governance.reports.make import ReferenceData
 
-__all__ = ["champion_from", "command", "reference_from"]
+__all__ = ["champion_from", "command", "reference_from", "tell_what_is_pinned"]
 
 NO_CHAMPION = "none"
 _PINNED = (
@@ -166,7 +166,7 @@ def command(
             code = _mend(governed, name, alias, options, out)
             if code is not None:
                 return code if gate else 0
-        _tell_what_is_pinned(governed.adopted.policy.name)
+        tell_what_is_pinned(governed.adopted.policy.name)
     report, champion, candidate = _make(client, name, alias, options, attached=not no_attach, governed=governed)
     finish = partial(print_report, report, champion, candidate)
     if not as_json:
@@ -226,7 +226,7 @@ def _check_dates(options: dict[str, Any]) -> None:
             raise UsageError(f"{option.opts[0]} is '{date}'; give a date such as 2026-12-31")
 
 
-def _tell_what_is_pinned(policy: str) -> None:
+def tell_what_is_pinned(policy: str) -> None:
     """Say which given options the policy decides, so that they were ignored."""
     context = click.get_current_context()
     ignored = [

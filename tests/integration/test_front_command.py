@@ -7,6 +7,7 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.office import Office
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import coordpath_governance as cg
@@ -148,6 +149,26 @@ def test_a_classifier(store, coordpath, data, tmp_path):
     refused = coordpath("front", name, "--data", tmp_path / "reference.csv", "--target", TARGET)
     assert refused.code == 2
     assert "--fit-data" in refused.err
+
+
+def test_under_a_policy_the_pinned_rows_are_the_reference(store, coordpath, tmp_path):
+    office = Office(store, coordpath, tmp_path)
+    store.register(office.name, store.first, store.second)
+    office.adopt_policy()
+    fit = tmp_path / "fit.csv"
+    store.rows.frame.assign(price=lambda rows: rows.price + 1.0)[:150].to_csv(fit, index=False)
+    asked = ("front", office.name, "--champion", "1", "--fit-data", fit, "--max-steps", 2)
+    told = office.run(*asked, "--json", "--target", "area")
+    document = json.loads(told.out)
+    assert document["reference"]["sha256"] == office.pinned["sha256"]
+    assert (document["reference"]["target"], document["reference"]["role"]) == ("price", "holdout")
+    assert "not as given: --target" in told.err
+    refused = office.run(*asked, "--data", fit)
+    assert refused.code == 2
+    assert "is not the reference data that policy 'prices' pins" in refused.err
+    from_zero = office.run(*asked[:2], "--champion", "none", "--fit-data", fit, "--max-steps", 1)
+    assert from_zero.code == 0, from_zero.err
+    assert "zero → v2" in from_zero.out
 
 
 @pytest.mark.parametrize(

@@ -442,8 +442,12 @@ def test_what_walks_on_rows_refuse():
     quadratic = replace(problem, cost=QuadraticCost(np.eye(2), np.zeros(2)))
     with pytest.raises(ProblemError, match=r"cost\.kind: .* give cost\.rows"):
         solve_row_walk(quadratic, "auto", FOREVER)
-    with pytest.raises(ProblemError, match=r"cost\.kind: this needs a quadratic cost"):
-        pareto_front(replace(problem, target=None))
+
+
+def test_a_front_on_rows_has_no_arcs():
+    front = pareto_front(replace(make_problem("logistic", 2, steps=3), target=None))
+    assert front.whole is None
+    assert front.points[0].path.terms == 0
 
 
 def test_models_that_overflow():

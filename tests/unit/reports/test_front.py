@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from coordpath_governance.reports.front_document import FrontDocument, front_sch
 from coordpath_governance.reports.front_flow import FrontRequest, make_front
 from coordpath_governance.reports.make import ReferenceData, settings_for
 
+SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "front.schema.json"
 TOWNS = ["Ayr", "Bath", "Cork", "Dover"]
 
 
@@ -160,6 +162,7 @@ def test_the_document_fits_its_schema(pair):
     content = plain(document)
     assert FrontDocument.model_validate(content) == document
     assert set(front_schema()["properties"]) == set(content)
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == front_schema(), "run python docs/schemas/write.py"
     assert content["schema"] == "coordpath.front/1"
     names = ("features", "start", "weights", "max_terms", "resolution", "shortfall", "status", "points", "whole")
     assert set(names) < set(content)
