@@ -122,18 +122,17 @@ def _parts(value: object) -> Iterator[tuple[object, object]]:
         yield from enumerate(value)
 
 
-def path_to(root: object, wanted: ArchivedObject) -> tuple[object, ...] | None:
-    """The attributes, keys and positions that lead from ``root`` to an object; None if only arrays and calls hold it."""
+def path_to(root: object, wanted: ArchivedObject) -> tuple[object, ...]:
+    """The attributes, keys and positions that lead from ``root`` to an object in it, without passing through an array."""
     pending: list[tuple[object, tuple[object, ...]]] = [(root, ())]
     visited: set[int] = set()
-    while pending:
-        value, path = pending.pop()
-        if value is wanted:
-            return path
+    value, path = pending.pop()
+    while value is not wanted:
         if id(value) not in visited:
             visited.add(id(value))
             pending.extend((part, (*path, step)) for step, part in _parts(value))
-    return None
+        value, path = pending.pop()
+    return path
 
 
 def with_object(root: object, old: ArchivedObject, new: ArchivedObject) -> object:

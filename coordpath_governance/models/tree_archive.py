@@ -27,6 +27,7 @@ _WRITER = "none: written by coordpath-governance"
 """What stands in the schema where skops puts its version, which no loader reads."""
 _MOST_NODES = 1_000_000
 _LOSSES = ("sklearn._loss._loss", "_loss", "sklearn.linear_model._sgd_fast")
+_REBUILDS = "__pyx_unpickle_"
 _MASKED = "numpy.ma.core._mareconstruct"
 _RANDOM = "numpy.random._pickle.__randomstate_ctor"
 _RANDOM_STATE = "numpy.random.mtrand.RandomState"
@@ -151,9 +152,11 @@ class _Writer:
             return self._masked(value)
         if value.class_path == _RANDOM and value.called:
             return {**_head(_RANDOM_STATE, "RandomStateNode"), "content": self.node(dict(value.attributes))}
-        if value.class_path.rpartition(".")[0] in _LOSSES and value.called and not value.attributes:
-            self.names.add(value.class_path)
-            node = {**_head(value.class_path, "LossNode"), "__reduce__": {"args": self.node(value.arguments)}}
+        loss = _loss(value)
+        if loss is not None:
+            path, arguments = loss
+            self.names.add(path)
+            node = {**_head(path, "LossNode"), "__reduce__": {"args": self.node(arguments)}}
             return {**node, "content": self.node({})}
         if not value.is_plain or STATE in value.attributes or ITEMS in value.attributes:
             raise _cannot(value)
@@ -177,6 +180,23 @@ class _Writer:
         hidden = np.frombuffer(mask, np.bool_).reshape(shape, order=order)
         parts = {"data": self.node(data.reshape(shape, order=order)), "mask": self.node(hidden)}
         return {**_head("numpy.ma.MaskedArray", "MaskedArrayNode"), "content": parts}
+
+
+def _loss(value: ArchivedObject) -> tuple[str, tuple[object, ...]] | None:
+    """The class and the arguments of a compiled loss function; None for anything else.
+
+    A pickle calls the class, or a function with the class, a number and the loss's state, which are the arguments.
+    """
+    module, _, name = value.class_path.rpartition(".")
+    if module not in _LOSSES or not value.called:
+        return None
+    if not name.startswith(_REBUILDS):
+        return None if value.attributes else (value.class_path, value.arguments)
+    kind, state = (value.arguments[0], value.arguments[-1]) if len(value.arguments) == 3 else (None, None)
+    state = value.attributes.get(STATE, ()) if state is None else state
+    if not isinstance(kind, Named) or kind.path.rpartition(".")[2] != name.removeprefix(_REBUILDS):
+        return None
+    return (kind.path, state) if isinstance(state, tuple) else None
 
 
 def _head(path: str, loader: str) -> _Node:

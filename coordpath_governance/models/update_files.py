@@ -82,10 +82,7 @@ def _write(files: ModelFiles, updated: LinearModel, out: Path) -> LinearModel:
         data = read_limited(path, Limits().archive_bytes, "archive")
         stored = read_archive_bytes(data, str(path))
         numbers = raw_numbers(_law_abiding(stored, files), files.columns, updated)
-        steps = path_to(stored.root, numbers.estimator)
-        if steps is None:
-            raise UpdateError(f"{path}: the estimator lies within an array, where its numbers are not replaced. {WAY_OUT}")
-        content = archive_with(data, steps, numbers.attributes)
+        content = archive_with(data, path_to(stored.root, numbers.estimator), numbers.attributes)
     else:
         data = read_limited(path, PickleLimits().size, "pickle")
         stored = read_pickle_bytes(data, str(path))

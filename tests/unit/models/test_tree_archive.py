@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+import zipfile
 from collections import OrderedDict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +14,8 @@ import skops.io
 from sklearn._loss.loss import HalfTweedieLoss
 from sklearn.linear_model import Ridge
 
-from coordpath_governance.errors import UpdateError
+from coordpath_governance.errors import UnsupportedModelError, UpdateError
+from coordpath_governance.models import fold_stored
 from coordpath_governance.models.archive import read_archive_bytes
 from coordpath_governance.models.pickle_objects import read_pickle_bytes
 from coordpath_governance.models.tree import ArchivedObject, Named, Opaque
@@ -106,6 +110,23 @@ def test_names_that_skops_must_trust_are_listed():
     assert archive.names == ("numpy.dtype", "numpy.log", "sklearn.linear_model._ridge.Ridge")
 
 
+PICKLES = sorted((Path(__file__).parents[2] / "golden" / "pickles").glob("*.zip"))
+
+
+@pytest.mark.parametrize("stored", PICKLES, ids=lambda path: path.stem)
+def test_pickles_of_earlier_versions_read_the_same_afterwards(stored):
+    written = 0
+    with zipfile.ZipFile(stored) as files:
+        for name in files.namelist():
+            if name.endswith(".pkl"):
+                tree = read_pickle_bytes(files.read(name), name)
+                with contextlib.suppress(UnsupportedModelError):
+                    model = fold_stored(tree)
+                    assert fold_stored(read_archive_bytes(write_tree(tree.root).data, name)) == model
+                    written += 1
+        assert written >= len(files.namelist()) - 2
+
+
 def cyclic():
     values: list[object] = []
     values.append(values)
@@ -134,6 +155,10 @@ MASKED = "numpy.ma.core._mareconstruct"
             ArchivedObject(MASKED, {"(state)": (1, (1,), np.dtype(object), False, b"", b"\0", None)}, (), called=True),
             f"what a call of {MASKED} makes",
         ),
+        (ArchivedObject("_loss.CyHuberLoss", {"x": 1}, (), called=True), "what a call of _loss.CyHuberLoss makes"),
+        (ArchivedObject("_loss.__pyx_unpickle_CyHuberLoss", {}, (), called=True), "a call of _loss.__pyx"),
+        (ArchivedObject("_loss.__pyx_unpickle_A", {}, (Named("_loss.B"), 1, None), called=True), "a call of _loss.__pyx"),
+        (ArchivedObject("_loss.__pyx_unpickle_A", {}, (Named("_loss.A"), 1, "x"), called=True), "a call of _loss.__pyx"),
         (b"bytes", "the type bytes"),
         (np.array(None), "the type ndarray"),
         (np.array(["2020-01-01"], dtype="M8[D]"), "the type ndarray"),

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from coordpath_governance.errors import ModelReadError, UnsupportedModelError, UpdateError, UsageError
-from coordpath_governance.models import from_estimator, manifest_lines, read_model
+from coordpath_governance.models import NumericTerm, from_estimator, manifest_lines, read_model
 from coordpath_governance.models.model_numbers import numbers_of
 from coordpath_governance.models.raw_numbers import difference
 from coordpath_governance.models.update_files import identify, write_update
@@ -293,6 +293,69 @@ def test_what_a_model_raises_on_cannot_be_changed(tmp_path):
     (term,) = before.categorical
     with pytest.raises(UpdateError, match="an unknown level in 'g': only one of the update and the champion raises"):
         write_update(champion, replace(before, categorical=(replace(term, unknown=0.0),)), tmp_path / "update")
+
+
+def test_a_column_or_a_level_that_the_champion_lacks_is_refused(tmp_path):
+    champion = saved(scaled(), tmp_path / "champion", "skops")
+    before = read_model(champion)
+    wider = replace(before, numeric=(*before.numeric, NumericTerm("z", 1.0)))
+    with pytest.raises(UpdateError, match=r"'z'"):
+        write_update(champion, wider, tmp_path / "update")
+    model = scaled(handle_unknown="ignore")
+    ignoring = saved(model, tmp_path / "ignoring", "skops")
+    before = read_model(ignoring)
+    (term,) = before.categorical
+    more = replace(term, levels=(*term.levels, "new"), effects=(*term.effects, 2.0))
+    with pytest.raises(UpdateError, match="the effect of 'new' in 'g' cannot be changed alone"):
+        write_update(ignoring, replace(before, categorical=(more,)), tmp_path / "update")
+
+
+def test_another_file_of_the_new_name_is_not_written_over(tmp_path):
+    champion = saved(scaled(), tmp_path / "champion", "pickle")
+    (champion / "model.skops").write_bytes(b"something else")
+    with pytest.raises(UpdateError, match=r"another file model\.skops"):
+        write_update(champion, changed(read_model(champion)), tmp_path / "update")
+
+
+def test_an_mlmodel_without_a_size_stays_without(tmp_path):
+    champion = saved(scaled(), tmp_path / "champion", "skops")
+    mlmodel = champion / "MLmodel"
+    lines = mlmodel.read_text().splitlines(keepends=True)
+    mlmodel.write_text("".join(line for line in lines if not line.startswith("model_size_bytes")))
+    write_update(champion, changed(read_model(champion)), tmp_path / "update")
+    assert "model_size_bytes" not in yaml.safe_load((tmp_path / "update" / "MLmodel").read_text())
+
+
+def test_what_does_not_read_back_is_not_kept(tmp_path, monkeypatch):
+    champion = saved(scaled(), tmp_path / "champion", "skops")
+    monkeypatch.setattr("coordpath_governance.models.update_files.archive_with", lambda data, *_: data)
+    with pytest.raises(UpdateError, match="does not read back as it was meant"):
+        write_update(champion, changed(read_model(champion)), tmp_path / "update")
+    assert not (tmp_path / "update").exists()
+
+
+@pytest.mark.parametrize(
+    "archive", sorted((Path(__file__).parents[2] / "golden" / "skops").glob("*.skops")), ids=lambda p: p.stem
+)
+def test_archives_of_earlier_versions_are_written(archive, tmp_path):
+    """skops' own loader may fail on them, as on the originals: what is compared is what we read."""
+    champion = tmp_path / "champion"
+    champion.mkdir()
+    shutil.copy(archive, champion / "model.skops")
+    flavours = {
+        "python_function": {"loader_module": "mlflow.sklearn", "model_path": "model.skops"},
+        "sklearn": {"pickled_model": "model.skops", "serialization_format": "skops"},
+    }
+    (champion / "MLmodel").write_text(yaml.safe_dump({"flavors": flavours}))
+    before = read_model(champion)
+    score, *others = before.class_scores or (before,)
+    score = replace(score, intercept=score.intercept + 1.5)
+    promised = replace(before, class_scores=(score, *others)) if others else score
+    written = write_update(champion, promised, tmp_path / "update")
+    new, *kept = written.class_scores or (written,)
+    assert new.intercept == pytest.approx(score.intercept, rel=1e-12)
+    assert (new.numeric, new.categorical, new.functions) == (score.numeric, score.categorical, score.functions)
+    assert [each.intercept for each in kept] == [each.intercept for each in others]
 
 
 def test_nothing_is_written_over(tmp_path):
