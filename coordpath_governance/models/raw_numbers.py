@@ -9,6 +9,7 @@ its coefficients to the last bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -136,6 +137,9 @@ class _Inverse:
     def __init__(self, estimator: _Estimator, updated: LinearModel) -> None:
         self._estimator = estimator
         self._new = _scores(updated)
+        for place, value in (item for numbers in self._new for item in numbers.values.items()):
+            if value is not None and not math.isfinite(value):
+                raise UpdateError(f"{place.label} is {value} in the update; give a finite number.")
         self._old = _scores(estimator.folded.model)
         changed = [place for new, old in zip(self._new, self._old, strict=True) for place in difference(new, old)]
         self._changed = tuple(dict.fromkeys(changed))
@@ -173,8 +177,12 @@ class _Inverse:
             units.append(self._estimator.scores(weights, none)[0])
         return self._estimator.scores(zero, none)[0], units
 
+    @np.errstate(all="ignore")
     def solve(self) -> RawNumbers:
-        """Solve, fold, and solve for what is left, until rounding leaves no more to be gained."""
+        """Solve, fold, and solve for what is left, until rounding leaves no more to be gained.
+
+        Coefficients that overflow are refused by the fold.
+        """
         weights, intercepts = self._estimator.weights.copy(), self._estimator.intercepts.copy()
         best, least = None, np.inf
         excess: list[dict[Place, float]] = []

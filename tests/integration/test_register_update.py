@@ -105,6 +105,15 @@ def test_the_new_version_is_a_logged_model_of_its_own(store, champion):
     assert fetch_model(pointer).model.numeric == made.model.numeric
 
 
+@pytest.mark.server
+def test_a_server_takes_it_too(remote):
+    name = remote.register(f"updated {uuid.uuid4().hex}", remote.fresh())
+    made = update(point_at(connect(), name, "1"))
+    rows = remote.rows.frame.drop(columns="price")
+    before, after = (mlflow.pyfunc.load_model(f"models:/{name}/{version}").predict(rows) for version in ("1", made.version))
+    np.testing.assert_allclose(after, before + 1.0, rtol=1e-12)
+
+
 def test_one_step_is_said_as_one(store, champion):
     made = update(champion)
     assert store.tags(made.name, made.version)["coordpath.change_type"] == "update of version 1 in 1 step"

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import skops.io
 import yaml
-from helpers.corpus import COLUMNS, ESTIMATORS, PREPARED, corpus_data, fit_pair, original, predicted, probe_rows
+from helpers.corpus import COLUMNS, ESTIMATORS, FROZEN, PREPARED, corpus_data, fit_pair, original, predicted, probe_rows
 from sklearn.compose import make_column_transformer
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -48,7 +48,10 @@ TIED = {
     "infrequent levels": "'x' in 'g'",
 }
 """Preprocessing that drops the number which `changed` changes, or ties it to others, and the number that the error names."""
-PAIRS = [*((estimator, USUAL) for estimator in ESTIMATORS), *(("Ridge", each) for each in PREPARED if each != USUAL)]
+PAIRS = [
+    *((estimator, USUAL) for estimator in ESTIMATORS),
+    *(("Ridge", each) for each in (*PREPARED, FROZEN) if each != USUAL),
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -308,6 +311,18 @@ def test_a_column_or_a_level_that_the_champion_lacks_is_refused(tmp_path):
     more = replace(term, levels=(*term.levels, "new"), effects=(*term.effects, 2.0))
     with pytest.raises(UpdateError, match="the effect of 'new' in 'g' cannot be changed alone"):
         write_update(ignoring, replace(before, categorical=(more,)), tmp_path / "update")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e308])
+def test_numbers_that_are_not_finite_are_refused(value, tmp_path):
+    """1e308 is finite, and its product with the scale of the column is not."""
+    model = make_pipeline(StandardScaler(), Ridge()).fit(DATA[["a"]] * 1e3, DATA["amount"])
+    champion = saved(model, tmp_path / "champion", "skops")
+    before = read_model(champion)
+    wrong = replace(before, numeric=(replace(before.numeric[0], coefficient=value),))
+    with pytest.raises(ModelReadError, match="finite"):
+        write_update(champion, wrong, tmp_path / "update")
+    assert not (tmp_path / "update").exists()
 
 
 def test_another_file_of_the_new_name_is_not_written_over(tmp_path):
