@@ -34,6 +34,7 @@ __all__ = [
     "UnguardedError",
     "UnknownSetError",
     "UnsupportedModelError",
+    "UpdateError",
     "UsageError",
     "UsedError",
 ]
@@ -93,6 +94,10 @@ class ModelReadError(CoordpathError, ValueError):
 
 class UnsupportedModelError(ModelReadError):
     """A model that we can open but not explain, such as one of another flavour or one that is not linear."""
+
+
+class UpdateError(UnsupportedModelError):
+    """An update that cannot be written as a model of the champion's kind."""
 
 
 class ReaderPluginError(ModelReadError):

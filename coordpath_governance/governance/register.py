@@ -38,7 +38,7 @@ from coordpath_governance.review.policies import policy_for
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RegisteredVersion", "ReportTerms", "register_with_report", "report_on_registered"]
+__all__ = ["RegisteredVersion", "ReportTerms", "fact_tags", "register_with_report", "report_on_registered"]
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def register_with_report(
         "notification_deadline": notification_deadline,
     }
     client = connect()
-    version = register_version(model_uri, name, {**(tags or {}), **_fact_tags(facts)}, await_registration_for)
+    version = register_version(model_uri, name, {**(tags or {}), **fact_tags(facts)}, await_registration_for)
     terms = ReportTerms(data=data, target=target, weight=weight, role=role, period=period, ledger=ledger)
     return report_on_registered(client, name, version, terms)
 
@@ -121,7 +121,7 @@ def report_on_registered(client: RegistryClient, name: str, version: str, terms:
     return RegisteredVersion(name, version, report, None)
 
 
-def _fact_tags(facts: Mapping[str, str | None]) -> dict[str, str]:
+def fact_tags(facts: Mapping[str, str | None]) -> dict[str, str]:
     """The tags for these facts. Raises `UsageError` for a fact that a report could not use."""
     tags = {}
     for fact, text in facts.items():

@@ -7,7 +7,7 @@ both are trees of `ArchivedObject`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -39,7 +39,7 @@ from coordpath_governance.models.sklearn_wrappers import (
 from coordpath_governance.models.stored_frames import check_arrow_arrays
 from coordpath_governance.models.tree import ArchivedObject, StoredTree, describe
 
-__all__ = ["fold_model", "fold_stored"]
+__all__ = ["Folded", "fold_model", "fold_stored", "fold_with_estimator"]
 
 ESTIMATORS: Mapping[str, Callable[[Fitted, Frame, Sequence[str]], LinearModel]] = MappingProxyType(
     {**REGRESSIONS, **CLASSIFIERS, **GLUM}
@@ -70,12 +70,30 @@ def fold_stored(tree: StoredTree, column_names: Sequence[str] | None = None) -> 
     return model
 
 
+@dataclass(frozen=True)
+class Folded:
+    """A folded model, the stored estimator whose coefficients it has, and the columns that reach that estimator.
+
+    ``inputs`` are the names of the raw columns, to whose positions the columns of ``frame`` refer.
+    """
+
+    model: LinearModel
+    estimator: ArchivedObject
+    frame: Frame
+    inputs: tuple[str, ...]
+
+
 def fold_model(model: object, column_names: Sequence[str] | None = None) -> LinearModel:
     """The model as a function of its raw input columns.
 
     The columns have the names that the model gives (``feature_names_in_``), else those of ``column_names`` if there is one
     for each column, else x0, x1, ...
     """
+    return fold_with_estimator(model, column_names).model
+
+
+def fold_with_estimator(model: object, column_names: Sequence[str] | None = None) -> Folded:
+    """The same as `fold_model`, with the part of the tree that holds the coefficients."""
     try:
         own_names, count = _inputs(model)
         positions = tuple(f"x{position}" for position in range(count))
@@ -83,7 +101,9 @@ def fold_model(model: object, column_names: Sequence[str] | None = None) -> Line
         if own_names is None and column_names is not None and len(set(column_names)) == len(column_names) == count:
             inputs = tuple(column_names)
         frame = Frame(tuple(RawFlow(position, name) for position, name in enumerate(inputs)), own_names or positions)
-        return _Folding(inputs).model(model, frame, ())
+        folding = _Folding(inputs)
+        linear = folding.model(model, frame, ())
+        return Folded(linear, *folding.reached[-1], inputs)
     except RecursionError as error:
         raise ModelReadError("the model is nested too deeply to be read; flatten its pipelines.") from error
 
@@ -148,12 +168,14 @@ def _passes_unseen(part: ArchivedObject) -> bool:
 class _Folding:
     """One walk through a model over the raw columns ``inputs``, and how much work is left for it.
 
-    ``sharing``: how many transformers around the current one pass the same columns to several transformers.
+    ``sharing``: how many transformers around the current one pass the same columns to several transformers. ``reached``: the
+    estimators that were folded, each with the columns that reach it.
     """
 
     inputs: tuple[str, ...]
     work_left: int = _MAX_WORK
     sharing: int = 0
+    reached: list[tuple[ArchivedObject, Frame]] = field(default_factory=list)
 
     def model(self, value: object, frame: Frame, path: tuple[str, ...], *, margin: bool = False) -> LinearModel:
         """Fold a whole model, or the estimator at its end.
@@ -194,6 +216,7 @@ class _Folding:
             raise UnsupportedModelError(_not_linear(value, path))
         fitted = self._open(value, frame, path)
         self._spend(_scores_of(fitted) * (len(frame) + sum(len(encoding.outputs) for encoding in frame.encodings)))
+        self.reached.append((value, frame))
         version = fitted.get("_sklearn_version")
         library = f"scikit-learn {version}" if isinstance(version, str) else "scikit-learn"
         model = estimators[name](fitted, frame, self.inputs)

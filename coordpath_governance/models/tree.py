@@ -6,13 +6,24 @@ Nothing in it was imported or called. Names of classes and functions are text, a
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coordpath_governance.errors import ModelReadError
 
-__all__ = ["ITEMS", "ArchivedObject", "Named", "Opaque", "StoredTree", "brief", "describe", "read_limited"]
+__all__ = [
+    "ITEMS",
+    "ArchivedObject",
+    "Named",
+    "Opaque",
+    "StoredTree",
+    "brief",
+    "describe",
+    "path_to",
+    "read_limited",
+    "with_object",
+]
 
 ITEMS = "(items)"
 """The attribute under which the items appended to an object are kept."""
@@ -99,6 +110,52 @@ def read_limited(path: Path, most: int, content: str) -> bytes:
     if len(data) > most:
         raise ModelReadError(f"{path}: the {content} has more than the {most} bytes we read.")
     return data
+
+
+def _parts(value: object) -> Iterator[tuple[object, object]]:
+    """The parts of a value that may hold objects, each with its attribute, key or position."""
+    if isinstance(value, ArchivedObject):
+        yield from value.attributes.items()
+    elif isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list | tuple):
+        yield from enumerate(value)
+
+
+def path_to(root: object, wanted: ArchivedObject) -> tuple[object, ...]:
+    """The attributes, keys and positions that lead from ``root`` to an object in it, without passing through an array."""
+    pending: list[tuple[object, tuple[object, ...]]] = [(root, ())]
+    visited: set[int] = set()
+    value, path = pending.pop()
+    while value is not wanted:
+        if id(value) not in visited:
+            visited.add(id(value))
+            pending.extend((part, (*path, step)) for step, part in _parts(value))
+        value, path = pending.pop()
+    return path
+
+
+def with_object(root: object, old: ArchivedObject, new: ArchivedObject) -> object:
+    """The tree with one object replaced wherever it occurs; parts in which it does not occur are not copied."""
+    copies: dict[int, object] = {id(old): new}
+
+    def copied(value: object) -> object:
+        if id(value) not in copies:
+            copies[id(value)] = value
+            changed = {step: copy for step, part in _parts(value) if (copy := copied(part)) is not part}
+            copies[id(value)] = _with_parts(value, changed) if changed else value
+        return copies[id(value)]
+
+    return copied(root)
+
+
+def _with_parts(value: object, changed: Mapping[object, object]) -> object:
+    if isinstance(value, ArchivedObject):
+        return replace(value, attributes={**value.attributes, **{str(name): part for name, part in changed.items()}})
+    if isinstance(value, dict):
+        return {**value, **changed}
+    items = [changed.get(position, part) for position, part in _parts(value)]
+    return tuple(items) if isinstance(value, tuple) else items
 
 
 def brief(value: object) -> str:

@@ -7,7 +7,7 @@ store offers as much of itself (`guarded.inner_registry`). `RegistryClient` also
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 __all__ = [
     "Dataset",
@@ -47,8 +47,10 @@ class RegisteredModel(Protocol):
 
 
 class LoggedModel(Protocol):
-    """A model that a run logged, and where its files are."""
+    """A logged model: its id, its experiment, and where its files are."""
 
+    model_id: str
+    experiment_id: str
     artifact_location: str
 
 
@@ -83,9 +85,10 @@ class RunInputs(Protocol):
 
 
 class RunInfo(Protocol):
-    """When a run began (ms since 1970), and where its artifacts are."""
+    """When a run began (ms since 1970), its experiment, and where its artifacts are."""
 
     start_time: int | None
+    experiment_id: str
     artifact_uri: str
 
 
@@ -165,7 +168,7 @@ class VersionClient(Protocol):
 
 
 class RegistryClient(VersionClient, Protocol):
-    """MLflow's client: a `VersionClient` that also lists, deletes tags and logs single files."""
+    """MLflow's client: a `VersionClient` that also lists, deletes tags, and logs single files and models."""
 
     def search_registered_models(
         self, filter_string: str | None = None, max_results: int = 100, *, page_token: str | None = None
@@ -189,4 +192,12 @@ class RegistryClient(VersionClient, Protocol):
 
     def log_artifact(self, run_id: str, local_path: str, artifact_path: str | None = None) -> None:
         """Write one file into the folder ``artifact_path`` of a run."""
+        ...
+
+    def create_logged_model(self, experiment_id: str, name: str | None = None) -> LoggedModel:
+        """A new logged model without files, which is not ready yet."""
+        ...
+
+    def finalize_logged_model(self, model_id: str, status: Literal["READY", "FAILED"]) -> object:
+        """Say that a logged model is complete, or that it will never be."""
         ...
