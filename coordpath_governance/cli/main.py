@@ -28,6 +28,7 @@ _COMMANDS = {
     "declare": "vouch for the coefficients of a version that cannot be read, signed",
     "report": "explain what changed between two versions, and attach the report",
     "solve": "the solver alone: PROBLEM.json in, the path out",
+    "explore": "walk a path in the terminal: accept, stop, pin, forbid, order, and see the rest solved again",
     "verify": "recheck a report offline",
     "policy": "policies: init, check, schema, adopt, list, show, retire",
     "key": "who stands behind what is signed: new, make, list, revoke, rotate-service",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from coordpath_governance.rendering.change_report import ChangeReport
     from coordpath_governance.reports.make import ReferenceData
 
-__all__ = ["command"]
+__all__ = ["choose_champion", "command", "reference_data"]
 
 NO_CHAMPION = "none"
 _PINNED = (
@@ -259,7 +259,7 @@ def _make(
             f"{candidate.uri} is not a version of '{name}'; explain it under its own name: "
             f"`coordpath report {shlex.quote(str(candidate.name))} --candidate {candidate.version}`"
         )
-    champion = _champion(client, name, alias, options["champion"], candidate)
+    champion = choose_champion(client, name, alias, options["champion"], candidate)
     if governed is not None and attached:
         champion = governed.explained_from(champion, alias)
     facts = ChangeFacts(**{key: options[key] for key in _STATED})
@@ -275,7 +275,7 @@ def _make(
         threshold_class=options["threshold_class"],
         segments=tuple(dict.fromkeys(options["segments"])),
     )
-    reference = _reference(client, candidate, options)
+    reference = reference_data(client, candidate, options)
     declared = None if governed is None else declared_in(governed.ledger)
     with progress_line() as progress:
         report = report_on_versions(
@@ -284,7 +284,8 @@ def _make(
     return report, champion, candidate
 
 
-def _reference(client: RegistryClient, candidate: ModelPointer, options: dict[str, Any]) -> ReferenceData:
+def reference_data(client: RegistryClient, candidate: ModelPointer, options: dict[str, Any]) -> ReferenceData:
+    """The rows that the options name, or the moments that the candidate's run logged."""
     from coordpath_governance.reference.sources import open_source
     from coordpath_governance.registry.reference import reference_of
     from coordpath_governance.reports.make import ReferenceData
@@ -298,9 +299,10 @@ def _reference(client: RegistryClient, candidate: ModelPointer, options: dict[st
     return ReferenceData(open_source(options["data"]), target, role=role or "not stated", **stated)
 
 
-def _champion(
+def choose_champion(
     client: RegistryClient, name: str, alias: str, which: str | None, candidate: ModelPointer
 ) -> ModelPointer | None:
+    """The version that is meant; None where the path begins at zero."""
     champion = _named_champion(client, name, alias, which)
     if champion is None and which != NO_CHAMPION:
         say(

@@ -13,11 +13,12 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from coordpath_governance.costs import GlmCost
 from coordpath_governance.errors import ProblemError
 from coordpath_governance.paths.certificate import OPTIMAL
 from coordpath_governance.paths.constraints import Constraints, Frozen, Order, Place
 from coordpath_governance.paths.problem_document import problem_to_dict
-from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost
+from coordpath_governance.paths.row_orders.recorded_cost import RecordedCost, recorded
 from coordpath_governance.paths.solution import Solution, solve_problem
 
 if TYPE_CHECKING:
@@ -195,9 +196,16 @@ class Exploration:
             "path": self.solution.to_dict(),
         }
 
-    def document(self) -> dict[str, Any]:
-        """The question with the choices, as `coordpath.problem/1`, for the solver that the question names."""
-        return problem_to_dict(replace(self.asked, solver=self.problem.solver))
+    def document(self, *, rows: bool = True) -> dict[str, Any]:
+        """The question with the choices, as `coordpath.problem/1`, for the solver that the question names.
+
+        Without ``rows`` a cost on rows is written as what was asked of them, from which this path alone is found again.
+        """
+        if rows or not isinstance(self.asked.cost, GlmCost):
+            return problem_to_dict(self.asked)
+        asked = replace(self.asked, solver=QUICK)
+        solve_problem(asked)
+        return problem_to_dict(replace(asked, cost=recorded(asked, self.asked.cost)))
 
     def _choose(self, choices: Choices, known: Solution | None = None) -> Exploration:
         """The best path that keeps to other choices; ``known`` is one that does, and stays unless another is better."""
