@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import uuid
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,6 +45,18 @@ def explore(coordpath, monkeypatch):
         return coordpath("explore", what, *options)
 
     return run
+
+
+def test_the_guide_word_for_word(spawn, tmp_path):
+    root = Path(__file__).parents[2]
+    session = (root / "docs" / "exploring.md").read_text(encoding="utf-8").partition("```console\n")[2].partition("\n```")[0]
+    command, _, expected = session.partition("\n")
+    lines = [line.removeprefix("explore> ") for line in expected.splitlines() if line.startswith("explore> ")]
+    assert len(lines) > 4
+    problem = root / command.removeprefix("$ coordpath explore ")
+    outcome = spawn("explore", problem, stdin="\n".join(lines) + "\n", cwd=tmp_path)
+    assert outcome.out.strip("\n") == expected
+    assert (tmp_path / "chosen.json").exists()
 
 
 def best():
@@ -241,6 +254,11 @@ class Terminal:
     def type(self, keys):
         os.write(self.master, keys)
 
+    def wait(self):
+        code = self.process.wait(timeout=60)
+        os.close(self.master)
+        return code
+
 
 def test_a_terminal(problem):
     """A prompt, an edited line, and Ctrl-D at the end."""
@@ -250,7 +268,7 @@ def test_a_terminal(problem):
     terminal.expect("done")
     terminal.expect("explore> ")
     terminal.type(b"\x04")
-    assert terminal.process.wait(timeout=60) == 0
+    assert terminal.wait() == 0
 
 
 def test_a_terminal_whose_answer_goes_to_a_file(problem, tmp_path):
@@ -260,7 +278,7 @@ def test_a_terminal_whose_answer_goes_to_a_file(problem, tmp_path):
         terminal.type(b"accept\n")
         terminal.expect("explore> ")
         terminal.type(b"\x04")
-        assert terminal.process.wait(timeout=60) == 0
+        assert terminal.wait() == 0
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["choices"]["done"] == best()[:1]
 
 

@@ -62,7 +62,7 @@ _AUTO_ROWS, _EXACT_ROWS = 3e8, 3e9
 _QUICK_UP_TO = 17
 """Units whose table is filled in a tenth of a second, under constraints too."""
 
-_QUICK_WORK, _QUICK_ROWS, _QUICK_EFFORT = 8_000_000, 3e6, Effort(500_000, 500_000, 1e6)
+_QUICK_WORK, _QUICK_ROWS, _QUICK_EFFORT = 8_000_000, 3e6, Effort(250_000, 250_000, 4e5)
 """Work of an order for somebody who waits: up to half a second for 30 units."""
 
 _QUICK_MOVES, _QUICK_ENDS, _QUICK_STATES, _QUICK_BEGINNINGS = 200_000_000, 100_000_000, 1e8, 200

@@ -270,3 +270,13 @@ def test_the_document(five):
     assert document["constraints"] == {"place": {labels(five)[0]: 1, labels(five)[-1]: "rest"}}
     assert document["max_steps"] == 4
     assert document["path"]["schema"] == "coordpath.path/1"
+
+
+def test_a_cost_on_rows_is_saved_without_its_rows(convex):
+    begun = Exploration.begin(convex("logistic", 5, seed=4))
+    pinned = begun.pin(labels(begun)[-1], 2).accept()
+    written = pinned.document(rows=False)
+    assert set(written["cost"]) & {"rows", "record"} == {"record"}
+    assert [step.label for step in solve(written).path.steps] == labels(pinned)
+    assert solve(written).status == "optimal"
+    assert "rows" in pinned.document()["cost"]
