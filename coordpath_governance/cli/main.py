@@ -29,6 +29,7 @@ _COMMANDS = {
     "report": "explain what changed between two versions, and attach the report",
     "front": "what fewer changes would have brought: the best updates of the champion by 0, 1, 2, … coefficients",
     "solve": "the solver alone: PROBLEM.json in, the path out",
+    "explore": "walk a path in the terminal: accept, stop, pin, forbid, order, and see the rest solved again",
     "verify": "recheck a report offline",
     "policy": "policies: init, check, schema, adopt, list, show, retire",
     "key": "who stands behind what is signed: new, make, list, revoke, rotate-service",

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 import click
 
 from coordpath_governance.text import visible
 
-__all__ = ["progress_line", "say", "say_error", "say_warning", "speaking_aside"]
+__all__ = ["ask", "progress_line", "say", "say_error", "say_warning", "speaking_aside"]
 
 _PATIENCE = 2.0
 _REFRESH = 0.2
@@ -34,6 +35,29 @@ def speaking_aside() -> Iterator[None]:
 def say(text: str = "") -> None:
     """A line on standard output, or on standard error while `speaking_aside`."""
     click.echo("\n".join(visible(line) if line else "" for line in text.split("\n")), err=_ASIDE.get())
+
+
+def ask(prompt: str) -> str | None:
+    """A line from standard input, None at its end; without a terminal the line is repeated after the prompt."""
+    stream = sys.stdin
+    if isinstance(stream, io.TextIOWrapper):
+        with suppress(io.UnsupportedOperation):  # before the first line only
+            stream.reconfigure(errors="backslashreplace")
+    if not stream.isatty():
+        line = stream.readline()
+        if line:
+            say(visible(prompt + line.rstrip("\r\n")))
+        return line or None
+    if _ASIDE.get() or not sys.stdout.isatty():
+        click.echo(prompt, nl=False, err=True)
+        return stream.readline() or None
+    with suppress(ImportError):
+        import readline  # noqa: F401 - with it, `input` keeps a history
+    try:
+        return input(prompt)
+    except EOFError:
+        say()
+        return None
 
 
 def say_error(text: str) -> None:

@@ -16,17 +16,26 @@ from coordpath_governance.models.coefficients_json import with_source
 from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.formats import recalled_source
 from coordpath_governance.models.linear_model import LinearModel, Provenance
+from coordpath_governance.paths import PathProblem
 from coordpath_governance.registry.download import DeclaredModel, FetchedVersion, fetch_version, way_out
 from coordpath_governance.registry.origin import Origin, origin_of, with_tagged_facts
 from coordpath_governance.registry.ports import RegistryClient
 from coordpath_governance.registry.versions import ModelPointer
 from coordpath_governance.rendering.change_report import ChangeReport
 from coordpath_governance.reports.document import ChangeFacts, Settings, Subject, VersionFacts
-from coordpath_governance.reports.make import Progress, ReferenceData, Request, make_report, version_facts
+from coordpath_governance.reports.make import Progress, ReferenceData, Request, make_report, pose_problem, version_facts
+from coordpath_governance.reports.steps import Labels
 from coordpath_governance.reports.version_parts import environments_of
 from coordpath_governance.review.history import ModelHistory
 
-__all__ = ["ReadVersions", "RecalledModel", "read_versions", "recalled_in", "report_on_versions"]
+__all__ = [
+    "ReadVersions",
+    "RecalledModel",
+    "problem_of_versions",
+    "read_versions",
+    "recalled_in",
+    "report_on_versions",
+]
 
 RecalledModel = Callable[[ModelPointer, FilesGoneError], LinearModel]
 """What is known of a version whose files are gone; raises the error that is given, with what to do, if nothing is."""
@@ -92,6 +101,21 @@ def read_versions(
         candidate=origin.added_to(version_facts(new.model, candidate.label, candidate.aliases)),
     )
     return ReadVersions(old, new, origin, subject)
+
+
+def problem_of_versions(
+    champion: ModelPointer | None,
+    candidate: ModelPointer,
+    reference: ReferenceData,
+    *,
+    settings: Settings,
+    progress: Progress | None = None,
+    declared: DeclaredModel | None = None,
+) -> tuple[PathProblem, Labels]:
+    """The path problem that `report_on_versions` solves, and what its steps are called."""
+    new = _fetch(candidate, declared).model
+    old = None if champion is None else _champion(champion, declared, None).model
+    return pose_problem(old, new, reference, settings, progress)
 
 
 def _side(client: RegistryClient, fetched: FetchedVersion, label: str) -> VersionFacts:

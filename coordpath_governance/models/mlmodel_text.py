@@ -41,8 +41,8 @@ def _with_setting(text: str, path: tuple[str, ...], value: str, where: str) -> s
         node = None if section is None else section[1]
     entries = _entries(node, where)
     if path[-1] in entries:
-        key, old = entries[path[-1]]
-        start, end = key.start_mark.index, old.end_mark.index
+        name, old = entries[path[-1]]
+        start, end = name.start_mark.index, old.end_mark.index
         entry = text[start:end]
         return f"{text[:start]}{path[-1]}: {value}{entry[len(entry.rstrip()) :]}{text[end:]}"
     first = next(iter(entries.values()))[0].start_mark

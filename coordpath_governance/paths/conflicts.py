@@ -14,14 +14,17 @@ from coordpath_governance.paths.constraints import Constraints, Frozen, Monotone
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from coordpath_governance.paths.constraints import Constraint, Order
+    from coordpath_governance.paths.constraints import Constraint, Order, Place
     from coordpath_governance.paths.problem import PathProblem
 
-__all__ = ["check_constraints", "conflict_of", "dearer_target", "unit_orders"]
+__all__ = ["check_constraints", "conflict_of", "dearer_target", "unit_orders", "unit_places"]
 
 
 def check_constraints(problem: PathProblem) -> None:
-    """Raises `ProblemError` for boxes and signs without a common value, a target out of bounds, or a circle of orders."""
+    """Raises `ProblemError` for constraints that the problem itself shows to conflict.
+
+    These are boxes and signs without a common value, a target out of bounds, a circle of orders, or two units in one place.
+    """
     constraints = problem.constraints
     for i, feature in enumerate(problem.features):
         low, high = constraints.interval(feature)
@@ -36,6 +39,40 @@ def check_constraints(problem: PathProblem) -> None:
             if (limit.low is not None and aim < limit.low) or (limit.high is not None and aim > limit.high):
                 raise _conflict(f"{limit}, but target is {aim:g}")
     _check_circles(problem)
+    _check_places(problem)
+
+
+def unit_places(problem: PathProblem) -> tuple[tuple[int, Place], ...]:
+    """(u, why): changed unit u (an index into ``problem.changed``) has a place."""
+    unit_of = {problem.features[i]: u for u, unit in enumerate(problem.changed) for i in unit.members}
+    return tuple((unit_of[each.feature], each) for each in problem.constraints.places if each.feature in unit_of)
+
+
+def _check_places(problem: PathProblem) -> None:
+    if not problem.constraints.places:
+        return
+    if not problem.moves_once:
+        raise ProblemError("constraints.place: is for units that move once each; leave steps null, and give a target")
+    places = unit_places(problem)
+    still = next((each for each in problem.constraints.places if each not in {why for _, why in places}), None)
+    if still is not None:
+        raise _conflict(f"{still}, but target does not move it")
+    singles, resting = problem.singles, len(problem.changed) - problem.singles
+    unit_at: dict[int, tuple[int, Place]] = {}
+    place_of: dict[int, Place] = {}
+    for u, place in places:
+        if place_of.setdefault(u, place).step != place.step:
+            raise _conflict(f"{place_of[u]} and {place}, which move as one")
+        if place.step is None:
+            continue
+        if place.step > singles:
+            raise _conflict(f"{place}, but there are {singles} single steps")
+        other, why = unit_at.setdefault(place.step, (u, place))
+        if other != u:
+            raise _conflict(f"{why} and {place}")
+    rest = [place for place in place_of.values() if place.step is None]
+    if len(rest) > resting:
+        raise _conflict(f"{' and '.join(map(str, rest))}, but max_steps leaves {resting} for the rest")
 
 
 def unit_orders(problem: PathProblem) -> tuple[tuple[int, int, Order], ...]:

@@ -3,7 +3,8 @@
 `Box` and `Sign` bind every value that a step gives to a feature; what does not move is not bound. A `Frozen` feature never
 moves. `Order`: ``then`` may move only after ``first`` has moved, or in the same step where both are in one group or in "all
 the rest". Where values in between are chosen, a step may be as small as none: the path then rests at the term of ``first``,
-and ``then`` may move from there on. `Monotone`: no model on the way costs more than the start.
+and ``then`` may move from there on. `Place`: of units that move once each, at which step the feature's moves. `Monotone`: no
+model on the way costs more than the start.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from coordpath_governance.paths.reading import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Box", "Constraint", "Constraints", "Frozen", "Monotone", "Order", "Sign", "parse_constraints"]
+__all__ = ["Box", "Constraint", "Constraints", "Frozen", "Monotone", "Order", "Place", "Sign", "parse_constraints"]
 
-_KEYS = ("box", "sign", "frozen", "order", "monotone")
+_KEYS = ("box", "sign", "frozen", "order", "place", "monotone")
 _SIGNS = ("positive", "negative")
+_REST = "rest"
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,17 @@ class Order:
 
 
 @dataclass(frozen=True)
+class Place:
+    """The feature moves at this step; None: with all the rest, after the single steps."""
+
+    feature: str
+    step: int | None
+
+    def __str__(self) -> str:
+        return f"place {self.feature} {_REST if self.step is None else self.step}"
+
+
+@dataclass(frozen=True)
 class Monotone:
     """No model on the way costs more than the start."""
 
@@ -95,7 +108,7 @@ class Monotone:
         return "monotone"
 
 
-Constraint = Box | Sign | Frozen | Order | Monotone
+Constraint = Box | Sign | Frozen | Order | Place | Monotone
 
 
 @dataclass(frozen=True)
@@ -118,6 +131,11 @@ class Constraints:
         return tuple(item for item in self.items if isinstance(item, Order))
 
     @property
+    def places(self) -> tuple[Place, ...]:
+        """Which features move at which step."""
+        return tuple(item for item in self.items if isinstance(item, Place))
+
+    @property
     def frozen(self) -> frozenset[str]:
         """Features that never move."""
         return frozenset(item.feature for item in self.items if isinstance(item, Frozen))
@@ -132,6 +150,14 @@ class Constraints:
         low = max((each.low for each in limits if each.low is not None), default=-float("inf"))
         return low, min((each.high for each in limits if each.high is not None), default=float("inf"))
 
+    def after(self, steps: int) -> Constraints:
+        """What is left of them once so many steps are made, by features with the first places."""
+        placed = {each.feature: each.step for each in self.places if each.step is not None}
+        left = (each for each in self.items if not isinstance(each, Place) or placed.get(each.feature, steps + 1) > steps)
+        return Constraints(
+            tuple(Place(i.feature, i.step - steps) if isinstance(i, Place) and i.step is not None else i for i in left)
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The ``constraints`` entry of the problem document, without what is not asked."""
         document: dict[str, Any] = {
@@ -139,6 +165,7 @@ class Constraints:
             "sign": {each.feature: _SIGNS[not each.positive] for each in self.items if isinstance(each, Sign)},
             "frozen": [each.feature for each in self.items if isinstance(each, Frozen)],
             "order": [[each.first, each.then] for each in self.orders],
+            "place": {each.feature: _REST if each.step is None else each.step for each in self.places},
             "monotone": self.monotone,
         }
         return {key: entry for key, entry in document.items() if entry}
@@ -166,6 +193,8 @@ def parse_constraints(given: object, features: tuple[str, ...]) -> Constraints:
         if len(names) != 2 or names[0] == names[1]:
             raise ProblemError(f"{where}: is {spelled(list(names))}; give two features, [first, then]")
         items.append(Order(*(_known(name, features, where) for name in names)))
+    for feature, entry, where in _by_feature(entries, "place", features):
+        items.append(Place(feature, None if entry == _REST else _step(entry, where)))
     monotone = entries.get("monotone", False)
     if not isinstance(monotone, bool):
         raise ProblemError(f"constraints.monotone: is {spelled(monotone)}; give true or false")
@@ -186,6 +215,12 @@ def _ends(entry: object, where: str) -> tuple[float | None, float | None]:
     if low is not None and high is not None and low > high:
         raise ProblemError(f"{where}: [{_limit(low)}, {_limit(high)}] holds no value; give lo ≤ hi")
     return low, high
+
+
+def _step(entry: object, where: str) -> int:
+    if isinstance(entry, int) and not isinstance(entry, bool) and entry >= 1:
+        return entry
+    raise ProblemError(f"{where}: is {spelled(entry)}; give the number of a step, from 1 on, or {_REST!r}")
 
 
 def _known(name: str, features: tuple[str, ...], where: str) -> str:

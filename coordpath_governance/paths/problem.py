@@ -40,7 +40,7 @@ BASELINE = "(baseline)"
 
 REST_LABEL = "all the rest"
 
-SOLVERS = ("auto", "exact", "local", "greedy", "direct", "gurobi")
+SOLVERS = ("auto", "exact", "quick", "local", "greedy", "direct", "gurobi")
 """The names the contract knows; ``paths.solvers`` maps them to code."""
 
 LONGEST = 200

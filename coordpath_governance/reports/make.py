@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from importlib.metadata import version as installed_version
 from typing import Literal
@@ -18,8 +19,9 @@ from coordpath_governance.alignment.layout import ModelPair, lay_out
 from coordpath_governance.alignment.rare_levels import merge_rare_levels
 from coordpath_governance.alignment.row_columns import RowColumns, UnitColumns
 from coordpath_governance.alignment.tree_units import align_trees
+from coordpath_governance.costs.glm import GlmCost
 from coordpath_governance.costs.squared_error import SquaredError
-from coordpath_governance.errors import ProblemError, UsageError
+from coordpath_governance.errors import ProblemError, UnsupportedModelError, UsageError
 from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.linear_model import LinearModel
 from coordpath_governance.paths import PathProblem, Solution, solve_problem
@@ -67,6 +69,7 @@ __all__ = [
     "Request",
     "Search",
     "make_report",
+    "pose_problem",
     "settings_for",
     "version_facts",
 ]
@@ -178,14 +181,50 @@ def make_report(
     Raises `UsageError` where settings, reference data and models do not fit, `ReferenceDataError` for rows that cannot be
     used, and `ProblemError` if figures overflow double precision.
     """
-    report_progress = progress or (lambda _stage, _count: None)
+    if isinstance(champion, DecisionTree) or isinstance(candidate, DecisionTree):
+        with _figures_that_fit():
+            trees = as_trees(champion, candidate)
+            return _make_of_trees(*trees, reference, request, progress or (lambda _stage, _count: None))
+    pair = ModelPair(champion, candidate)
+    check_thresholds(pair, request.settings)
+    with _figures_that_fit():
+        flow = _Flow(pair, reference, request.settings, progress, counted=request.edition is not None)
+        return _make(reference, request, flow, search)
+
+
+def pose_problem(
+    champion: LinearModel | DecisionTree | None,
+    candidate: LinearModel | DecisionTree,
+    reference: ReferenceData,
+    settings: Settings,
+    progress: Progress | None = None,
+) -> tuple[PathProblem, Labels]:
+    """The path problem that the report on a change solves, and what its steps are called.
+
+    Raises what that would, and `UnsupportedModelError` for decision trees, whose steps are another problem.
+    """
+    if isinstance(champion, DecisionTree) or isinstance(candidate, DecisionTree):
+        raise UnsupportedModelError(
+            "only changes of coefficients can be explored, and a decision tree has none; "
+            "`coordpath report` explains its change"
+        )
+    with _figures_that_fit():
+        flow = _Flow(ModelPair(champion, candidate), reference, settings, progress, counted=True)
+        if isinstance(reference.data, LoggedMoments):
+            _, change, problem = flow.pose_on_moments(reference.data)
+            return problem, Labels.of(change)
+        aligned = flow.align_rows(reference.data)
+        on_rows = is_glm(flow.pair)
+        problem = flow.pose_on_rows(aligned)[2] if on_rows else problem_on_moments(aligned.change, settings)
+        return problem, Labels.of(aligned.change)
+
+
+@contextmanager
+def _figures_that_fit() -> Iterator[None]:
+    """Raises `ProblemError` if a figure overflows meanwhile."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            if isinstance(champion, DecisionTree) or isinstance(candidate, DecisionTree):
-                return _make_of_trees(*as_trees(champion, candidate), reference, request, report_progress)
-            pair = ModelPair(champion, candidate)
-            check_thresholds(pair, request.settings)
-            return _make(reference, request, _Flow(pair, reference, request, report_progress), search)
+            yield
     except (ValidationError, OverflowError) as error:
         if isinstance(error, ValidationError) and any(detail["type"] != "finite_number" for detail in error.errors()):
             raise
@@ -258,15 +297,33 @@ class _Measured:
     inputs: tuple[InputRange, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Aligned:
+    """A change on rows: how they are read, and what a first pass found."""
+
+    source: RowSource
+    plan: ReadingPlan
+    collected: CollectedRows
+    change: Change
+
+
 class _Flow:
     """Align, solve, measure: on rows, or on moments that somebody logged."""
 
-    def __init__(self, pair: ModelPair, reference: ReferenceData, request: Request, progress: Progress) -> None:
-        self.pair, self.reference, self.settings, self.progress = pair, reference, request.settings, progress
-        self._counted = request.edition is not None
+    def __init__(
+        self, pair: ModelPair, reference: ReferenceData, settings: Settings, progress: Progress | None, *, counted: bool
+    ) -> None:
+        self.pair, self.reference, self.settings = pair, reference, settings
+        self.progress: Progress = progress or (lambda _stage, _count: None)
+        self._counted = counted
 
     def on_logged_moments(self, logged: LoggedMoments) -> _Measured:
         """Everything that moments tell under the squared error; raises `UsageError` for what needs rows."""
+        moments, change, problem = self.pose_on_moments(logged)
+        return _Measured(moments, logged.document.rows_dropped, change, problem, self._solve(problem))
+
+    def pose_on_moments(self, logged: LoggedMoments) -> tuple[Moments, Change, PathProblem]:
+        """The moments of the design, the change and its problem; raises `UsageError` for what needs rows."""
         needing_rows = (self.settings.threshold, self.settings.segments, self.reference.offset, self.reference.exposure)
         if any(value not in (None, ()) for value in needing_rows):
             raise UsageError(
@@ -291,11 +348,10 @@ class _Flow:
             )
         moments = moments_for_design(logged, design)
         change = align(self.pair, merge_rare_levels(self.pair, moments))
-        problem = problem_on_moments(change, self.settings)
-        return _Measured(moments, logged.document.rows_dropped, change, problem, self._solve(problem))
+        return moments, change, problem_on_moments(change, self.settings)
 
-    def on_rows(self, source: RowSource, search: Search | None) -> _Measured:
-        """Two passes over the rows under the squared error; under other losses as many as the proof takes."""
+    def align_rows(self, source: RowSource) -> _Aligned:
+        """One pass over the rows, and another where their weights count for the models."""
         reference, model = self.reference, self.pair.candidate
         plan = ReadingPlan(
             lay_out(self.pair),
@@ -316,8 +372,21 @@ class _Flow:
             plan = replace(plan, design=lay_out(weighted))
             collected = collect_moments(source, plan, lambda n: self.progress("reading rows once more", n))
         change = align(self.pair, merge_rare_levels(self.pair, collected.moments))
+        return _Aligned(source, plan, collected, change)
+
+    def pose_on_rows(self, aligned: _Aligned) -> tuple[RowPasses, GlmCost, PathProblem]:
+        """The rows, the cost that only they can tell, and the problem under it."""
+        columns = RowColumns.of(self.pair, aligned.collected.moments, aligned.change)
+        rows = RowPasses(aligned.source, aligned.plan, columns, aligned.collected.kept)
+        cost = cost_on_rows(self.pair, aligned.change, rows, aligned.plan.target)
+        return rows, cost, problem_on_rows(aligned.change, self.settings, cost)
+
+    def on_rows(self, source: RowSource, search: Search | None) -> _Measured:
+        """Two passes over the rows under the squared error; under other losses as many as the proof takes."""
+        aligned = self.align_rows(source)
+        plan, collected, change = aligned.plan, aligned.collected, aligned.change
         if is_glm(self.pair):
-            return self._generalised(source, plan, collected, change, search)
+            return self._generalised(aligned, search)
         problem = problem_on_moments(change, self.settings)
         solution = self._solve(problem)
         columns = UnitColumns.of(self.pair, collected.moments, change)
@@ -330,13 +399,9 @@ class _Flow:
             collected.moments, collected.rows_dropped, change, problem, solution, evidence, inputs=collected.inputs
         )
 
-    def _generalised(
-        self, source: RowSource, plan: ReadingPlan, collected: CollectedRows, change: Change, search: Search | None
-    ) -> _Measured:
-        pair, settings = self.pair, self.settings
-        rows = RowPasses(source, plan, RowColumns.of(pair, collected.moments, change), collected.kept)
-        cost = cost_on_rows(pair, change, rows, plan.target)
-        problem = problem_on_rows(change, settings, cost)
+    def _generalised(self, aligned: _Aligned, search: Search | None) -> _Measured:
+        pair, settings, collected, change = self.pair, self.settings, aligned.collected, aligned.change
+        rows, cost, problem = self.pose_on_rows(aligned)
         labels = Labels.of(change)
         solution = self._solve(problem) if search is None else search(problem, labels)
         path = glm_path_on_rows(pair, problem, solution, labels, settings)

@@ -24,7 +24,6 @@ from coordpath_governance.paths.orders.ruled_ends import solve_order
 from coordpath_governance.paths.orders.set_function import FAINTEST, build_set_function, forward_order, order_chain
 from coordpath_governance.paths.outcome import (
     Outcome,
-    Stop,
     check_order,
     excess_of_stops,
     measure_stops,
@@ -109,16 +108,21 @@ def _solve(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
     whole = task.function.excess(range(task.function.size))
     if whole > task.rules.ceiling:
         raise dearer_target(*measure_stops(problem, order_stops(problem, range(task.function.size))[-1:]).costs)
+    leading = task.rules.leading()[: problem.singles - 1]
+    if leading and (task.alphas[len(leading) :].any() or last):
+        return _after_first(problem, leading, solver, patience)
     settled = bool(task.rules) or solver == "direct" or problem.max_steps == 1 or not (task.alphas[1:].any() or last)
     first = None if settled else first_unit(task)
     if first is not None:
-        return _after_first(problem, first, solver, patience)
-    light = list(range(task.function.size)) if task.rules else light_units(task)
+        return _after_first(problem, (first,), solver, patience)
+    resting = task.rules.resting(task.depth)
+    light = [u for u in range(task.function.size) if u not in resting] if task.rules else light_units(task)
     constant = last * whole
     of_all = patience.telling(lambda stage, best, bound: (stage, best + constant, bound + constant))
-    inner = replace(task, function=task.function.restrict((), light), patience=of_all)
-    answer = solve_order(problem, inner, solver)
-    order = order_chain([light[u] for u in answer.order] if solver != "direct" else (), task.function.size)
+    inner = replace(task, function=task.function.restrict((), light), patience=of_all, rules=task.rules.among(light))
+    answer = solve_order(problem, inner, solver, task)
+    listed = solver == "direct" and not task.rules
+    order = order_chain(() if listed else [light[u] for u in answer.order], task.function.size)
     among_light = [light.index(u) for u in order[: task.depth]] if set(order[: task.depth]) <= set(light) else None
     value = task.evaluate(order) if among_light is None else inner.evaluate(among_light)
     stops = order_stops(problem, order)
@@ -139,16 +143,21 @@ def _solve(problem: PathProblem, solver: str, patience: Patience) -> Outcome:
     )
 
 
-def _after_first(problem: PathProblem, first: int, solver: str, patience: Patience) -> Outcome:
-    """The best order if it is known which unit moves first: the others from there, with rounding that is theirs alone."""
-    unit, target = problem.changed[first], problem.start if problem.target is None else problem.target
-    moved = problem.start.copy()
-    moved[list(unit.members)] = target[list(unit.members)]
+def _after_first(problem: PathProblem, leading: tuple[int, ...], solver: str, patience: Patience) -> Outcome:
+    """The best order if it is known which units move first: the others from there, with rounding that is theirs alone."""
+    count = len(leading)
+    first = order_stops(problem, (*leading, *(u for u in range(len(problem.changed)) if u not in leading)))[:count]
     alphas = problem.alphas(problem.most_terms)
-    singles = None if problem.max_steps is None else problem.max_steps - 1
-    weights = ExplicitWeights(tuple(alphas[1:].tolist()))
-    others = _solve(replace(problem, start=moved, steps=None, max_steps=singles, weights=weights), solver, patience)
-    stops = (Stop(1, unit.kind, unit.label, moved), *(replace(stop, k=stop.k + 1) for stop in others.stops))
+    asked = replace(
+        problem,
+        start=first[-1].beta,
+        steps=None,
+        max_steps=None if problem.max_steps is None else problem.max_steps - count,
+        weights=ExplicitWeights(tuple(alphas[count:].tolist())),
+        constraints=problem.constraints.after(count),
+    )
+    others = _solve(asked, solver, patience)
+    stops = (*first, *(replace(stop, k=stop.k + count) for stop in others.stops))
     along = measure_stops(problem, stops)
     alphas = np.ldexp(alphas, -others.exponents[1])
     weight = float(alphas.sum())

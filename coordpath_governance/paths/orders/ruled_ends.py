@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["solve_order"]
 
 
-def solve_order(problem: PathProblem, task: ChainTask | EvaluatedTask, solver: str) -> Answer:
-    """What the named solver answers.
+def solve_order(
+    problem: PathProblem, task: ChainTask | EvaluatedTask, solver: str, among_all: ChainTask | EvaluatedTask | None = None
+) -> Answer:
+    """What the named solver answers; ``among_all`` is the task over all changed units, if that is another one.
 
     Raises `ProblemError` where no order keeps to the constraints, with those that conflict, and `SolverUnavailableError`
     where the solver found none.
     """
     answer: Answer = choose_order_solver(solver, task, problem.step_type).solve(task)
-    if not task.rules or (answer.order and answer.bound < np.inf):
+    everything = among_all or task
+    if not everything.rules or ((answer.order or not task.depth) and answer.bound < np.inf):
         return answer
     if answer.bound < np.inf:
         raise SolverUnavailableError(
@@ -37,10 +40,10 @@ def solve_order(problem: PathProblem, task: ChainTask | EvaluatedTask, solver: s
         )
 
     def feasible(constraints: Constraints) -> bool | None:
-        rules = chain_rules(replace(problem, constraints=constraints), task.rules.ceiling)
+        rules = chain_rules(replace(problem, constraints=constraints), everything.rules.ceiling)
         if not rules:
             return True
-        some = replace(task, rules=rules)
+        some = replace(everything, rules=rules)
         found: Answer = choose_order_solver("auto", some, problem.step_type).solve(some)
         if found.bound == np.inf:
             return False

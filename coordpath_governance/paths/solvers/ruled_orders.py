@@ -151,7 +151,7 @@ def _greedy(task: ChainTask | EvaluatedTask, size: int, costs: Callable[[list[li
     """Always the allowed unit with the least cost, until none is allowed or n have moved."""
     order: list[int] = []
     for _ in range(task.depth):
-        ready = [u for u in range(size) if u not in order and all(a in order for a, b in task.rules.before if b == u)]
+        ready = task.rules.following(order, size)
         values = np.array(costs([[*order, u] for u in ready]))
         if not (values <= task.rules.ceiling).any():
             break

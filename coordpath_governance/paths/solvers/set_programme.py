@@ -88,8 +88,8 @@ def _best_chain(values: FloatArray, alphas: FloatArray, levels: list[NDArray[np.
         before = np.full(len(chain), np.inf)
         for u in range(size):
             np.minimum(before, total[chain ^ (1 << u)], out=before)
-        with np.errstate(invalid="ignore"):  # a forbidden set is forbidden whatever it weighs
-            total[chain] = before + np.where(values[chain] == np.inf, np.inf, alpha * values[chain])
+        allowed = values[chain] < np.inf  # what is forbidden is so at a weight of zero, too
+        total[chain] = np.where(allowed, before + alpha * np.where(allowed, values[chain], 0.0), np.inf)
     ends = total[levels[-1]]
     tie = tie_of(float(ends.min()))
     order = read_order(total, int(levels[-1][np.flatnonzero(ends <= ends.min() + tie)[0]]), tie)

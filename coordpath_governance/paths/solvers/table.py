@@ -18,6 +18,7 @@ from coordpath_governance.paths.solvers.improvement import Improvement
 from coordpath_governance.paths.solvers.lattice import Lattice
 from coordpath_governance.paths.solvers.levels import Levels
 from coordpath_governance.paths.solvers.local_improvement import LocalImprovement
+from coordpath_governance.paths.solvers.quick_levels import QuickLevels
 from coordpath_governance.paths.solvers.revisits import Revisits
 from coordpath_governance.paths.solvers.row_walk_search import RowWalkSearch
 from coordpath_governance.paths.solvers.ruled_orders import (
@@ -58,6 +59,15 @@ _AUTO_BEGINNINGS, _EXACT_BEGINNINGS = 8_000, 80_000
 _AUTO_ROWS, _EXACT_ROWS = 3e8, 3e9
 """Rows times sets: about ten seconds, and a hundred."""
 
+_QUICK_UP_TO = 17
+"""Units whose table is filled in a tenth of a second, under constraints too."""
+
+_QUICK_WORK, _QUICK_ROWS, _QUICK_EFFORT = 8_000_000, 3e6, Effort(250_000, 250_000, 4e5)
+"""Work of an order for somebody who waits: up to half a second for 30 units."""
+
+_QUICK_MOVES, _QUICK_ENDS, _QUICK_STATES, _QUICK_BEGINNINGS = 200_000_000, 100_000_000, 1e8, 200
+"""The same of a walk: about a twentieth of the work of `auto`."""
+
 _NO_EFFORT = Effort(0, 0, 0.0)
 _AUTO_EFFORT = Effort(2_000_000, 8_000_000, 6e7)
 _EXACT_EFFORT = Effort(8_000_000, 128_000_000, 1e9)
@@ -85,6 +95,16 @@ ORDER_SOLVERS: dict[str, Solvers] = {
         RuledSetProgramme(_EXACT_ROWS),
         RuledCuts(CutSearch(_EXACT_ROWS, _EXACT_EFFORT)),
     ),
+    "quick": (
+        Lattice(_QUICK_UP_TO),
+        QuickLevels(_QUICK_WORK),
+        SetProgramme(_QUICK_ROWS),
+        CutSearch(_QUICK_ROWS, _QUICK_EFFORT),
+        RuledLattice(_QUICK_UP_TO),
+        RuledLevels(_QUICK_WORK),
+        RuledSetProgramme(_QUICK_ROWS),
+        RuledCuts(CutSearch(_QUICK_ROWS, _QUICK_EFFORT)),
+    ),
     "local": (
         Improvement(),
         CutSearch(_AUTO_ROWS, _NO_EFFORT),
@@ -111,6 +131,13 @@ WALK_SOLVERS: dict[str, Solvers] = {
         RowWalkSearch(proves=True),
         WholeSteps(_EXACT_STATES),
         RuledWalks(_EXACT_BEGINNINGS),
+    ),
+    "quick": (
+        Revisits(_QUICK_MOVES),
+        FreeEnd(_QUICK_ENDS),
+        RowWalkSearch(proves=False),
+        WholeSteps(_QUICK_STATES),
+        RuledWalks(_QUICK_BEGINNINGS),
     ),
     "local": (LocalImprovement(restarts=0, polish=True), RowWalkSearch(proves=False), WholeSteps(0.0), GreedyRuledWalk()),
     "greedy": (FirstWalk("greedy"), FirstRowWalk("greedy"), GreedyWholeSteps(), GreedyRuledWalk()),

@@ -197,7 +197,7 @@ REFUSED = {
     "ARIMA": lambda: sm.tsa.ARIMA(TRAIN["price"].to_numpy(), order=(1, 0, 0)).fit(),
     "calls 'center'": lambda: smf.ols("price ~ center(age)", TRAIN).fit(),
     "calls 'bs'": lambda: smf.ols("price ~ bs(age, df=4)", TRAIN).fit(),
-    "no number": lambda: smf.glm("new ~ age", TRAIN, family=FAMILIES.Binomial()).fit(),
+    "not a number": lambda: smf.glm("new ~ age", TRAIN, family=FAMILIES.Binomial()).fit(),
 }
 
 
