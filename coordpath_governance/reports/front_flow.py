@@ -18,8 +18,9 @@ from coordpath_governance.costs.squared_error import SquaredError
 from coordpath_governance.errors import ProblemError, UnsupportedModelError, UsageError
 from coordpath_governance.models.decision_tree import DecisionTree
 from coordpath_governance.models.linear_model import LinearModel
+from coordpath_governance.one_thread import one_thread
 from coordpath_governance.paths import PathProblem
-from coordpath_governance.paths.front import Front, trace_front
+from coordpath_governance.paths.front import trace_front
 from coordpath_governance.paths.patience import FOREVER
 from coordpath_governance.paths.problem import StepRange
 from coordpath_governance.paths.updates.chosen_steps import ChosenSteps, best_for_choices, check_choices
@@ -44,8 +45,8 @@ Array = NDArray[np.float64]
 
 DEFAULT_STEPS = 10
 
-_FRONT_STEPS = 5
-"""Steps of the front between loss and cost: beyond, the search takes too long to be waited for."""
+_FRONT_STEPS, _SEQUENCES = 5, 3e7
+"""Most steps of the front between loss and cost, and most sequences of units: beyond, it takes too long to be waited for."""
 
 _RESOLUTION = 0.01
 _SAME = 1e-9
@@ -89,7 +90,7 @@ def make_front(
         )
     chances = None if request.chosen is None else check_choices(request.chosen)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), one_thread():
             return _Flow(ModelPair(champion, candidate), fit, reference, request, told).run(chances)
     except (ValidationError, OverflowError) as error:
         if isinstance(error, ValidationError) and any(each["type"] != "finite_number" for each in error.errors()):
@@ -139,8 +140,9 @@ class _Flow:
         self.told("finding the best updates", self.request.max_steps)
         updates = find_updates(problem, self.request.max_steps, FOREVER)
         chosen = None if chances is None else self._chosen(problem, chances, updates)
-        self.told("tracing the front", min(self.request.max_steps, _FRONT_STEPS))
-        front = self._front(problem)
+        most = _front_steps(len(problem.units), self.request.max_steps)
+        self.told("tracing the front", most)
+        front = trace_front(replace(problem, steps=StepRange(1, most)), _RESOLUTION, FOREVER)
         target = np.array([c.new for c in change.exercised], dtype=np.float64)
         models = FrontModels.of(updates, chosen, target)
         design = DesignScores.of(self.pair, fitted.plan.design.columns, coordinates, models.betas - problem.start)
@@ -191,10 +193,6 @@ class _Flow:
         rows = RowPasses(fitted.data.data, fitted.plan, coordinates, kept)
         return free_problem(change, settings, cost_on_rows(self.pair, change, rows, fitted.plan.target), most)
 
-    def _front(self, problem: PathProblem) -> Front:
-        most = min(self.request.max_steps, _FRONT_STEPS)
-        return trace_front(replace(problem, steps=StepRange(1, most)), _RESOLUTION, FOREVER)
-
     def _chosen(self, problem: PathProblem, chances: tuple[float, ...], updates: Updates) -> ChosenSteps:
         lasso = updates.lasso
         if len(lasso) <= len(chances):
@@ -207,6 +205,11 @@ class _Flow:
         found = score_on_rows(design, scored.rows(), self._family, shares=shares)
         scored.data.data.check_unchanged()
         return found
+
+
+def _front_steps(units: int, asked: int) -> int:
+    """How many steps the front has: a count of sequences decides, so that every machine decides alike."""
+    return max(k for k in range(1, min(asked, _FRONT_STEPS) + 1) if k == 1 or units**k <= _SEQUENCES)
 
 
 def _same_contents(first: _Read, second: _Read) -> bool:

@@ -21,7 +21,7 @@ from coordpath_governance.reference.logged import moments_to_log, read_logged_mo
 from coordpath_governance.rendering.front import front_bytes, front_html, front_markdown
 from coordpath_governance.rendering.front_view import front_view
 from coordpath_governance.reports.front_document import FrontDocument, front_schema
-from coordpath_governance.reports.front_flow import FrontRequest, make_front
+from coordpath_governance.reports.front_flow import FrontRequest, _front_steps, make_front
 from coordpath_governance.reports.make import ReferenceData, settings_for
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "front.schema.json"
@@ -166,6 +166,13 @@ def test_the_document_fits_its_schema(pair):
     assert content["schema"] == "coordpath.front/1"
     names = ("features", "start", "weights", "max_terms", "resolution", "shortfall", "status", "points", "whole")
     assert set(names) < set(content)
+
+
+@pytest.mark.parametrize(
+    ("units", "asked", "steps"), [(2, 10, 5), (30, 10, 5), (32, 10, 4), (75, 10, 3), (311, 10, 2), (10**8, 3, 1)]
+)
+def test_wide_fronts_are_of_fewer_steps(units, asked, steps):
+    assert _front_steps(units, asked) == steps
 
 
 def test_what_it_refuses(pair):
