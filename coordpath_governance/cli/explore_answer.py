@@ -48,7 +48,7 @@ def _show_steps(exploration: Exploration, titles: Mapping[str, str]) -> None:
         values = pair(step.moves[0].before, step.moves[0].after) if len(step.moves) == 1 else ("", "")
         what = Text(shorten(visible(_title(step, titles)), _NAME_WIDTH))
         table.add_row(str(step.k), state, what, *values, column.cost(step.cost), column.delta(step.delta))
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=_WIDEST)
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=_WIDEST, color_system=None)
     with console.capture() as captured:
         console.print(table)
     say("\n".join(line.rstrip() for line in captured.get().splitlines()))

@@ -236,19 +236,20 @@ class Terminal:
     def __init__(self, *args, out=None):
         self.master, slave = pty.openpty()
         command = [sys.executable, "-m", "coordpath_governance", "explore", *map(str, args)]
-        env = {**os.environ, "TERM": "dumb", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+        env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
         self.process = subprocess.Popen(
             command, stdin=slave, stdout=out or slave, stderr=slave, env=env, start_new_session=True
         )
         os.close(slave)
-        self.seen = ""
+        self.seen = self.all = ""
 
     def expect(self, text):
         deadline = time.monotonic() + 60
         while text not in self.seen:
             assert time.monotonic() < deadline, self.seen
             if select.select([self.master], [], [], 0.2)[0]:
-                self.seen += os.read(self.master, 4096).decode("utf-8", "replace")
+                read = os.read(self.master, 4096).decode("utf-8", "replace")
+                self.seen, self.all = self.seen + read, self.all + read
         self.seen = self.seen.partition(text)[2]
 
     def type(self, keys):
@@ -267,6 +268,7 @@ def test_a_terminal(problem):
     terminal.type(b"accepz\x7ft\n")
     terminal.expect("done")
     terminal.expect("explore> ")
+    assert "⟨U+" not in terminal.all
     terminal.type(b"\x04")
     assert terminal.wait() == 0
 
