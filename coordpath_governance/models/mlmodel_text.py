@@ -36,8 +36,8 @@ def with_settings(text: str, settings: Mapping[tuple[str, ...], Setting], where:
 
 def _with_setting(text: str, path: tuple[str, ...], value: str, where: str) -> str:
     node = compose_yaml(text.encode(), where)
-    for name in path[:-1]:
-        section = _entries(node, where).get(name)
+    for key in path[:-1]:
+        section = _entries(node, where).get(key)
         node = None if section is None else section[1]
     entries = _entries(node, where)
     if path[-1] in entries:

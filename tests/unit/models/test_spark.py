@@ -113,7 +113,7 @@ def test_labels_are_numbers_only_as_java_writes_them(spark_copy, labels, served,
 
 def test_numbers_in_the_data_are_none_of_the_texts_that_only_look_like_them(spark_copy):
     term = indexed(spark_copy("gaussian"), ["1.50", "-0"])
-    read = level_reader(term.levels, term.numeric_levels, term.text_levels)
+    read = level_reader(term.levels, numeric_levels=term.numeric_levels, text_levels=term.text_levels)
     assert [read(value) in term.levels for value in (1.5, 0, -0.0, "1.5", "0", "1.50", "-0")] == [False] * 5 + [True] * 2
 
 
