@@ -201,7 +201,14 @@ class _Tracer:
         if isinstance(self.problem.cost, GlmCost):
             return None
         lines = [(bound.lam, bound.lower) for bound in self.bounds]
-        return draw_whole_front(self.problem, [point.path for point in self.points], lines, self.least, tolerance)
+        paths = [point.path for point in self.points]
+        return draw_whole_front(self.problem, paths, lines, self._least_loss, self.least, tolerance)
+
+    def _least_loss(self, terms: int) -> float:
+        """No path of so many steps has less loss."""
+        if self.patience.expired():
+            return 0.0
+        return self._solve(terms, self.problem.weights).certificate.lower_bound
 
     def _over(self) -> bool:
         """Whether to stop: the time is up, or the rows of a cost have taken all the work of a path that was not proved."""

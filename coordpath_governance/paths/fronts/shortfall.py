@@ -1,9 +1,9 @@
 """How far below its arcs a front could lie: from proved bounds on weighted sums, and from what models cost at least.
 
 A model with a loss of at most ε costs at least F(λ) − λε for every λ, where F(λ) is a lower bound on the least c + λ·loss.
-A path of K steps has at least the loss t_K = Σ_{k≤K} αₖ·floorₖ, so at a loss below t_{K+1} the model differs from the start
-in at most K units and costs at least floor_K. Between two places where either bound or the front bends, the front is convex
-and the bounds are straight: they are furthest apart at an end.
+A path of K steps has at least the loss t_K: what a search proves, and at least Σ_{k≤K} αₖ·floorₖ. So at a loss below
+t_{K+1} the model differs from the start in at most K units and costs at least floor_K. Between two places where either bound
+or the front bends, the front is convex and the bounds are straight: they are furthest apart at an end.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LowerSide", "find_shortfall"]
 
+_SAME = 1e-8
+"""Part of a loss by which bounds may be rounded: where the front jumps, a step is not counted before."""
+
 
 @dataclass(frozen=True, eq=False)
 class LowerSide:
@@ -40,7 +43,7 @@ class LowerSide:
         crossings = [
             (first - second) / (high - low) for (high, first), (low, second) in combinations(self.lines, 2) if high != low
         ]
-        return [*self.losses.tolist(), *crossings]
+        return [*self._begins.tolist(), *crossings]
 
     def at(self, loss: float, steps: int) -> float:
         """The bound at a loss that so many steps can have."""
@@ -48,11 +51,16 @@ class LowerSide:
 
     def steps(self, loss: float) -> int:
         """How many steps a path of this loss can have."""
-        return int(np.searchsorted(self.losses, loss, side="right"))
+        return int(np.searchsorted(self._begins, loss, side="right"))
+
+    @property
+    def _begins(self) -> FloatArray:
+        """t_K, but for rounding."""
+        return (1.0 + _SAME) * self.losses
 
 
 def find_shortfall(curves: Curves, arcs: Sequence[Arc], lower: LowerSide, end: float) -> float:
-    """At no loss up to ``end`` is the front lower than its arcs by more than this."""
+    """At no loss up to ``end`` is the front lower than its arcs, which may have 10⁻⁸ more of the loss, by more than this."""
     kinks = {0.0, end, *(each for arc in arcs for each in (arc.begin, arc.end)), *lower.kinks()}
     places = sorted(each for each in kinks if 0.0 <= each <= end)
     most = 0.0

@@ -25,7 +25,7 @@ from coordpath_governance.paths.walks.floors import least_excess
 from coordpath_governance.paths.walks.geometry import REST, prepare_walks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -101,7 +101,8 @@ class FrontArc:
 class WholeFront:
     """The least cost at every loss, as arcs by growing loss; between two arcs the cost stays as it is.
 
-    ``shortfall``: at no loss does a model of at most N steps cost less than these arcs by more than that.
+    ``shortfall``: at no loss does a model of at most N steps cost less than these arcs (at a loss larger by a part of 10⁻⁸,
+    for rounding) by more than that.
     """
 
     method: Method
@@ -122,17 +123,23 @@ class WholeFront:
 
 
 def draw_whole_front(
-    problem: PathProblem, paths: Sequence[Path], bounds: Sequence[tuple[float, float]], least: float, allowed: float
+    problem: PathProblem,
+    paths: Sequence[Path],
+    bounds: Sequence[tuple[float, float]],
+    least_loss: Callable[[int], float],
+    least: float,
+    allowed: float,
 ) -> WholeFront | None:
     """The arcs, from the paths that weighted sums found and proved bounds on weighted sums (λ and F(λ)).
 
+    ``least_loss`` bounds the loss of paths of K steps from below; it is asked only where not all sequences are listed.
     ``least``: no model costs less. ``allowed``: the shortfall up to which the front is `optimal`. None where weights of
     some steps are zero or so small that the loss does not tell their values.
     """
     alphas = problem.alphas(problem.most_terms)
     if float(alphas.max()) > MOST_UNEVEN * float(alphas.min()):
         return None
-    return _Drawing(problem, alphas).draw(paths, bounds, least, allowed)
+    return _Drawing(problem, alphas).draw(paths, bounds, least_loss, least, allowed)
 
 
 class _Drawing:
@@ -145,7 +152,15 @@ class _Drawing:
         self._made = SequenceCurves(self.walks, alphas, self._floor)
         self._units = {unit.label: u for u, unit in enumerate(problem.units)}
 
-    def draw(self, paths: Sequence[Path], bounds: Sequence[tuple[float, float]], least: float, allowed: float) -> WholeFront:
+    def draw(
+        self,
+        paths: Sequence[Path],
+        bounds: Sequence[tuple[float, float]],
+        least_loss: Callable[[int], float],
+        least: float,
+        allowed: float,
+    ) -> WholeFront:
+        """The arcs and how far below them the front can lie; see `draw_whole_front`."""
         scale = math.ldexp(1.0, -self.walks.exponent)
         floors = self._floor + least_excess(self.walks, self.problem.start, len(self.alphas))
         known = self._known(paths)
@@ -162,7 +177,9 @@ class _Drawing:
         below = _EXACT * span
         if every is None:
             lines = [(lam, value * scale) for lam, value in bounds]
-            lower = LowerSide(lines, floors, self._made.least_losses(floors[1:]))
+            proved = np.array([least_loss(terms) * scale for terms in range(1, len(self.alphas) + 1)])
+            losses = np.maximum.accumulate(np.maximum(proved, self._made.least_losses(floors[1:])))
+            lower = LowerSide(lines, floors, losses)
             below = find_shortfall(near.curves, arcs, lower, end)
         last = float(near.curves.lowest(end)[0].min()) - least * scale
         shortfall = max(below, last, 0.0) / scale

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["NearestSets", "SetCosts", "search_sets"]
 
 Set = tuple[int, ...]
+
+_TRIED, _MOST = 2, 1000
+"""Sizes of which every set is tried, where there are no more than so many."""
 
 _WORTH = 1e-9
 """Sets better by less than this part of what the best of them gains are not looked for."""
@@ -69,6 +73,7 @@ class _Search:
         """Sets grown greedily first, then the nodes."""
         everything = tuple(range(self._units))
         self._learn([(), everything])
+        exact = self._try_small_sizes()
         self._grow()
         self._wait((), everything, np.full(self._most + 1, self._lower[everything]))
         while self._waiting and not self._costs.over():
@@ -77,7 +82,7 @@ class _Search:
         for *_, left in self._waiting:
             bounds = np.minimum(bounds, left)
         sets = tuple(best for _, best in self._best)
-        return NearestSets(sets, np.array([cost for cost, _ in self._best]), bounds)
+        return NearestSets(sets, np.array([cost for cost, _ in self._best]), np.maximum(bounds, exact))
 
     def _learn(self, sets: Sequence[Set]) -> None:
         new = [each for each in dict.fromkeys(sets) if each not in self._lower]
@@ -87,6 +92,17 @@ class _Search:
             self._lower[each] = float(lower)
             for size in range(len(each), self._most + 1):
                 self._best[size] = min(self._best[size], (float(cost), each), key=lambda known: known[0])
+
+    def _try_small_sizes(self) -> FloatArray:
+        """Bounds for the sizes of which every set is tried, −∞ for the others."""
+        exact, lowest = np.full(self._most + 1, -np.inf), np.inf
+        for size in range(min(self._most, _TRIED) + 1):
+            sets = list(combinations(range(self._units), size))
+            if size and (len(sets) > _MOST or self._costs.over()):
+                break
+            self._learn(sets)
+            exact[size] = lowest = min(lowest, *(self._lower[each] for each in sets))
+        return exact
 
     def _grow(self) -> None:
         """One unit after the other, the best at each step."""

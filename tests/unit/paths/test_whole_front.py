@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from coordpath_governance.paths import pareto_front, parse_problem, path_loss
+from coordpath_governance.paths import front, pareto_front, parse_problem, path_loss
 from coordpath_governance.paths.fronts import sequence_list, whole_front
 from coordpath_governance.paths.fronts.curves import Curves
 from coordpath_governance.paths.fronts.lower_arcs import Arc, lower_arcs
 from coordpath_governance.paths.fronts.sequence_curves import neighbours
 from coordpath_governance.paths.fronts.shortfall import LowerSide, find_shortfall
+from coordpath_governance.paths.patience import Patience
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +172,17 @@ def test_too_many_sequences_leave_a_stated_shortfall(document, monkeypatch):
             assert cost_at(near, sample.loss * (1 + 1e-6)) - near.shortfall <= sample.cost * (1 + 1e-9)
     span = near.arcs[0].samples[0].cost - problem.cost.minimum()
     assert near.status == ("optimal" if near.shortfall <= 0.01 * span else "bounded")
+
+
+def test_bounds_on_the_loss_of_every_length_close_the_jumps(document, monkeypatch):
+    problem = parse_problem({**document(7, 6), "target": None, "steps": 3})
+    monkeypatch.setattr(sequence_list.all_sequences, "__defaults__", (10,))
+    with_bounds = pareto_front(problem, resolution=0.01).whole
+    monkeypatch.setattr(front._Tracer, "_least_loss", lambda *_: 0.0)
+    without = pareto_front(problem, resolution=0.01).whole
+    assert with_bounds.shortfall < without.shortfall
+    monkeypatch.undo()
+    assert front._Tracer(problem, 0.01, Patience(lambda: True), None)._least_loss(2) == 0.0
 
 
 def test_uneven_weights_draw_nothing(free_toy):

@@ -15,8 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import coordpath_governance as cg
-from coordpath_governance.errors import ProblemError, UsageError
+from coordpath_governance.errors import CoordpathError, ProblemError, UsageError
 from coordpath_governance.models import from_fitted
+from coordpath_governance.reference import collect
 from coordpath_governance.reference.logged import moments_to_log, read_logged_moments
 from coordpath_governance.rendering.front import front_bytes, front_html, front_markdown
 from coordpath_governance.rendering.front_view import front_view
@@ -112,6 +113,41 @@ def test_losses_on_rows(model):
     assert document.updates[2].fit_cost < document.updates[0].fit_cost
     assert "Weighted sums only" in front_markdown(document)
     assert "<svg" not in front_html(document)
+
+
+@pytest.mark.parametrize("limit", ["KEPT_CELLS", "KEPT_FOR_PASSES"])
+def test_rows_that_are_not_kept_are_read_again(pair, monkeypatch, limit):
+    fit, data = houses(3), houses(4)
+    models = pair
+    if limit == "KEPT_FOR_PASSES":
+        fit, data = (frame.assign(price=np.where(frame["price"] > 215, "dear", "cheap")) for frame in (fit, data))
+        models = fitted(fit[:80], LogisticRegression()), fitted(fit, LogisticRegression())
+    asked = {"fit_data": fit, "data": data, "target": "price", "max_steps": 2}
+    kept = plain(cg.front(*models, **asked))
+    monkeypatch.setattr(collect, limit, 10)
+    assert plain(cg.front(*models, **asked)) == kept
+
+
+def test_moments_do_not_tell_a_loss_on_rows(pair):
+    facts = {"weight": None, "role": "holdout", "period": None, "missing": "fail"}
+    log = ReferenceData(read_logged_moments(moments_to_log(houses(3), "price", **facts)), "price")
+    frame = houses(1)
+    frame["price"] = frame["price"] > 215
+    yes = from_fitted(fitted(frame, LogisticRegression()))
+    subject = cg.front(*pair, fit_data=houses(3), data=houses(4), target="price", max_steps=1).subject
+    request = FrontRequest(subject, 1, settings_for())
+    with pytest.raises(UsageError, match="logged moments only, and these models need rows"):
+        make_front(None, yes, log, log, request)
+    other = ReferenceData(log.data, "rent")
+    with pytest.raises(UsageError, match="the fit data are of the target 'price', the reference data of 'rent'"):
+        make_front(*map(from_fitted, pair), log, other, request)
+
+
+def test_figures_that_overflow_are_refused():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": [1e153, -1e153, 2e153, 1e153]})
+    model = cg.LinearModel(0.0, has_intercept=False, numeric=(cg.NumericTerm("x", 1e154),))
+    with pytest.raises(CoordpathError, match="overflow"):
+        cg.front(None, model, fit_data=frame, data=frame * 1.5, target="y", max_steps=1)
 
 
 def test_several_classes():
