@@ -36,7 +36,7 @@ def test_constraints_are_written_as_they_were_read():
     ("constraints", "says"),
     [
         ([], r"constraints: is \[\]; give an object"),
-        ({"boxes": {}}, r"constraints\.boxes: is not a known key; use box, sign, frozen, order, monotone"),
+        ({"boxes": {}}, r"constraints\.boxes: is not a known key; use box, sign, frozen, order, place, monotone"),
         ({"box": {"z": [0, 1]}}, r"constraints\.box: 'z' is not one of the features"),
         ({"box": {"a": [0]}}, r"constraints\.box\.a: has 1 entries; give \[lo, hi\]"),
         ({"box": {"a": [2, 1]}}, r"constraints\.box\.a: \[2, 1\] holds no value; give lo ≤ hi"),

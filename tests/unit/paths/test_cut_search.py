@@ -14,7 +14,7 @@ from coordpath_governance.paths import greedy_order, shapley, solve, solve_probl
 from coordpath_governance.paths.row_orders.chain_proposals import find_chain
 from coordpath_governance.paths.row_orders.evaluated_task import EvaluatedTask, Inquiry
 from coordpath_governance.paths.solvers import set_programme, table
-from coordpath_governance.paths.solvers.cut_search import Effort
+from coordpath_governance.paths.solvers.cut_search import CutSearch, Effort
 from coordpath_governance.paths.weights import ExplicitWeights, GeometricWeights
 
 
@@ -65,7 +65,8 @@ def test_what_is_proved_holds_whatever_the_work(
     )
     optimum = enumeration(problem).optimum()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table.ORDER_SOLVERS["auto"][-1], "effort", Effort(work // 3, work, 10.0 * work))
+        (cuts,) = (solver for solver in table.ORDER_SOLVERS["auto"] if isinstance(solver, CutSearch))
+        patch.setattr(cuts, "effort", Effort(work // 3, work, 10.0 * work))
         found = solve_problem(problem)
         assert found.lower_bound <= optimum * (1.0 + 1e-9)
         assert found.objective >= optimum * (1.0 - 1e-9)

@@ -186,7 +186,7 @@ def test_stopping_before_the_first_step_is_the_start(five):
         (lambda e: e.order("x0", "x0"), "move together"),
         (lambda e: e.pin("x0", 2).pin("x1", 2), "place x0 2 and place x1 2"),
         (lambda e: e.pin("x0", 6), "place x0 6, but there are 5 single steps"),
-        (lambda e: e.order("x0", "x1").order("x1", "x0"), "order x1 → x0 → x1"),
+        (lambda e: e.order("x0", "x1").order("x1", "x0"), "order x0 → x1 → x0"),
         (lambda e: e.pin("x1", 1).order("x0", "x1"), "place x1 1 and order x0 → x1 cannot be met together"),
         (lambda e: reduce(Exploration.forbid, e.problem.features, e), "no unit is left for a single step"),
     ],
