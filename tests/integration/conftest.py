@@ -23,10 +23,28 @@ os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # no background workers beside the server
 
 
+def sqlite_store(folder):
+    """A store with trained models in this folder."""
+    return Store(f"sqlite:///{folder / 'mlflow.db'}", folder, (folder / "artifacts").as_uri())
+
+
 @pytest.fixture(scope="session")
 def _sqlite_store(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mlflow store")
-    return Store(f"sqlite:///{folder / 'mlflow.db'}", folder, (folder / "artifacts").as_uri())
+    return sqlite_store(tmp_path_factory.mktemp("mlflow store"))
+
+
+@pytest.fixture(scope="module")
+def _store_of_a_module(tmp_path_factory):
+    return sqlite_store(tmp_path_factory.mktemp("store of a module"))
+
+
+@pytest.fixture
+def small_store(_store_of_a_module, monkeypatch):
+    """The same with the models of one module only: for what goes through all of a registry."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", _store_of_a_module.uri)
+    use(_store_of_a_module.uri)
+    yield _store_of_a_module
+    use(None)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def adopted(office):
 
 def test_a_policy_for_a_registered_model_of_another_is_refused(office):
     office.adopt_policy()
-    also = office.write_policy(name="all prices", pattern="price*")
+    also = office.write_policy(name="all prices", pattern=f"{office.name}*")
     refused = office.run("policy", "adopt", also, "--key", office.key("Ann"))
     assert refused.code == 1
     assert f"policy 'prices', which is in force, matches the registered model {office.name} too" in refused.plain

@@ -18,6 +18,11 @@ from coordpath_governance.registry import versions as listing
 
 
 @pytest.fixture
+def store(small_store):
+    return small_store
+
+
+@pytest.fixture
 def names(store, tmp_path):
     """Models of every kind, each under a name of its own."""
     found = {
