@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help:
 	@echo "make demo     the whole story on an embedded store, with data that ship with scikit-learn"
 	@echo "make test     ruff, import-linter, mypy, all tests, coverage floors"
-	@echo "make check    the same without tests that are thorough or need a store, in under two minutes"
+	@echo "make check    the same with one case of every quick unit test, in under two minutes"
 	@echo "make acceptance  what is slow by nature: models of a real Spark (needs Java), forged and fuzzed files"
 	@echo "make bench    what the issues promise, measured as ratios in one run"
 	@echo "make schemas  write docs/schemas/*.json again"
@@ -48,7 +48,7 @@ unit: $(VENV)/.ready-to-test
 test: lint types unit
 
 check: lint types
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m 'not thorough' tests/unit
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --quick tests/unit
 
 # Spark is large and needs Java, so it has an environment of its own; `make test` reads models that it has written before.
 .venv-acceptance/.ready: pyproject.toml

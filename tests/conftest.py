@@ -1,4 +1,4 @@
-"""Shared by all tests: a skip is a failure in CI, and hypothesis does not watch the clock."""
+"""Shared by all tests: a skip is a failure in CI, hypothesis does not watch the clock, and `--quick` runs a part of each."""
 
 import os
 
@@ -7,7 +7,32 @@ from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("helpers")
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=3)
 settings.load_profile("default")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--quick", action="store_true", help="one case of every test, few examples of every property, no thorough tests"
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("--quick"):
+        settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--quick"):
+        return
+    first, others = {}, []
+    for item in items:
+        key = (item.path, getattr(item, "cls", None), getattr(item, "originalname", item.name))
+        chosen = first.setdefault(key, item) is item and item.get_closest_marker("thorough") is None
+        if not chosen:
+            others.append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in set(others)]
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -156,6 +156,7 @@ def random_function(seed: int, intercept: float | None = None) -> Function:
     return Function(float(rng.normal()) if intercept is None else intercept, slopes, effects)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(first=codings, second=codings, seed=st.integers(0, 2**20), rare=st.booleans())
 def test_another_coding_of_one_function_is_no_change(first, second, seed, rare, aligned):
@@ -209,6 +210,7 @@ def test_an_infrequent_bucket_is_levels_that_share_an_effect(second, seed, align
     assert result.moving == set()
 
 
+@pytest.mark.thorough
 @settings(max_examples=20)
 @given(
     first=codings,

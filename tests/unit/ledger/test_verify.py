@@ -50,6 +50,7 @@ def test_an_older_anchor_leaves_the_tail_open_and_the_newest_counts(story):
     assert found.conclusion == "intact, tail not anchored after entry 5"
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 @pytest.mark.parametrize("field", TEXT_FIELDS)
 def test_every_character_of_every_text_of_every_entry_counts(story, field):

@@ -137,6 +137,7 @@ def test_every_combination_is_read_and_predicts_what_the_original_does(corpus):
         )
 
 
+@pytest.mark.thorough
 def test_rows_with_gaps_and_new_levels_are_among_those_compared(corpus):
     for row, prepared in ((16, "ordinal codes"), (17, "imputed, with indicators"), (18, "imputed levels, with indicators")):
         scored = [~np.isnan(truth[row]).any() for (_, own, _), (truth, _) in corpus.items() if own == prepared]

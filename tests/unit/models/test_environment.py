@@ -316,6 +316,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["conda.yaml", "python_env.yaml", "requirements.txt"])
 @pytest.mark.parametrize(
     "content",
@@ -390,6 +391,7 @@ def test_any_text_gives_packages_and_remarks_that_can_be_shown(text):
         assert visible(shown) in (shown, EMPTY)
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(
     st.recursive(

@@ -23,6 +23,7 @@ MODELS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore")
 def test_a_changed_attribute_is_refused_or_read_as_it_is_served(name):

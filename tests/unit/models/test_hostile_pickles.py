@@ -58,6 +58,7 @@ def test_hostile_pickles_are_refused(what):
     assert not Path(MARKER).exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", ENDLESS)
 def test_what_is_endless_is_never_walked_through(what):
     assert read(ENDLESS[what]).estimator == "LinearRegression"
@@ -128,6 +129,7 @@ def objects_in(root):
             pending.extend(parts.values() if isinstance(parts, Mapping) else parts)
 
 
+@pytest.mark.thorough
 def test_no_attribute_of_a_model_is_ever_written_out_in_full():
     """Whichever attribute is endless, in whichever object of a model."""
     tried = 0
@@ -145,6 +147,7 @@ def test_no_attribute_of_a_model_is_ever_written_out_in_full():
     assert tried > 5000
 
 
+@pytest.mark.thorough
 def test_every_prefix_and_many_changes_are_read_or_refused():
     """Nothing but an error of ours, wherever a file is cut or a byte is changed."""
     model = make_pipeline(StandardScaler(), Ridge()).fit(np.arange(6.0).reshape(3, 2), [1.0, 2.0, 3.0])

@@ -176,6 +176,7 @@ def test_older_versions_predict_as_they_did(path, predict):
     assert len(described) >= (25 if "reframed" in path.stem else 40)
 
 
+@pytest.mark.thorough
 def test_this_version_predicts_as_it_does_from_pickles_archives_and_memory(predict, dumps, fold_bytes):
     from coordpath_governance.models import from_estimator
 

@@ -78,6 +78,7 @@ def walked(exploration, kind, a, b):
     return exploration.pin(one) if kind == "pin next" else exploration.forbid(one)
 
 
+@pytest.mark.thorough
 @given(walks(), st.integers(0, 10**6), st.integers(2, 5), st.integers(0, 3), st.booleans(), st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_what_is_left_is_the_best_there_is(document, oracle, walk, seed, size, fewer, levels, weighted):

@@ -241,6 +241,7 @@ def test_what_cannot_be_interrupted_is_not_begun(chain_task, monkeypatch, merge)
     assert cut.bound < proved.bound
 
 
+@pytest.mark.thorough
 def test_a_better_order_is_looked_for_until_the_time_is_up(chain_task, monkeypatch):
     monkeypatch.setattr(levels, "_MOST_WORK", 1000)
     monkeypatch.setattr(levels, "_MOST_CAPACITY", 1000)
@@ -281,6 +282,7 @@ def test_a_large_table_of_states_is_not_begun_late():
     assert solve(rows_problem(60, 6, steps=8), clock=lambda: 0.0).certificate.solver == "sequences"
 
 
+@pytest.mark.thorough
 def test_floors_of_long_walks_heed_the_limit(document):
     """With the time up at once, the floors are those of the sizes that take no time, and the bound is a bound."""
     problem = {**document(0, 20), "steps": 30}

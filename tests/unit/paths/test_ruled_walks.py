@@ -74,6 +74,7 @@ def best_of_all(problem, terms):
     return best
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(60))
 def test_the_best_allowed_walk_is_found(document, seed):
     rng = np.random.default_rng(seed)

@@ -204,6 +204,7 @@ def test_hostile_text_is_shown(make_hostile):
     assert "<bdi>(empty)</bdi>" in render_html(make_hostile("empty"))
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 def test_the_worst_of_all_worlds_is_still_small(make_hostile):
     document = make_hostile("'\"&<>" * 2000)

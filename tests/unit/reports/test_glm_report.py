@@ -258,6 +258,7 @@ for name in sys.argv[2:]:
 """
 
 
+@pytest.mark.thorough
 def test_other_processes_write_the_same_bytes_and_with_more_threads_the_same_report(glm_reports, tmp_path):
     """Thread counts may change the last digits of a sum; what is told then still agrees, and is proved."""
     path = tmp_path / "rows.parquet"

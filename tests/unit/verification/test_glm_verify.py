@@ -114,6 +114,7 @@ def test_untouched_reports_hold_and_with_the_rows_they_are_verified(name, made, 
     assert verify_report(made[name], glm_file).conclusion.startswith("verified against the data; ")
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "every"), [("logistic", 1), ("poisson", 3), ("multinomial", 4)])
 def test_every_leaf_that_is_changed_is_found(name, every, made, glm_file):

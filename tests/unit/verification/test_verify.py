@@ -51,6 +51,7 @@ def test_every_changed_number_breaks_the_digest(report):
         assert document_digest(changed_report.document) != changed_report.document.digest, where
 
 
+@pytest.mark.thorough
 @pytest.mark.no_cover
 def test_every_derived_number_is_found_even_with_a_forged_digest(report):
     content, found = numbers(report)
