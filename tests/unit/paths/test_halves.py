@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordpath_governance.paths.orders.set_function import Lifts, SetFunction
+from coordpath_governance.paths.orders.set_function import Apart, Lifts, SetFunction
 from coordpath_governance.paths.patience import Patience
 from coordpath_governance.paths.solvers import halves
 from coordpath_governance.paths.solvers.halves import Halves, meet_in_the_middle
@@ -183,3 +183,15 @@ def test_a_sum_that_is_nothing_but_rounding_has_no_bound():
     order = (*range(1, 8), 0)
     assert 0.0 < task.evaluate(order) < task.rounding
     assert meet_in_the_middle(task, order, task.evaluate(order)).bound == 0.0
+
+
+def test_a_normalised_function_is_the_same_in_other_units():
+    rng = np.random.default_rng(0)
+    apart = Apart(rng.random(3), rng.random((3, 3)))
+    function = SetFunction(1e5 * rng.standard_normal(4), 1e5 * rng.standard_normal((4, 3)), apart=apart)
+    normalised = function.normalised()
+    unit = 2.0 ** (normalised.exponent - function.exponent)
+    assert np.abs(normalised.columns).max() < 1.0
+    assert normalised.excess((0, 2)) * unit == function.excess((0, 2))
+    assert normalised.apart.most * unit == apart.most
+    assert normalised.rounding * unit == pytest.approx(function.rounding)

@@ -129,6 +129,21 @@ def test_orders_on_rows_keep_to_constraints(convex, enumeration, kind, max_steps
                 assert other.lower_bound <= want + 1e-9 <= other.objective + 2e-9
 
 
+def test_a_search_on_rows_finds_that_the_required_first_step_is_too_dear(convex, enumeration):
+    """Neither constraint forbids anything by itself: only what the first model costs on the rows does."""
+    for seed in range(50):
+        problem = convex("logistic", 4, seed=seed)
+        costs = enumeration(problem)
+        start, everything = costs.cost(()), tuple(range(costs.size))
+        dear = [u for u in everything if costs.cost((u,)) > start > costs.cost(everything)]
+        if dear:
+            break
+    names = [unit.label.split(" + ")[0] for unit in problem.changed]
+    orders = tuple(Order(names[dear[0]], name) for u, name in enumerate(names) if u != dear[0])
+    with pytest.raises(ProblemError, match=r"^constraints: .*monotone"):
+        solve(replace(problem, constraints=Constraints((*orders, Monotone()))))
+
+
 def test_weights_of_zero_do_not_lift_constraints(convex):
     problem = convex("logistic", 3, seed=1)
     names = list(problem.features)
