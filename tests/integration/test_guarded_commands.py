@@ -1,5 +1,6 @@
 """Every command against a guarded server: who reads and decides opens the ledger, who promotes asks the registry."""
 
+import io
 import json
 import uuid
 
@@ -56,6 +57,10 @@ class Shell:
         outcome = self._run(*arguments)
         assert outcome.code == code, outcome.plain
         return outcome
+
+    def types(self, text):
+        """What a person types at the next command's prompt."""
+        self._monkeypatch.setattr("sys.stdin", io.StringIO(text))
 
     def policy(self, name, **changes):
         """A policy file for ``name`` and its unreadable neighbour."""
@@ -127,6 +132,11 @@ def test_every_command_does_its_work_against_a_guarded_server(shell):
     assert explained in store.description(name, "2")
 
     assert "version 2 has its report now" in shell("sweep").plain
+    fitted = shell("front", name, "--candidate", "2", "--fit-data", store.rows.csv, "--max-steps", 2, "--json")
+    assert json.loads(fitted.out)["in_sample"] is True
+    shell.types("accept\n")
+    walked = json.loads(shell("explore", name, "--candidate", "2", *store.rows.args, "--json").out)
+    assert len(walked["choices"]["done"]) == 1
     shell("review", name, "2", "--reject", "--comment", "not now", *keys["Bob"])
     assert "Rejected by Bob" in shell("promote", name, "2", code=1, ledger=False).plain
     shell("retire", name, "2", "--reason", "rejected", *keys["Ann"])
