@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, settings
 pytest.register_assert_rewrite("helpers")
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=3)
-settings.load_profile("default")
+# The same examples in every run of CI: whether a floor of coverage is met must not be a matter of chance.
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_addoption(parser):
